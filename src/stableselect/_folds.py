@@ -1,0 +1,76 @@
+"""Folds that belong to the rows themselves, not to their order.
+
+A row's fold comes from a hash of its values that does not depend on the order of the columns. So shuffling rows or
+columns, or giving a row weight 2 instead of listing it twice, leaves every fold as it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ._arrays import Array, float64, namespace, to_numpy
+from .moments import _BLOCK_ELEMENTS, Moments
+
+_MIX = (-7046029254386353131, -4417276706812531889)
+"""Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
+
+
+def row_hashes(X: Array) -> np.ndarray:
+    """Return one 64-bit hash per row, the wrapped sum over the row of a mixed hash of every value (zero for zero)."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
+        starts = np.concatenate([[0], np.cumsum(mixed)])
+        return starts[X.indptr[1:]] - starts[X.indptr[:-1]]
+    xp = namespace(X)
+    rows = max(1, _BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
+    parts = [
+        to_numpy(xp.sum(_mix(float64(X[start : start + rows], xp) + 0.0, xp), axis=1))  # + 0.0: -0.0 is 0.0
+        for start in range(0, X.shape[0], rows)
+    ]
+    return np.concatenate(parts)
+
+
+def _mix(values: Array, xp: object) -> Array:
+    bits = values.view(np.int64) if isinstance(values, np.ndarray) else values.view(xp.int64)  # type: ignore[attr-defined]
+    bits *= _MIX[0]
+    bits ^= bits >> 29
+    bits *= _MIX[1]
+    bits ^= bits >> 32
+    return bits
+
+
+def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> list[Moments]:
+    """Return the moments of each fold; equal rows share a fold, and folds hold equally many distinct rows.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        The table.
+    sample_weight : array of shape (n,), optional
+        Row weights; rows of weight zero belong to no fold.
+    n_folds : int
+        Number of folds; fewer come back when there are fewer distinct rows.
+
+    Returns
+    -------
+    list of Moments
+    """
+    hashes = row_hashes(X)
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    live = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    _, distinct = np.unique(hashes[live], return_inverse=True)
+    folds = distinct % n_folds
+    xp = namespace(X)
+    parts = []
+    for fold in range(min(n_folds, int(folds.max(initial=-1)) + 1)):
+        rows = live[folds == fold]
+        moments = Moments()
+        step = max(1024, _BLOCK_ELEMENTS // max(1, X.shape[1]))
+        for start in range(0, len(rows), step):
+            chosen = rows[start : start + step]
+            block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
+            moments.update(block, None if weights is None else weights[chosen])
+        parts.append(moments)
+    return parts

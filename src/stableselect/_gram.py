@@ -1,0 +1,244 @@
+"""A positive semi-definite matrix C of column moments, held whole or as a thin factor.
+
+:class:`PrimalGram` holds C (m x m). :class:`DualGram` holds A (r x m) with C = A'A and never forms an m x m array,
+which is what tables with few rows and many columns need. Both answer the same questions, so the searches that ask them
+do not know which one they hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import ModuleType
+from typing import Any
+
+import array_api_compat
+
+from ._arrays import Array, index, namespace
+
+_RANK_TOLERANCE = 1e-12
+"""Eigenvalues at or below this share of the largest count as zero."""
+
+
+class Deflation(ABC):
+    """R = C less the directions taken out so far, w = R_j / sqrt(R_jj + alpha), without ever forming R."""
+
+    @abstractmethod
+    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
+        """Take column j out: return w and R w (R before the step), or None when its pivot is at most ``smallest``."""
+
+
+class Gram(ABC):
+    """What the subset searches may ask of C."""
+
+    xp: ModuleType
+    device: Any
+    n_features: int
+
+    @abstractmethod
+    def dense(self) -> Array:
+        """Return C as an m x m array."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return diag C, length m."""
+
+    @abstractmethod
+    def squared_norms(self) -> Array:
+        """Return the squared norm of every column of C, length m."""
+
+    @abstractmethod
+    def columns(self, chosen: object) -> Array:
+        """Return C[:, chosen], m x len(chosen)."""
+
+    @abstractmethod
+    def dot(self, V: Array) -> Array:
+        """Return C V for a vector or an m x d matrix V."""
+
+    @abstractmethod
+    def residual(self, chosen: object, V: Array, alpha: float) -> Gram:
+        """Return R = C - V C_S', what the chosen columns S leave unexplained, for the V of :meth:`split`."""
+
+    def split(self, chosen: object, alpha: float) -> tuple[Array, Array, Gram]:
+        """Return P = (C_SS + alpha I)^+, the coefficients V = C_S P (m x k) and the residual R = C - V C_S'."""
+        C_S = self.columns(chosen)
+        P = pseudo_inverse(self.xp.take(C_S, index(chosen, C_S, self.xp), axis=0), alpha, self.xp)
+        V = C_S @ P
+        return P, V, self.residual(chosen, V, alpha)
+
+    @abstractmethod
+    def deflation(self) -> Deflation:
+        """Return an object that takes columns out of C one at a time, for :func:`forward_search`."""
+
+    @abstractmethod
+    def eigh(self) -> tuple[Array, Array]:
+        """Return the positive eigenvalues of C, largest first, and their eigenvectors (m x rank)."""
+
+    @abstractmethod
+    def eigenvalues(self) -> Array:
+        """Return the eigenvalues of C, largest first, without the trailing zeros of the thin form."""
+
+    def trace(self) -> float:
+        """Return tr C."""
+        return float(self.xp.sum(self.diagonal()))
+
+    def floor(self, rank: int) -> float:
+        """Return the smallest trace any approximation of this rank leaves (the principal component bound)."""
+        if rank >= self.n_features:
+            return 0.0
+        tail = self.eigenvalues()[rank:]
+        return float(self.xp.sum(self.xp.where(tail > 0, tail, self.xp.zeros_like(tail))))
+
+
+def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:
+    """Keep the eigenpairs above rounding of a list that has the largest first."""
+    rank = int(xp.sum(xp.astype(values > _RANK_TOLERANCE * xp.max(values), xp.int64))) if values.shape[0] else 0
+    return values[:rank], vectors[:, :rank]
+
+
+def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
+    """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
+
+    Rows and columns are first brought to unit diagonal, so that columns in very different units are judged alike.
+    """
+    diagonal = xp.linalg.diagonal(M) + alpha
+    scale = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    eye = xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    values, vectors = xp.linalg.eigh((M + alpha * eye) * scale[:, None] * scale[None, :])
+    kept = values > _RANK_TOLERANCE * M.shape[0]
+    inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
+    return ((vectors * inverse[None, :]) @ vectors.T) * scale[:, None] * scale[None, :]
+
+
+class PrimalGram(Gram):
+    """C itself."""
+
+    def __init__(self, C: Array) -> None:
+        self.C = C
+        self.xp = namespace(C)
+        self.device = array_api_compat.device(C)
+        self.n_features = int(C.shape[0])
+
+    def dense(self) -> Array:
+        """Return C."""
+        return self.C
+
+    def diagonal(self) -> Array:
+        """Return diag C."""
+        return self.xp.linalg.diagonal(self.C)
+
+    def squared_norms(self) -> Array:
+        """Return the squared norm of every column of C."""
+        return self.xp.sum(self.C * self.C, axis=0)
+
+    def columns(self, chosen: object) -> Array:
+        """Return C[:, chosen]."""
+        return self.xp.take(self.C, index(chosen, self.C, self.xp), axis=1)
+
+    def dot(self, V: Array) -> Array:
+        """Return C V."""
+        return self.C @ V
+
+    def residual(self, chosen: object, V: Array, alpha: float) -> PrimalGram:
+        """Return C - V C_S'."""
+        return PrimalGram(self.C - V @ self.columns(chosen).T)
+
+    def deflation(self) -> Deflation:
+        """Return a deflation that keeps the directions found."""
+        return _PrimalDeflation(self)
+
+    def eigh(self) -> tuple[Array, Array]:
+        """Return the positive eigenpairs of C, largest first."""
+        values, vectors = self.xp.linalg.eigh(self.C)
+        return _positive(self.xp.flip(values), self.xp.flip(vectors, axis=1), self.xp)
+
+    def eigenvalues(self) -> Array:
+        """Return all eigenvalues of C, largest first."""
+        return self.xp.flip(self.xp.linalg.eigvalsh(self.C))
+
+
+class DualGram(Gram):
+    """A thin factor A with C = A'A."""
+
+    def __init__(self, A: Array) -> None:
+        self.A = A
+        self.xp = namespace(A)
+        self.device = array_api_compat.device(A)
+        self.n_features = int(A.shape[1])
+
+    def dense(self) -> Array:
+        """Return A'A."""
+        return self.A.T @ self.A
+
+    def diagonal(self) -> Array:
+        """Return diag A'A."""
+        return self.xp.sum(self.A * self.A, axis=0)
+
+    def squared_norms(self) -> Array:
+        """Return the squared column norms of A'A, through the r x r matrix AA'."""
+        return self.xp.sum(self.A * ((self.A @ self.A.T) @ self.A), axis=0)
+
+    def columns(self, chosen: object) -> Array:
+        """Return A'A[:, chosen]."""
+        return self.A.T @ self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1)
+
+    def dot(self, V: Array) -> Array:
+        """Return A'(A V)."""
+        return self.A.T @ (self.A @ V)
+
+    def residual(self, chosen: object, V: Array, alpha: float) -> DualGram:
+        """Return R in thin form: R = (A - A_S V')'(A - A_S V') + alpha V V'."""
+        left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
+        return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
+
+    def deflation(self) -> Deflation:
+        """Return a deflation that works in the row space and reads A once a step."""
+        return _DualDeflation(self)
+
+    def eigh(self) -> tuple[Array, Array]:
+        """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
+        _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
+        return _positive(singular * singular, Vt.T, self.xp)
+
+    def eigenvalues(self) -> Array:
+        """Return the eigenvalues of AA', largest first."""
+        return self.xp.flip(self.xp.linalg.eigvalsh(self.A @ self.A.T))
+
+
+class _PrimalDeflation(Deflation):
+    """R = C - W'W, the directions w as the rows of W."""
+
+    def __init__(self, gram: PrimalGram) -> None:
+        self.gram = gram
+        self.W = gram.xp.zeros((0, gram.n_features), dtype=gram.xp.float64, device=gram.device)
+
+    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
+        xp, C, W = self.gram.xp, self.gram.C, self.W
+        column = C[:, j] - W.T @ W[:, j]
+        pivot = float(column[j]) + alpha
+        if pivot <= smallest:
+            return None
+        w = column / pivot**0.5
+        self.W = xp.concat([W, w[None, :]])
+        return w, C @ w - W.T @ (W @ w)
+
+
+class _DualDeflation(Deflation):
+    """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results."""
+
+    def __init__(self, gram: DualGram) -> None:
+        self.gram = gram
+        self.K = gram.A @ gram.A.T
+        self.Q = gram.xp.zeros((0, gram.A.shape[0]), dtype=gram.xp.float64, device=gram.device)
+
+    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
+        xp, A, Q = self.gram.xp, self.gram.A, self.Q
+        left = A[:, j] - Q.T @ (Q @ A[:, j])
+        pivot = float(A[:, j] @ left) + alpha
+        if pivot <= smallest:
+            return None
+        q = left / pivot**0.5
+        z = self.K @ q
+        z = z - Q.T @ (Q @ z)
+        self.Q = xp.concat([Q, q[None, :]])
+        both = xp.stack([q, z]) @ A
+        return both[0, :], both[1, :]

@@ -1,0 +1,157 @@
+"""Checks of what a user hands in, each with one sentence that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._arrays import Array, namespace, to_numpy
+
+
+def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: Sequence[str] | None = None) -> None:
+    """Refuse NaN and infinity, naming the columns and how many values each has.
+
+    Parameters
+    ----------
+    X : array or scipy sparse matrix of shape (n, m)
+        The table.
+    extremes : pair of arrays, optional
+        Column minima and maxima where they are known already: they are finite only if the table is.
+    names : sequence of str, optional
+        Column names for the message.
+    """
+    if sparse.issparse(X):
+        if np.all(np.isfinite(X.data)):
+            return
+        X = sparse.csc_array(X, copy=True)
+        X.data = np.where(np.isfinite(X.data), 0.0, X.data)
+        X.eliminate_zeros()
+        counts = np.diff(X.indptr)
+        kind = "NaN" if np.isnan(X.data).any() else "infinity"
+    else:
+        xp = namespace(X)
+        if not xp.isdtype(X.dtype, "real floating"):
+            return
+        probe = [xp.sum(X)] if extremes is None else [xp.sum(extremes[0]), xp.sum(extremes[1])]
+        if all(bool(xp.isfinite(p)) for p in probe):
+            return
+        bad = to_numpy(~xp.isfinite(X))
+        if not bad.any():  # the sum overflowed, the values did not
+            return
+        counts = bad.sum(axis=0)
+        kind = "NaN" if bool(xp.any(xp.isnan(X))) else "infinity"
+    columns = np.flatnonzero(counts)
+    label = [f"{names[j]!r}" if names is not None else f"column {j}" for j in columns[:5]]
+    listed = ", ".join(f"{name} ({counts[j]})" for name, j in zip(label, columns, strict=False))
+    more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
+    raise ValueError(
+        f"Input X contains {kind} in {listed}{more}; fill in or drop these values first, for instance with "
+        "sklearn.impute.SimpleImputer."
+    )
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Return the row weights in double precision, or None where there are none."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(
+            f"sample_weight must hold one finite, non-negative number for each of the {n_rows} rows; got shape "
+            f"{weights.shape}."
+        )
+    return weights
+
+
+def check_no_text(X: Any) -> None:
+    """Refuse a data frame with columns that are not numbers, naming them."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    dtypes = X.dtypes.tolist() if hasattr(X.dtypes, "tolist") else list(X.dtypes)
+    text = [str(c) for j, (c, t) in enumerate(zip(X.columns, dtypes, strict=True)) if not _is_numeric(X, j, t)]
+    if text:
+        shown = ", ".join(repr(c) for c in text[:5]) + (f" and {len(text) - 5} more" if len(text) > 5 else "")
+        raise ValueError(
+            f"Columns must hold numbers, but these hold text or dates: {shown}; drop or encode them first."
+        )
+
+
+def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    if hasattr(dtype, "_is_numeric"):  # pandas extension types
+        return bool(dtype._is_numeric) or bool(getattr(dtype, "_is_boolean", False))
+    if getattr(dtype, "kind", "") == "O" and hasattr(X, "iloc"):  # Python objects: numbers or not
+        try:
+            np.asarray(X.iloc[:, j], dtype=np.float64)
+        except (TypeError, ValueError):
+            return False
+        return True
+    return getattr(dtype, "kind", "") in "biuf"
+
+
+def resolve_k(n_features_to_select: int | float | None, m: int) -> int:
+    """Return the number of columns to keep of m: an integer, a share rounded up, or None for half."""
+    wanted = n_features_to_select
+    if wanted is None:
+        return max(1, m // 2)
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool | np.bool_):
+        if not 1 <= wanted <= m:
+            raise ValueError(f"n_features_to_select must be between 1 and the number of columns, {m}; got {wanted}.")
+        return int(wanted)
+    if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_) and 0 < wanted <= 1:
+        return int(np.ceil(round(float(wanted) * m, 9)))
+    raise ValueError(
+        "n_features_to_select must be a whole number of columns, a share above 0 and at most 1, or None for half; "
+        f"got {wanted!r}."
+    )
+
+
+def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence[str] | None, what: str) -> list[int]:
+    """Return column indices for names or indices given by a user, in their order, each once."""
+    if columns is None:
+        return []
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    lookup = {} if names is None else {str(name): j for j, name in enumerate(names)}
+    found: list[int] = []
+    for column in columns:
+        if isinstance(column, str):
+            if column not in lookup:
+                hint = "the table has no column names; give indices" if names is None else "check the spelling"
+                raise ValueError(f"Unknown column {column!r} in {what}: {hint}.")
+            found.append(lookup[column])
+        elif isinstance(column, Integral) and not isinstance(column, bool) and -m <= column < m:
+            found.append(int(column) % m)
+        else:
+            raise ValueError(f"Unknown column {column!r} in {what}: expected a name or an index from 0 to {m - 1}.")
+    return list(dict.fromkeys(found))
+
+
+def resolve_include_exclude(
+    include: Iterable[str | int] | None,
+    exclude: Iterable[str | int] | None,
+    m: int,
+    k: int,
+    names: Sequence[str] | None,
+) -> tuple[list[int], list[int]]:
+    """Return the indices to force in and to keep out, after checking that k columns can be chosen with them."""
+    forced = resolve_columns(include, m, names, "include")
+    barred = resolve_columns(exclude, m, names, "exclude")
+    both = sorted(set(forced) & set(barred))
+    if both:
+        shown = repr(str(names[both[0]])) if names is not None else both[0]
+        raise ValueError(f"Column {shown} is in both include and exclude; remove it from one.")
+    if len(forced) > k:
+        raise ValueError(
+            f"include names {len(forced)} columns but only {k} are to be selected; raise k or include fewer."
+        )
+    if m - len(barred) < k:
+        raise ValueError(
+            f"exclude leaves {m - len(barred)} columns but {k} are to be selected; lower k or exclude fewer."
+        )
+    return forced, barred

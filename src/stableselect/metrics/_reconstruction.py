@@ -1,0 +1,272 @@
+"""Reconstruction error of a set of columns, and the three numbers it should always be read beside.
+
+An error means little alone. The mean predictor says what no columns at all would give, random columns say what no
+method at all would give, and principal components say what no linear map of that rank can beat on the training rows.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+from sklearn.linear_model import LinearRegression
+from sklearn.utils import check_random_state
+
+from ._checks import check_count, check_pair, check_some_selected
+
+Refit = Literal["least_squares", "ridge"]
+
+_RIDGE_GRID = np.logspace(-8, 3, 23)
+"""Relative ridge weights tried by ``ridge="auto"``: from almost least squares to almost the mean predictor."""
+
+
+def reconstruction_error(
+    X_train: ArrayLike,
+    X_test: ArrayLike,
+    selected: ArrayLike,
+    *,
+    refit: Refit = "least_squares",
+    ridge: float | Literal["auto"] = "auto",
+) -> float:
+    r"""Mean squared error of rebuilding every column of the test rows from the selected ones.
+
+    A linear map with intercept from the selected columns to all columns is fitted on the training rows. The error is
+    one mean over all test rows and all columns, the selected ones included, in the units of the tables.
+
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
+        Tables with the same columns. Scale both with numbers learnt from the training rows.
+    selected : array-like
+        The selected columns: integer indices, or a Boolean mask of length m. Their order does not matter.
+    refit : {"least_squares", "ridge"}, default="least_squares"
+        How the map is fitted. ``"least_squares"`` is the published measure [1]_. It overfits, without bound, when there
+        are about as many selected columns as training rows; read the ridge refit beside it there.
+    ridge : float or "auto", default="auto"
+        Weight of the penalty, used by ``refit="ridge"`` only, as a multiple of the mean sum of squares of the selected
+        training columns about their means. ``"auto"`` takes the weight with the smallest leave-one-out error on the
+        training rows, one weight for all columns.
+
+    Returns
+    -------
+    float
+        The mean squared error.
+
+    See Also
+    --------
+    mean_predictor_error : The error with no columns selected.
+    random_error : The error of columns drawn at random.
+    reconstruction_floor : The error of as many principal components.
+
+    Notes
+    -----
+    With centred selected columns :math:`X_S = U \operatorname{diag}(s) V^\top` and centred training rows :math:`Y`, the
+    ridge map is :math:`V \operatorname{diag}(s_j / (s_j^2 + \alpha))\, U^\top Y`. The residual of row i when that row
+    is left out is :math:`r_i / (1 - h_i)` with :math:`h_i = 1/n + \sum_j u_{ij}^2 s_j^2 / (s_j^2 + \alpha)`.
+
+    References
+    ----------
+    .. [1] X. Wu and Q. Cheng, "Algorithmic stability and generalization of an unsupervised feature selection
+       algorithm", NeurIPS, 2021.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect.metrics import reconstruction_error
+    >>> X = load_iris().data
+    >>> round(reconstruction_error(X[::2], X[1::2], [2, 3]), 3)
+    0.087
+    """
+    train, test = check_pair(X_train, X_test)
+    chosen = check_some_selected(selected, train.shape[1])
+    _check_refit(refit, ridge)
+    return _refit_error(*_centre(train, test), chosen, refit, ridge)
+
+
+def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
+    """Mean squared error of predicting every test row by the mean training row.
+
+    This is the reconstruction error with no columns selected: a set that does not beat it is worth nothing.
+
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
+        Tables with the same columns.
+
+    Returns
+    -------
+    float
+        The mean squared error.
+
+    Examples
+    --------
+    >>> from stableselect.metrics import mean_predictor_error
+    >>> mean_predictor_error([[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0]])
+    2.0
+    """
+    train, test = check_pair(X_train, X_test)
+    return _mean_square(_centre(train, test)[1])
+
+
+def reconstruction_floor(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
+    """Mean squared error of rebuilding the test rows from principal components of the training rows.
+
+    On the training rows themselves no linear map of this rank, and so no set of ``n_components`` columns, does
+    better [1]_. On other rows that is a guide and not a bound. Directions in which the training rows do not vary are
+    never used.
+
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
+        Tables with the same columns.
+    n_components : int
+        Number of components, to be set to the number of selected columns.
+
+    Returns
+    -------
+    float
+        The mean squared error.
+
+    References
+    ----------
+    .. [1] C. Eckart and G. Young, "The approximation of one matrix by another of lower rank", Psychometrika 1, 1936.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect.metrics import reconstruction_floor
+    >>> X = load_iris().data
+    >>> round(reconstruction_floor(X[::2], X[1::2], 2), 3)
+    0.023
+    """
+    train, test = check_pair(X_train, X_test)
+    n_components = check_count(n_components, "n_components", 1, train.shape[1])
+    train, test = _centre(train, test)
+    components = _principal_directions(train, n_components)
+    return _mean_square(test - (test @ components) @ components.T)
+
+
+def random_error(
+    X_train: ArrayLike,
+    X_test: ArrayLike,
+    n_features_to_select: int,
+    *,
+    n_draws: int = 10,
+    refit: Refit = "least_squares",
+    ridge: float | Literal["auto"] = "auto",
+    random_state: int | np.random.RandomState | None = 0,
+) -> tuple[float, float]:
+    """Mean and standard deviation of the reconstruction error of columns drawn at random.
+
+    Parameters
+    ----------
+    X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
+        Tables with the same columns.
+    n_features_to_select : int
+        Number of distinct columns in a draw.
+    n_draws : int, default=10
+        Number of draws, two or more.
+    refit, ridge
+        As in :func:`reconstruction_error`.
+    random_state : int, RandomState instance or None, default=0
+        Decides the draws.
+
+    Returns
+    -------
+    mean, std : float
+        Mean over the draws, and their sample standard deviation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect.metrics import random_error
+    >>> X = load_iris().data
+    >>> mean, std = random_error(X[::2], X[1::2], 2)
+    >>> 0.05 < mean < 0.2
+    True
+    """
+    train, test = check_pair(X_train, X_test)
+    k = check_count(n_features_to_select, "n_features_to_select", 1, train.shape[1])
+    n_draws = check_count(n_draws, "n_draws", 2)
+    _check_refit(refit, ridge)
+    rng = check_random_state(random_state)
+    draws = [np.sort(rng.choice(train.shape[1], k, replace=False)) for _ in range(n_draws)]
+    train, test = _centre(train, test)
+    errors = [_refit_error(train, test, chosen, refit, ridge) for chosen in draws]
+    return float(np.mean(errors)), float(np.std(errors, ddof=1))
+
+
+def _check_refit(refit: object, ridge: object) -> None:
+    if refit not in ("least_squares", "ridge"):
+        raise ValueError(f"refit must be 'least_squares' or 'ridge' but is {refit!r}; choose one of the two.")
+    is_weight = isinstance(ridge, (int, float, np.number)) and not isinstance(ridge, bool) and 0 <= ridge < np.inf
+    if ridge != "auto" and not is_weight:
+        raise ValueError(f"ridge must be 'auto' or a finite number of at least 0 but is {ridge!r}; change ridge.")
+
+
+def _centre(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both tables less the mean training row, which is what gives every map here its intercept."""
+    # The mean of a constant column can miss it by rounding, and a fit would then make much of that residue.
+    mean = np.where((train == train[0]).all(axis=0), train[0], train.mean(axis=0))
+    return train - mean, test - mean
+
+
+def _refit_error(
+    train: np.ndarray, test: np.ndarray, chosen: np.ndarray, refit: Refit, ridge: float | Literal["auto"]
+) -> float:
+    """Return the error of the refitted map; both tables come from :func:`_centre`."""
+    if refit == "least_squares":
+        return _mean_square(test - LinearRegression().fit(train[:, chosen], train).predict(test[:, chosen]))
+    left, singular, right = _thin_svd(train[:, chosen])
+    if singular.size == 0:
+        return _mean_square(test)
+    Q = left.T @ train
+    unit = float(singular @ singular) / chosen.size
+    if ridge == "auto":
+        left_out = _leave_one_out_errors(train, left, singular, Q, _RIDGE_GRID * unit)
+        alpha = float(_RIDGE_GRID[np.argmin(left_out)]) * unit
+    else:
+        alpha = ridge * unit
+    scores = test[:, chosen] @ (right.T * (singular / (singular**2 + alpha)))
+    return _mean_square(test - scores @ Q)
+
+
+def _leave_one_out_errors(Y: np.ndarray, U: np.ndarray, s: np.ndarray, Q: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    """Return the sum of squared leave-one-out residuals for each ridge weight; Y is centred and Q = U'Y."""
+    # r = (Y - UQ) + U diag(a / (s^2 + a)) Q splits the residual into two parts without cancellation, and its row norms
+    # need only n x k and k x k products, however many columns Y has.
+    outside = Y - U @ Q
+    outside_norms = np.einsum("ij,ij->i", outside, outside)
+    cross, inner = outside @ Q.T, Q @ Q.T
+    # 1 - h has the same two parts; the first is what rounding can push below zero.
+    outside_leverage = np.maximum(1 - 1 / len(Y) - np.einsum("ij,ij->i", U, U), 0.0)
+    errors = np.empty(len(alphas))
+    for i, alpha in enumerate(alphas):
+        shrunk = U * (alpha / (s**2 + alpha))
+        squares = outside_norms + np.einsum("ij,ij->i", shrunk, 2 * cross + shrunk @ inner)
+        errors[i] = np.sum(squares / (outside_leverage + np.einsum("ij,ij->i", shrunk, U)) ** 2)
+    return errors
+
+
+def _thin_svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return U, s, V' of A, numerical rank only, so that constant and duplicate columns drop out."""
+    left, singular, right = linalg.svd(A, full_matrices=False)
+    kept = singular > max(A.shape) * np.finfo(np.float64).eps * singular[0]
+    return left[:, kept], singular[kept], right[kept]
+
+
+def _principal_directions(centred: np.ndarray, n_components: int) -> np.ndarray:
+    """Return orthonormal leading directions (m x r) of centred rows, r the smaller of ``n_components`` and the rank."""
+    n, m = centred.shape
+    if m > n:
+        return _thin_svd(centred)[2][:n_components].T
+    # With more rows than columns the m x m moments are cheaper, and their eigenvectors are orthonormal to rounding.
+    values, vectors = linalg.eigh(centred.T @ centred, subset_by_index=(m - n_components, m - 1))
+    kept = values > m * np.finfo(np.float64).eps * values[-1]
+    return np.asarray(vectors[:, kept])
+
+
+def _mean_square(difference: np.ndarray) -> float:
+    return float(np.vdot(difference, difference)) / difference.size

@@ -1,0 +1,6 @@
+"""Selectors that keep the columns from which all others can be rebuilt."""
+
+from ._column_subset import ColumnSubset
+from ._scorer_selector import ScorerSelector
+
+__all__ = ["ColumnSubset", "ScorerSelector"]

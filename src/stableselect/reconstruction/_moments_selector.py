@@ -1,0 +1,165 @@
+"""The common part of selectors that need only the table's moments: streaming, weights, ridge, include and exclude."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from .._base import BaseSelector, Selection
+from .._folds import fold_moments
+from .._validation import check_weights, resolve_include_exclude, resolve_k
+from ..moments import Moments
+from ._ridge import N_FOLDS, choose_ridge
+
+
+class MomentsSelector(BaseSelector):
+    """Base of the selectors that work from :class:`~stableselect.Moments`: implement ``_select_from``."""
+
+    ridge: float | str
+    include: Iterable[str | int] | None
+    exclude: Iterable[str | int] | None
+    moments_: Moments
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the columns.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            The table.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        sample_weight : array of shape (n,), optional
+            Non-negative row weights.
+
+        Returns
+        -------
+        self
+        """
+        self._check_ridge()
+        X = self._check_table(X)
+        k, include, exclude = self._wanted()
+        weights = check_weights(sample_weight, X.shape[0])
+        if self.ridge == "auto":
+            folds = fold_moments(X, weights, N_FOLDS)
+            ridge = choose_ridge(folds, k, include, exclude)
+            moments = Moments()
+            for part in folds:
+                moments.merge(part)
+        else:
+            ridge, moments = float(self.ridge), Moments.from_array(X, weights)
+        self.__dict__.pop("moments_", None)
+        self._finish(moments, k, ridge, include, exclude, rows=X, weighted=weights is not None)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen by earlier calls, and choose the columns anew from all of them.
+
+        Every call selects. To read many blocks, gather them in a :class:`~stableselect.Moments` and call
+        :meth:`fit_moments` once. ``ridge="auto"`` stands for 0 here, since merged moments cannot be split into folds.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            More rows.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            Non-negative row weights.
+
+        Returns
+        -------
+        self
+        """
+        self._check_ridge()
+        first = not hasattr(self, "moments_")
+        X = self._check_table(X, reset=first)
+        k, include, exclude = self._wanted()
+        moments = Moments() if first else self.moments_
+        moments.update(X, check_weights(sample_weight, X.shape[0]))
+        self._finish(moments, k, self._given_ridge(), include, exclude)
+        self.moments_ = moments
+        return self
+
+    def fit_moments(self, moments: Moments, feature_names: Sequence[str] | None = None) -> Self:
+        """Choose the columns from moments alone; the table itself is not needed.
+
+        Parameters
+        ----------
+        moments : Moments
+            Of the table, gathered in any way.
+        feature_names : sequence of str, optional
+            Column names.
+
+        Returns
+        -------
+        self
+        """
+        self._check_ridge()
+        if moments.n_features is None:
+            raise ValueError("These moments hold no rows yet; call update() first.")
+        if feature_names is not None and len(feature_names) != moments.n_features:
+            raise ValueError(f"Expected {moments.n_features} feature names, got {len(feature_names)}.")
+        self.n_features_in_ = moments.n_features
+        for name in ("feature_names_in_", "moments_"):
+            self.__dict__.pop(name, None)
+        if feature_names is not None:
+            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+        k, include, exclude = self._wanted()
+        self._finish(moments, k, self._given_ridge(), include, exclude)
+        return self
+
+    @abstractmethod
+    def _select_from(
+        self,
+        moments: Moments,
+        k: int,
+        ridge: float,
+        include: Sequence[int],
+        exclude: Sequence[int],
+        rows: Array = None,
+        weighted: bool = False,
+    ) -> Selection:
+        """Choose k columns from the moments, with a ridge relative to the mean variance.
+
+        ``rows`` is the table itself where the caller has it, ``weighted`` tells whether its rows have weights.
+        """
+
+    def _select(self, X: Array, k: int) -> Selection:
+        raise AssertionError("moments selectors go through _select_from")
+
+    def _finish(
+        self,
+        moments: Moments,
+        k: int,
+        ridge: float,
+        include: Sequence[int],
+        exclude: Sequence[int],
+        rows: Array = None,
+        weighted: bool = False,
+    ) -> None:
+        if moments.n_features is None:
+            raise ValueError("Every sample_weight is zero; give at least one row some weight.")
+        self.ridge_ = ridge
+        selection = self._select_from(moments, k, ridge, include, exclude, rows, weighted)
+        selection.mean = to_numpy(moments.mean)
+        self._store(selection)
+
+    def _wanted(self) -> tuple[int, list[int], list[int]]:
+        k = resolve_k(self.n_features_to_select, self.n_features_in_)
+        names = getattr(self, "feature_names_in_", None)
+        return k, *resolve_include_exclude(self.include, self.exclude, self.n_features_in_, k, names)
+
+    def _check_ridge(self) -> None:
+        ridge = self.ridge
+        if ridge == "auto" or (isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= ridge < float("inf")):
+            return
+        raise ValueError(f"ridge must be 'auto' or a number of at least 0, got {ridge!r}.")
+
+    def _given_ridge(self) -> float:
+        return 0.0 if self.ridge == "auto" else float(self.ridge)

@@ -1,0 +1,168 @@
+"""The scorer-selector network trained on the moments: full-batch Adam, no rows, no batches.
+
+On centred columns both paths' errors depend on the rows only through C = X'X/n, so a step costs one product of C with
+m x 2d numbers however many rows there are, and the result does not depend on their order. Written against the
+gram's array namespace (NumPy, torch), for C held whole or as a thin factor alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arrays import Array, index, like, to_numpy
+from .._gram import DualGram, Gram
+from ._scorer_network import (
+    Adam,
+    Init,
+    Network,
+    Parameters,
+    Score,
+    kept_columns,
+    kept_count,
+    pca_parameters,
+    random_parameters,
+    reach,
+    score_slope,
+    score_weights,
+    top_columns,
+)
+
+_EPOCHS = 2000
+_LEARNING_RATE = 0.01
+
+
+def train_gradient(
+    gram: Gram,
+    k: int,
+    *,
+    score: Score = "abs",
+    scorer_weight: float = 1 / 128,
+    latent_width: int | None = None,
+    learning_rate: float | None = None,
+    epochs: int | None = None,
+    init: Init = "published",
+    anneal: bool = False,
+    random_state: object = None,
+) -> Network:
+    """Train the network on the moments of centred columns.
+
+    Parameters
+    ----------
+    gram : Gram
+        C = X'X/n of the centred columns.
+    k : int
+        Number of columns to keep.
+    score : {"abs", "square"}
+        phi in s = phi(w).
+    scorer_weight : float
+        Weight of the scorer's error beside the selector's.
+    latent_width : int or None
+        d; None means k.
+    learning_rate : float or None
+        Adam's rate; None means 0.01.
+    epochs : int or None
+        Full-batch steps; None means 2000.
+    init : {"published", "pca"}
+        Random start, or the principal components (see ``pca_parameters``).
+    anneal : bool
+        Start with every column kept, shrink to k over the first 70 % of the steps, and rank by
+        s_j ||E_j|| sigma_j throughout instead of by s_j.
+    random_state : int, RandomState or None
+        Draws the start; nothing else is random.
+
+    Returns
+    -------
+    Network
+        Without biases. Row t of ``history`` is the objective after t + 1 steps with the mask of that moment; the last
+        row has the final mask, exactly k columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stableselect._gram import PrimalGram
+    >>> X = np.random.default_rng(0).random((40, 6))
+    >>> network = train_gradient(PrimalGram(np.cov(X.T, bias=True)), 2, epochs=100, random_state=0)
+    >>> network.selected.shape, network.history.shape
+    ((2,), (100, 2))
+    """
+    xp, m = gram.xp, gram.n_features
+    d = k if latent_width is None else latent_width
+    steps = _EPOCHS if epochs is None else epochs
+    rate = _LEARNING_RATE if learning_rate is None else learning_rate
+    begin = random_parameters(m, d, False, random_state) if init == "published" else pca_parameters(gram, d)
+    diagonal = gram.diagonal()
+    at = begin.around(like(begin.flat, diagonal, xp))
+    gradient = at.around(xp.zeros_like(at.flat))
+    deviation = xp.sqrt(diagonal)
+    objective = Objective(gram, score, scorer_weight)
+    adam = Adam(at)
+
+    def ranks() -> np.ndarray:
+        s = score_weights(at.w, score, xp)
+        return to_numpy(reach(s, at.encoder, deviation, xp) if anneal else s)
+
+    history = np.zeros((steps + 1, 2))
+    for step in range(steps):
+        kept = kept_columns(ranks(), kept_count(step, steps, m, k, anneal))
+        history[step] = objective(at, kept, gradient)
+        adam.step(at, gradient, rate)
+    final = ranks()
+    selected = top_columns(final, k)
+    history[steps] = objective(at, np.sort(selected), gradient)
+    return at.network(score, selected, final, history[1:])
+
+
+class Objective:
+    """selector + scorer_weight * scorer for given moments, with its gradient.
+
+    With F = sE and H = G' (both m x d), U = C F, M = F'U and K = H'H, a path's error is
+
+        tr C - 2<U, H> + <M, K>,    d/dF = 2 (U K - C H),    d/dH = 2 (H M - U).
+
+    C [F, H] is the one product with all of C. The selector's F is zero outside the kept columns, so its U needs only
+    those columns of C, or only the others.
+    """
+
+    def __init__(self, gram: Gram, score: Score, scorer_weight: float) -> None:
+        self.gram, self.score, self.scorer_weight = gram, score, scorer_weight
+        self._trace = gram.trace()
+
+    def __call__(self, at: Parameters, kept: np.ndarray, gradient: Parameters) -> tuple[float, float]:
+        """Write the gradient, relative to tr C; return the two errors per cell, selector first.
+
+        Relative, because Adam's eps would otherwise make the path depend on the data's units.
+        """
+        xp, m, d, lam = self.gram.xp, self.gram.n_features, at.width, self.scorer_weight
+        E, H = at.encoder, at.decoder
+        s = score_weights(at.w, self.score, xp)
+        F = s[:, None] * E
+        product = self.gram.dot(xp.concat([F, H], axis=1))
+        U, CH = product[:, :d], product[:, d:]
+        if 2 * kept.shape[0] <= m:
+            V = _partial_dot(self.gram, kept, F)
+        else:
+            V = U - _partial_dot(self.gram, np.setdiff1d(np.arange(m), kept), F)
+        rows = index(kept, F, xp)
+        F_kept, V_kept, CH_kept = (xp.take(part, rows, axis=0) for part in (F, V, CH))
+        K, M, N = H.T @ H, F.T @ U, F_kept.T @ V_kept
+        scorer = self._trace - 2 * xp.sum(U * H) + xp.sum(M * K)
+        selector = self._trace - 2 * xp.sum(CH_kept * F_kept) + xp.sum(N * K)
+
+        c = 2 / (self._trace or 1.0)
+        D = gradient.encoder
+        D[...] = (lam * c) * (U @ K - CH)
+        D[rows, :] += c * (V_kept @ K - CH_kept)
+        gradient.decoder[...] = c * (H @ (lam * M + N) - lam * U - V)
+        gradient.w[...] = xp.sum(D * E, axis=1) * score_slope(at.w, self.score, xp)
+        D *= s[:, None]
+        return float(selector) / m, float(scorer) / m
+
+
+def _partial_dot(gram: Gram, chosen: np.ndarray, V: Array) -> Array:
+    """Return C[:, chosen] V[chosen], never forming an m x m/2 array from a thin factor."""
+    xp = gram.xp
+    rows = index(chosen, V, xp)
+    V_chosen = xp.take(V, rows, axis=0)
+    if isinstance(gram, DualGram):
+        return gram.A.T @ (xp.take(gram.A, rows, axis=1) @ V_chosen)
+    return gram.columns(chosen) @ V_chosen

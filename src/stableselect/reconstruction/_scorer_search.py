@@ -1,0 +1,85 @@
+"""Subset search on the scorer-selector objective J(S), started from the best subset of the plain trace loss.
+
+The trace loss of the start carries the full certificate (no swap improves it). J is searched among the most promising
+swaps by the trace gain and by the first-order gain within J's own top directions; a swap is made only if J falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from .._subset_search import EXHAUSTED, TIE, SwapState, open_columns
+from ._scorer_objective import ScorerObjective
+
+_CANDIDATES = 5
+"""Swaps tried per gain and round."""
+_SETTLE_STEPS = 8
+"""Subspace steps after a swap, so that the bound on J is as good as exact."""
+
+
+def search_scorer(
+    objective: ScorerObjective, chosen: Sequence[int], include: Sequence[int], exclude: Sequence[int]
+) -> tuple[list[int], int]:
+    """Lower J by swaps from ``chosen``; return the columns and the number of swaps made.
+
+    Parameters
+    ----------
+    objective : ScorerObjective
+        J and its weights.
+    chosen : sequence of int
+        The start.
+    include, exclude : sequence of int
+        Columns that stay and columns that stay out.
+
+    Returns
+    -------
+    chosen : list of int
+        A new column takes the place of the one it replaces.
+    n_swaps : int
+        Swaps made.
+    """
+    gram = objective.gram
+    start = list(chosen)
+    if len(start) == gram.n_features or objective.values.shape[0] <= objective.width:
+        return start, 0
+    state = SwapState(gram, start, objective.alpha)
+    if state.loss <= EXHAUSTED * objective.total:
+        return start, 0
+    J_start, top = objective.exact(start)
+    J, n_swaps = J_start, 0
+    while True:
+        best: tuple[float, int, int, Array] | None = None
+        for a, j in _candidates(state, objective.U @ top, include, exclude):
+            trial = list(state.chosen)
+            trial[a] = j
+            value, reached = objective.bound(trial, top)
+            if value < J - TIE * J and (best is None or value < best[0]):
+                best = value, a, j, reached
+        if best is None:
+            break
+        J, a, j, top = best
+        state.swap(a, j)
+        J, top = objective.bound(state.chosen, top, _SETTLE_STEPS)
+        n_swaps += 1
+    if n_swaps and objective.exact(state.chosen)[0] >= J_start:
+        return start, 0
+    return list(state.chosen), n_swaps
+
+
+def _candidates(
+    state: SwapState, directions: Array, include: Sequence[int], exclude: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return the best few swaps (position, column) by each of the two gains, no swap twice."""
+    allowed = open_columns(state.gram, [*state.chosen, *exclude])
+    held = np.isin(state.chosen, list(include))
+    found: dict[tuple[int, int], None] = {}
+    for gains in (state.swap_gains(allowed), state.projected_gains(allowed, directions)):
+        table = np.where(held[:, None], -np.inf, to_numpy(gains))
+        flat = np.argpartition(-table, min(_CANDIDATES, table.size - 1), axis=None)[:_CANDIDATES]
+        for a, j in zip(*np.unravel_index(flat, table.shape), strict=True):
+            if np.isfinite(table[a, j]):
+                found[int(a), int(j)] = None
+    return sorted(found, key=lambda swap: (swap[1], state.chosen[swap[0]]))

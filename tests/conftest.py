@@ -1,0 +1,52 @@
+"""Fixtures shared by all tests: seeds, small tables, one thread."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread():
+    """Keep torch from fighting BLAS for two cores."""
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20211)
+
+
+@pytest.fixture
+def tall(rng):
+    """60 x 12, correlated columns."""
+    return rng.normal(size=(60, 12)) @ rng.normal(size=(12, 12))
+
+
+@pytest.fixture
+def wide(rng):
+    """9 x 40: fewer rows than columns."""
+    return rng.normal(size=(9, 40))
+
+
+@pytest.fixture
+def load_data():
+    """Return a function that loads one of the benchmark tables, or skips where the folder is absent."""
+
+    def load(name):
+        path = DATA / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"the benchmark data folder has no {name}.npz; set STABLESELECT_DATA")
+        with np.load(path) as stored:
+            return stored["X"].astype(np.float64), stored["y"]
+
+    return load
