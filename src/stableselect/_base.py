@@ -165,7 +165,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         if roles is None:
             if X is None:
                 raise ValueError(f"{type(self).__name__} keeps no moments of the table; call explain(X) with it.")
-            gram = Moments.from_array(self._check_table(X, reset=False)).operator()
+            gram, _ = Moments.from_array(self._check_table(X, reset=False)).operator().normalised()
             found = column_roles(gram, self.selected_.tolist(), 0.0)
             roles = found.r2, found.shares, found.substitutes, found.costs
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)

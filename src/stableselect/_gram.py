@@ -66,6 +66,18 @@ class Gram(ABC):
         return P, V, self.residual(chosen, V, alpha)
 
     @abstractmethod
+    def scaled(self, factor: float) -> Gram:
+        """Return factor C, of the same form."""
+
+    def normalised(self) -> tuple[Gram, float]:
+        """Return C with mean variance one, and the factor that brings it back.
+
+        The searches square C, which leaves the range of double precision when the columns' units are extreme.
+        """
+        unit = self.trace() / self.n_features
+        return (self.scaled(1 / unit), unit) if unit > 0 else (self, 1.0)
+
+    @abstractmethod
     def deflation(self) -> Deflation:
         """Return an object that takes columns out of C one at a time, for :func:`forward_search`."""
 
@@ -142,6 +154,10 @@ class PrimalGram(Gram):
         """Return C - V C_S'."""
         return PrimalGram(self.C - V @ self.columns(chosen).T)
 
+    def scaled(self, factor: float) -> PrimalGram:
+        """Return factor C."""
+        return PrimalGram(self.C * factor)
+
     def deflation(self) -> Deflation:
         """Return a deflation that keeps the directions found."""
         return _PrimalDeflation(self)
@@ -189,6 +205,10 @@ class DualGram(Gram):
         """Return R in thin form: R = (A - A_S V')'(A - A_S V') + alpha V V'."""
         left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
         return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
+
+    def scaled(self, factor: float) -> DualGram:
+        """Return factor A'A."""
+        return DualGram(self.A * factor**0.5)
 
     def deflation(self) -> Deflation:
         """Return a deflation that works in the row space and reads A once a step."""

@@ -192,7 +192,8 @@ class SwapState:
         """
         xp, gram, V, Y = self.gram.xp, self.gram, self.V, self.Y
         p = float(self.P[a, a])
-        v, y, row = +V[a, :], +Y[a, :], self.P[a, :] / p
+        v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
+        row = self.P[a, :] / p
         V -= row[:, None] * v[None, :]
         pull = (V @ v) / p
         g = self.g + 2 * v * y / p + (xp.sum(v * v) / p**2) * (v * v)

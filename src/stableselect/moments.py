@@ -155,7 +155,8 @@ class Moments:
         if self.n_features is None:
             self.__dict__.update(copy.copy(other).__dict__)
             self._rows, self._weights = list(other._rows), list(other._weights)
-            self._second = None if other._second is None else +other._second
+            if other._second is not None:
+                self._second = namespace(other._second).asarray(other._second, copy=True)
         else:
             if other.n_features != self.n_features:
                 raise ValueError(f"Expected {self.n_features} columns as before, got {other.n_features}.")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
-from .._arrays import Array
 from .._base import Selection
-from .._gram import Gram
 from .._roles import column_roles
-from .._subset_search import absolute_ridge, exchange_search, forward_search
-from ..moments import Moments
-from ._moments_selector import MomentsSelector
+from .._subset_search import exchange_search, forward_search
+from ._moments_selector import MomentsSelector, Problem
 
 
 class ColumnSubset(MomentsSelector):
@@ -89,41 +86,31 @@ class ColumnSubset(MomentsSelector):
         self.include = include
         self.exclude = exclude
 
-    def _select_from(
-        self,
-        moments: Moments,
-        k: int,
-        ridge: float,
-        include: Sequence[int],
-        exclude: Sequence[int],
-        rows: Array = None,
-        weighted: bool = False,
-    ) -> Selection:
-        gram = moments.operator()
-        order, self.n_swaps_ = search_columns(gram, k, ridge, include, exclude, exchange=self.exchange)
-        roles = column_roles(gram, order, absolute_ridge(gram, ridge), exclude)
+    def _select_from(self, problem: Problem) -> Selection:
+        gram = problem.gram
+        order, self.n_swaps_ = search_columns(problem, exchange=self.exchange)
+        roles = column_roles(gram, order, problem.ridge, problem.exclude)
         self._keep_roles(roles)
-        self.objective_ = max(0.0, roles.loss)
-        self.floor_ = min(gram.floor(k) / gram.n_features, self.objective_)
-        self.gap_ = relative_gap(self.objective_, self.floor_)
+        self.objective_, self.floor_, self.gap_ = bounds(roles.loss, gram.floor(problem.k) / gram.n_features, problem)
         return Selection(order, roles.worth, roles.coefficients)
 
 
-def search_columns(
-    gram: Gram, k: int, ridge: float, include: Sequence[int], exclude: Sequence[int], *, exchange: bool = True
-) -> tuple[list[int], int]:
+def search_columns(problem: Problem, *, exchange: bool = True) -> tuple[list[int], int]:
     """Return k columns by forward search and exchange, in greedy order within the set, and the number of swaps."""
-    alpha = absolute_ridge(gram, ridge)
-    chosen = forward_search(gram, k, alpha, include, exclude)
+    gram, k, alpha, include = problem.gram, problem.k, problem.ridge, problem.include
+    chosen = forward_search(gram, k, alpha, include, problem.exclude)
     if not exchange:
         return chosen, 0
-    swapped, n_swaps = exchange_search(gram, chosen, alpha, include, exclude)
+    swapped, n_swaps = exchange_search(gram, chosen, alpha, include, problem.exclude)
     if n_swaps == 0:
         return chosen, 0
     outside = np.setdiff1d(np.arange(gram.n_features), swapped).tolist()
     return forward_search(gram, k, alpha, include, outside), n_swaps
 
 
-def relative_gap(objective: float, floor: float) -> float:
-    """Return the share of the objective that is not accounted for by the floor, 0 when nothing is left."""
-    return 0.0 if objective <= 0 else (objective - floor) / objective
+def bounds(objective: float, floor: float, problem: Problem) -> tuple[float, float, float]:
+    """Return objective and floor per cell in the table's units, and the relative gap (0 when nothing is left)."""
+    objective = max(0.0, objective)
+    floor = min(max(0.0, floor), objective)
+    gap = 0.0 if objective == 0 else (objective - floor) / objective
+    return objective * problem.unit, floor * problem.unit, gap

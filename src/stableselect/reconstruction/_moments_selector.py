@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Self
 
@@ -12,9 +13,45 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._base import BaseSelector, Selection
 from .._folds import fold_moments
+from .._gram import Gram
 from .._validation import check_weights, resolve_include_exclude, resolve_k
 from ..moments import Moments
 from ._ridge import N_FOLDS, choose_ridge
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a moments selector works on.
+
+    Attributes
+    ----------
+    gram : Gram
+        The moments, scaled to mean variance one.
+    unit : float
+        The mean variance: a loss in the gram's units times ``unit`` is one in the table's.
+    mean : ndarray of shape (m,)
+        Column means.
+    k : int
+        Columns to keep.
+    ridge : float
+        Ridge weight relative to the mean variance, which is its weight in the gram's units.
+    include, exclude : list of int
+        Columns that must or must not be kept.
+    rows : array or None
+        The table itself, where the caller has it.
+    weighted : bool
+        Whether its rows have weights.
+    """
+
+    gram: Gram
+    unit: float
+    mean: np.ndarray
+    k: int
+    ridge: float
+    include: list[int]
+    exclude: list[int]
+    rows: Array = None
+    weighted: bool = False
 
 
 class MomentsSelector(BaseSelector):
@@ -54,7 +91,7 @@ class MomentsSelector(BaseSelector):
         else:
             ridge, moments = float(self.ridge), Moments.from_array(X, weights)
         self.__dict__.pop("moments_", None)
-        self._finish(moments, k, ridge, include, exclude, rows=X, weighted=weights is not None)
+        self._finish(moments, ridge, rows=X, weighted=weights is not None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -79,10 +116,10 @@ class MomentsSelector(BaseSelector):
         self._check_ridge()
         first = not hasattr(self, "moments_")
         X = self._check_table(X, reset=first)
-        k, include, exclude = self._wanted()
+        self._wanted()
         moments = Moments() if first else self.moments_
         moments.update(X, check_weights(sample_weight, X.shape[0]))
-        self._finish(moments, k, self._given_ridge(), include, exclude)
+        self._finish(moments, self._given_ridge())
         self.moments_ = moments
         return self
 
@@ -110,44 +147,25 @@ class MomentsSelector(BaseSelector):
             self.__dict__.pop(name, None)
         if feature_names is not None:
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
-        k, include, exclude = self._wanted()
-        self._finish(moments, k, self._given_ridge(), include, exclude)
+        self._finish(moments, self._given_ridge())
         return self
 
     @abstractmethod
-    def _select_from(
-        self,
-        moments: Moments,
-        k: int,
-        ridge: float,
-        include: Sequence[int],
-        exclude: Sequence[int],
-        rows: Array = None,
-        weighted: bool = False,
-    ) -> Selection:
-        """Choose k columns from the moments, with a ridge relative to the mean variance.
-
-        ``rows`` is the table itself where the caller has it, ``weighted`` tells whether its rows have weights.
-        """
+    def _select_from(self, problem: Problem) -> Selection:
+        """Choose columns; ``Selection.mean`` is filled in afterwards."""
 
     def _select(self, X: Array, k: int) -> Selection:
         raise AssertionError("moments selectors go through _select_from")
 
-    def _finish(
-        self,
-        moments: Moments,
-        k: int,
-        ridge: float,
-        include: Sequence[int],
-        exclude: Sequence[int],
-        rows: Array = None,
-        weighted: bool = False,
-    ) -> None:
+    def _finish(self, moments: Moments, ridge: float, rows: Array = None, weighted: bool = False) -> None:
         if moments.n_features is None:
             raise ValueError("Every sample_weight is zero; give at least one row some weight.")
+        k, include, exclude = self._wanted()
+        gram, unit = moments.operator().normalised()
+        problem = Problem(gram, unit, to_numpy(moments.mean), k, ridge, include, exclude, rows, weighted)
+        selection = self._select_from(problem)
+        selection.mean = problem.mean
         self.ridge_ = ridge
-        selection = self._select_from(moments, k, ridge, include, exclude, rows, weighted)
-        selection.mean = to_numpy(moments.mean)
         self._store(selection)
 
     def _wanted(self) -> tuple[int, list[int], list[int]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._arrays import index
-from .._subset_search import absolute_ridge, forward_search
+from .._arrays import Array, index
+from .._gram import Gram
+from .._subset_search import forward_search
 from ..moments import Moments
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
@@ -13,22 +14,18 @@ RIDGE_GRID = (0.0, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
 N_FOLDS = 5
 
 
-def held_out_error(train: Moments, test: Moments, chosen: Sequence[int], ridge: float) -> float:
-    """Return the mean squared error per cell on the test rows of the ridge map fitted on the training rows.
+def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
+    """Return the squared error per row, on other rows, of the ridge map fitted on the rows of ``gram``.
 
-    With B the map from the kept to all columns, d the difference of the means and T = C_test + d d', the error is
-    tr T - 2 tr(B T_S) + tr(B'T_SS B), so the rows themselves are not needed.
+    With V' the map from the kept to all columns, ``target`` the moments of the other rows, ``shift`` the difference of
+    the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so no row is needed.
     """
-    gram = train.operator()
     xp = gram.xp
-    V = gram.split(chosen, absolute_ridge(gram, ridge))[1]
-    target = test.operator()
-    shift = test.mean - train.mean
-    chosen = index(chosen, V, xp)
-    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, chosen)[None, :]
-    T_SS = xp.take(T_S, chosen, axis=0)
-    error = target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
-    return error / gram.n_features
+    V = gram.split(chosen, ridge)[1]
+    rows = index(chosen, V, xp)
+    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
+    T_SS = xp.take(T_S, rows, axis=0)
+    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
 
 
 def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
@@ -36,15 +33,19 @@ def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclu
     if len(folds) < N_FOLDS:
         return 0.0
     errors = [0.0] * len(RIDGE_GRID)
-    for held in range(len(folds)):
+    scale = 0.0
+    for held, test in enumerate(folds):
         train = Moments()
         for f, part in enumerate(folds):
             if f != held:
                 train.merge(part)
-        gram = train.operator()
+        gram, unit = train.operator().normalised()
+        target = test.operator().scaled(1 / unit)
+        shift = (test.mean - train.mean) / unit**0.5
         for i, ridge in enumerate(RIDGE_GRID):
-            chosen = forward_search(gram, k, absolute_ridge(gram, ridge), include, exclude)
-            errors[i] += folds[held].weight_sum * held_out_error(train, folds[held], chosen, ridge)
-    best = min(errors)
+            chosen = forward_search(gram, k, ridge, include, exclude)
+            errors[i] += test.weight_sum * unit * held_out_error(gram, target, shift, chosen, ridge)
+        scale += test.weight_sum * unit * gram.n_features
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
-    return next(r for r, e in zip(RIDGE_GRID, errors, strict=True) if e <= best * (1 + 1e-9))
+    limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
+    return next(r for r, e in zip(RIDGE_GRID, errors, strict=True) if e <= limit)

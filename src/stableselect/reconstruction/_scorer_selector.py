@@ -9,14 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Array, to_numpy
+from .._arrays import to_numpy
 from .._base import Selection
-from .._gram import Gram
 from .._roles import column_roles
-from .._subset_search import absolute_ridge
-from ..moments import Moments
-from ._column_subset import relative_gap, search_columns
-from ._moments_selector import MomentsSelector
+from ._column_subset import bounds, search_columns
+from ._moments_selector import MomentsSelector, Problem
 from ._scorer_gradient import train_gradient
 from ._scorer_network import Network, top_columns
 from ._scorer_objective import ScorerObjective
@@ -206,58 +203,36 @@ class ScorerSelector(MomentsSelector):
         intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
 
-    def _select_from(
-        self,
-        moments: Moments,
-        k: int,
-        ridge: float,
-        include: Sequence[int],
-        exclude: Sequence[int],
-        rows: Array = None,
-        weighted: bool = False,
-    ) -> Selection:
-        width = self._check_parameters(k, include, exclude, rows, weighted)
-        gram = moments.operator()
-        mean = to_numpy(moments.mean)
+    def _select_from(self, problem: Problem) -> Selection:
+        width = self._check_parameters(problem)
         if self.solver == "search":
-            return self._search(gram, mean, k, width, ridge, include, exclude)
-        network = self._train(gram, k, width, rows)
-        return self._keep_network(network, gram, mean, width, rows)
+            return self._search(problem, width)
+        return self._keep_network(self._train(problem, width), problem, width)
 
-    def _search(
-        self,
-        gram: Gram,
-        mean: np.ndarray,
-        k: int,
-        width: int,
-        ridge: float,
-        include: Sequence[int],
-        exclude: Sequence[int],
-    ) -> Selection:
+    def _search(self, problem: Problem, width: int) -> Selection:
         """Search subsets, then put the closed-form weights into the network."""
-        alpha = absolute_ridge(gram, ridge)
-        chosen, plain_swaps = search_columns(gram, k, ridge, include, exclude)
-        objective = ScorerObjective(gram, width, float(self.scorer_weight), alpha)
-        chosen, scorer_swaps = search_scorer(objective, chosen, include, exclude)
+        gram, mean, unit = problem.gram, problem.mean, problem.unit
+        chosen, plain_swaps = search_columns(problem)
+        objective = ScorerObjective(gram, width, float(self.scorer_weight), problem.ridge)
+        chosen, scorer_swaps = search_scorer(objective, chosen, problem.include, problem.exclude)
         self.n_swaps_ = plain_swaps + scorer_swaps
         J, top = objective.exact(chosen)
+        m = gram.n_features
+        self.objective_, self.floor_, self.gap_ = bounds(J / m, objective.floor / m, problem)
         M, W_D = objective.weights(chosen, top)
-        self.loss_selector_, self.loss_scorer_ = objective.losses(M, W_D, chosen)
-        M, self.decoder_ = to_numpy(M), to_numpy(W_D)
-        self._set_bounds(J / gram.n_features, objective.floor / gram.n_features)
+        self.loss_selector_, self.loss_scorer_ = (loss * unit for loss in objective.losses(M, W_D, chosen))
         self.loss_history_ = np.array([[self.loss_selector_, self.loss_scorer_]])
+        M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         self.score_weights_ = canonical_scores(M, deviation, chosen)
         positive = self.score_weights_[:, None] > 0
         self.encoder_ = np.where(positive, M / np.where(positive, self.score_weights_[:, None], 1.0), 0.0)
-        self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
-        self.scorer_intercept_ = -(mean @ M)
-        self.decoder_intercept_ = mean
-        self._keep_roles(column_roles(gram, chosen, alpha, exclude))
-        order = top_columns(np.where(np.isin(np.arange(len(mean)), chosen), self.score_weights_, -1.0), k).tolist()
+        self._set_intercepts(M, chosen, mean)
+        self._keep_roles(column_roles(gram, chosen, problem.ridge, problem.exclude))
+        order = top_columns(np.where(np.isin(np.arange(m), chosen), self.score_weights_, -1.0), problem.k).tolist()
         return Selection(order, self.score_weights_, M[order] @ self.decoder_)
 
-    def _train(self, gram: Gram, k: int, width: int, rows: Array) -> Network:
+    def _train(self, problem: Problem, width: int) -> Network:
         settings: dict[str, Any] = {
             "score": self.score_function,
             "scorer_weight": float(self.scorer_weight),
@@ -267,33 +242,34 @@ class ScorerSelector(MomentsSelector):
             "random_state": self.random_state,
         }
         if self.solver == "gradient":
-            return train_gradient(gram, k, learning_rate=self.learning_rate, epochs=self.epochs, **settings)
-        dense = rows.toarray() if sparse.issparse(rows) else to_numpy(rows)
+            return train_gradient(
+                problem.gram, problem.k, learning_rate=self.learning_rate, epochs=self.epochs, **settings
+            )
+        rows = problem.rows
         return train_sgd(
-            np.asarray(dense, dtype=np.float64),
-            k,
+            np.asarray(rows.toarray() if sparse.issparse(rows) else to_numpy(rows), dtype=np.float64),
+            problem.k,
             learning_rate=1e-3 if self.learning_rate is None else self.learning_rate,
             epochs=200 if self.epochs is None else self.epochs,
             batch_size=self.batch_size,
             **settings,
         )
 
-    def _keep_network(self, network: Network, gram: Gram, mean: np.ndarray, width: int, rows: Array) -> Selection:
+    def _keep_network(self, network: Network, problem: Problem, width: int) -> Selection:
         """Take over a trained network."""
-        order = network.selected.tolist()
+        gram, order = problem.gram, network.selected.tolist()
         M = network.score_weights[:, None] * network.encoder
         self.n_swaps_ = 0
         self.score_weights_, self.encoder_, self.decoder_ = network.score_weights, network.encoder, network.decoder
-        self.loss_history_ = network.history
-        self.loss_selector_, self.loss_scorer_ = (float(loss) for loss in network.history[-1])
-        self._set_bounds(
-            self.loss_selector_ + float(self.scorer_weight) * self.loss_scorer_,
-            (1 + float(self.scorer_weight)) * gram.floor(width) / gram.n_features,
-        )
+        # The gradient solver saw moments of mean variance one, the sgd solver the rows themselves.
+        self.loss_history_ = network.history * (problem.unit if self.solver == "gradient" else 1.0)
+        self.loss_selector_, self.loss_scorer_ = (float(loss) for loss in self.loss_history_[-1])
+        weight = float(self.scorer_weight)
+        objective = (self.loss_selector_ + weight * self.loss_scorer_) / problem.unit
+        floor = (1 + weight) * gram.floor(width) / gram.n_features
+        self.objective_, self.floor_, self.gap_ = bounds(objective, floor, problem)
         if network.encoder_bias is None or network.decoder_bias is None:
-            self.encoder_intercept_ = -(mean[order] @ M[order])
-            self.scorer_intercept_ = -(mean @ M)
-            self.decoder_intercept_ = mean
+            self._set_intercepts(M, order, problem.mean)
         else:
             self.encoder_intercept_ = self.scorer_intercept_ = network.encoder_bias
             self.decoder_intercept_ = network.decoder_bias
@@ -301,14 +277,13 @@ class ScorerSelector(MomentsSelector):
         intercept = self.encoder_intercept_ @ self.decoder_ + self.decoder_intercept_
         return Selection(order, network.scores, M[order] @ self.decoder_, intercept=intercept)
 
-    def _set_bounds(self, objective: float, floor: float) -> None:
-        self.objective_ = max(0.0, objective)
-        self.floor_ = min(floor, self.objective_)
-        self.gap_ = relative_gap(self.objective_, self.floor_)
+    def _set_intercepts(self, M: np.ndarray, chosen: Sequence[int], mean: np.ndarray) -> None:
+        """Give a network trained on centred columns the intercepts that centre them."""
+        self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
+        self.scorer_intercept_ = -(mean @ M)
+        self.decoder_intercept_ = mean
 
-    def _check_parameters(
-        self, k: int, include: Sequence[int], exclude: Sequence[int], rows: Array, weighted: bool
-    ) -> int:
+    def _check_parameters(self, problem: Problem) -> int:
         """Refuse settings that make no sense; return the latent width."""
         choices = {
             "score_function": ("abs", "square"),
@@ -328,11 +303,11 @@ class ScorerSelector(MomentsSelector):
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
         if self.learning_rate is not None and not (isinstance(self.learning_rate, Real) and self.learning_rate > 0):
             raise ValueError(f"learning_rate must be above 0 or None, got {self.learning_rate!r}.")
-        if self.solver != "search" and (include or exclude):
+        if self.solver != "search" and (problem.include or problem.exclude):
             raise ValueError("include and exclude work with solver='search' only; use it or drop them.")
-        if self.solver == "sgd" and (rows is None or weighted):
+        if self.solver == "sgd" and (problem.rows is None or problem.weighted):
             raise ValueError("solver='sgd' trains on unweighted rows; use solver='search' or 'gradient' here.")
-        return k if self.latent_width is None else int(self.latent_width)
+        return problem.k if self.latent_width is None else int(self.latent_width)
 
 
 def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:

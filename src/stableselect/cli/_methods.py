@@ -1,0 +1,25 @@
+"""The command ``methods``: what there is to choose with."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from .. import all_selectors
+from ._shell import console
+
+
+def methods(
+    names: Annotated[bool, typer.Option("--names", metavar="", help="Print the names alone, one a line.")] = False,
+) -> None:
+    """List the methods that select can use."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, cls in sorted(all_selectors().items()):
+        if names:
+            print(name)
+        table.add_row(name, (inspect.getdoc(cls) or "").partition("\n")[0])
+    if not names:
+        console().print(table)

@@ -1,0 +1,80 @@
+"""Results as tables for a terminal of 80 columns, with or without colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..io._held_out import HeldOutErrors
+from ..io._names import shown
+from ..io._selection import Selection
+
+_ROWS = 20
+"""Most rows shown of a table; the selection file holds them all."""
+
+
+def selected_table(selection: Selection) -> RenderableType:
+    """Return the kept columns in order of selection."""
+    table = _table("rank", "column", "position", "score", text=(1,))
+    for rank, column in enumerate(selection.selected[:_ROWS], 1):
+        table.add_row(str(rank), _text(column.name), str(column.index), f"{column.score:.4g}")
+    return _with_rest(table, len(selection.selected))
+
+
+def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
+    """Return the held-out errors, smallest possible first and useless last."""
+    units = {"none": "original units", "minmax": "min-max scaled", "standard": "standard scaled"}[scaling]
+    table = _table("rebuilt from", "error", "of the mean row's", text=(0,))
+
+    def row(label: str, error: float, style: str = "") -> None:
+        share = f"{error / errors.mean_predictor:.1%}" if errors.mean_predictor else "-"
+        table.add_row(label, f"{error:.4g}", share, style=style)
+
+    row("principal components (a guide to the floor)", errors.floor)
+    row("this selection", errors.selection, "bold")
+    row(f"random columns (mean of {errors.random_draws} draws)", errors.random)
+    row("the mean row (no columns at all)", errors.mean_predictor)
+    title = f"\nError on {errors.test_rows} held-out rows (mean squared error per cell, {units}):"
+    return Group(Text(title), table)
+
+
+def explanation_tables(explanation: dict[str, Any]) -> list[RenderableType]:
+    """Return what the kept columns say of the dropped ones, and what could stand in for the kept ones."""
+    dropped = _table("dropped column", "explained", "mostly by", text=(0, 2))
+    for entry in explanation["dropped"][:_ROWS]:
+        stand_ins = ", ".join(f"{shown(name)} ({_percent(share)})" for name, share in entry["stand_ins"][:2])
+        explained = "constant" if entry["r2"] is None else _percent(entry["r2"])
+        dropped.add_row(_text(entry["column"]), explained, "" if entry["r2"] is None else _text(stand_ins))
+    kept = _table("kept column", "best substitute", "unexplained rises by", text=(0, 1))
+    for entry in explanation["kept"][:_ROWS]:
+        substitute = "none left" if entry["substitute"] is None else entry["substitute"]
+        kept.add_row(_text(entry["column"]), _text(substitute), _percent(entry["loss_increase"]))
+    return [
+        Text("\nVariance of each dropped column that the kept ones explain, worst first:"),
+        _with_rest(dropped, len(explanation["dropped"])),
+        Text("\nWhat to use where a kept column cannot be had:"),
+        _with_rest(kept, len(explanation["kept"])),
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _table(*headings: str, text: tuple[int, ...]) -> Table:
+    """Return an empty table whose columns are numbers but for those in ``text``."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for j, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if j in text else "right", no_wrap=True, overflow="ellipsis")
+    return table
+
+
+def _text(value: str) -> Text:
+    return Text(shown(value), overflow="ellipsis", no_wrap=True)
+
+
+def _with_rest(table: Table, rows: int) -> RenderableType:
+    return table if rows <= _ROWS else Group(table, Text(f"... and {rows - _ROWS} more; -o writes them all."))

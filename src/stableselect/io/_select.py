@@ -1,0 +1,253 @@
+"""Choose columns of a table: check it, measure the choice on held-out rows, then choose on all rows."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import clone
+
+from .. import Explanation, __version__
+from .._validation import resolve_k
+from ._held_out import MIN_ROWS, HeldOutErrors, held_out_errors
+from ._held_out import STAGES as HELD_OUT_STAGES
+from ._methods import make_selector
+from ._names import TableError, listed, looks_like_data, resolve
+from ._read import Table
+from ._scaling import SCALINGS, Scale, Scaling
+from ._selection import Chosen, Selection
+from ._tables import numeric_matrix
+
+STAGES = (*HELD_OUT_STAGES, "Choosing on all rows")
+"""What ``progress`` is told, in order."""
+
+
+def select_table(
+    table: Table,
+    n_features_to_select: int | float | None = None,
+    *,
+    method: str = "ColumnSubset",
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    drop_columns: Iterable[str] = (),
+    id_columns: Iterable[str] = (),
+    scale: Scaling = "standard",
+    ridge: float | str | None = None,
+    seed: int = 0,
+    explain: bool = False,
+    progress: Callable[[str], object] = lambda stage: None,
+) -> Selection:
+    """Choose columns of a table and measure the choice on rows it has not seen.
+
+    For the errors, columns are chosen on a random 80 % of the rows and all columns are rebuilt for the others. The
+    selection itself, and the map that rebuilds the dropped columns, come from all rows.
+
+    Parameters
+    ----------
+    table : Table
+        The table, as :func:`read_table` gives it.
+    n_features_to_select : int or float, optional
+        How many columns to keep, or which share of them (rounded up); half by default.
+    method : str, default="ColumnSubset"
+        Name of a selector; case, ``-`` and ``_`` do not matter.
+    include, exclude : iterable of str
+        Columns to keep in any case, and columns to rebuild but never keep.
+    drop_columns : iterable of str
+        Columns to leave out altogether.
+    id_columns : iterable of str
+        Columns to carry along without using them.
+    scale : {"none", "minmax", "standard"}, default="standard"
+        Scaling before the choice, so that columns in different units count alike. Results are in the original units.
+    ridge : float or "auto", optional
+        Ridge weight, for methods that have one; the method's own default otherwise.
+    seed : int, default=0
+        Seed of the held-out rows, of the random columns, and of methods that are random.
+    explain : bool, default=False
+        Whether to say which kept columns stand for which dropped ones.
+    progress : callable, optional
+        Called with a few words as each stage begins.
+
+    Returns
+    -------
+    Selection
+        The choice, its errors and the map.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from stableselect.io import Table, select_table
+    >>> data = pa.table({"name": ["x", "y", "z"], "a": [1.0, 2, 4], "b": [2.0, 4, 8]})
+    >>> selection = select_table(Table(data, "small.csv"), 1, id_columns=["name"])
+    >>> selection.kept, selection.errors is None
+    (['a'], True)
+    """
+    columns, include, exclude = table.columns, list(include), list(exclude)
+    dropped = resolve(drop_columns, columns, "--drop-columns")
+    ids = resolve(id_columns, columns, "--id-column")
+    features = [name for name in columns if name not in {*dropped, *ids}]
+    if not features:
+        raise TableError("No column is left to choose from; drop fewer columns.")
+    if both := sorted(set(dropped) & set(ids)):
+        raise TableError(f"{listed(both)} cannot be both dropped and an id column; say one of the two.")
+    if unused := sorted({*include, *exclude} & {*dropped, *ids}):
+        raise TableError(f"{listed(unused)} cannot be included or excluded: it is dropped or an id column.")
+    if scale not in SCALINGS:
+        raise TableError(f"--scale must be one of {', '.join(SCALINGS)}, not '{scale}'.")
+    if not 0 <= seed < 2**32:
+        raise TableError(f"--seed must be from 0 to 2**32 - 1, not {seed}.")
+    k = _number_to_keep(n_features_to_select, len(features))
+    forced, barred = _forced_and_barred(include, exclude, features, k)
+    settings = {"n_features_to_select": k, "include": forced or None, "exclude": barred or None, "ridge": ridge}
+    name, selector = make_selector(method, {**settings, "random_state": seed})
+    X = numeric_matrix(table, features)
+
+    notes = _table_notes(table, features)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        errors = _errors(X, selector, scale, forced, barred, seed, progress)
+        progress(STAGES[-1])
+        learnt = Scale.learn(X, scale)
+        X = learnt.apply(X)
+        selector.fit(X)
+        explanation = _explanation(selector.explain(X), features) if explain else None
+    notes += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+    notes += _error_notes(errors, X.shape[0], is_free=len(forced) < k < len(features) - len(barred))
+
+    kept = np.flatnonzero(selector.support_)
+    coefficients, intercept = learnt.unscale_map(
+        selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
+    )
+    position = {column: j for j, column in enumerate(columns)}
+    return Selection(
+        selected=tuple(
+            Chosen(features[j], position[features[j]], float(selector.scores_[j])) for j in selector.selected_
+        ),
+        columns=tuple(columns),
+        id_columns=tuple(ids),
+        features=tuple(features),
+        coefficients=coefficients,
+        intercept=intercept,
+        method=name,
+        settings=_settings(selector, features),
+        scaling=scale,
+        seed=seed,
+        source=table.name,
+        rows=X.shape[0],
+        errors=errors,
+        notes=tuple(notes),
+        explanation=explanation,
+        versions={
+            "stableselect": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    )
+
+
+def _number_to_keep(wanted: int | float | None, m: int) -> int:
+    if isinstance(wanted, int) and wanted > m:
+        raise TableError(f"-k asks for {wanted} columns and the table has {m} to choose from; ask for {m} or fewer.")
+    return resolve_k(wanted, m)
+
+
+def _forced_and_barred(
+    include: Iterable[str], exclude: Iterable[str], features: list[str], k: int
+) -> tuple[list[int], list[int]]:
+    """Return the positions of included and excluded columns, after checking that k columns can be chosen with them."""
+    forced, barred = resolve(include, features, "--include"), resolve(exclude, features, "--exclude")
+    if both := sorted(set(forced) & set(barred)):
+        raise TableError(f"{listed(both)} is both included and excluded; say one of the two.")
+    if len(forced) > k:
+        raise TableError(f"--include names {len(forced)} columns and only {k} are kept; raise -k or include fewer.")
+    if len(features) - len(barred) < k:
+        left = len(features) - len(barred)
+        raise TableError(f"--exclude leaves {left} columns and {k} are to be kept; lower -k or exclude fewer.")
+    position = {name: j for j, name in enumerate(features)}
+    return [position[name] for name in forced], [position[name] for name in barred]
+
+
+def _errors(
+    X: np.ndarray,
+    selector: Any,
+    scale: Scaling,
+    forced: list[int],
+    barred: list[int],
+    seed: int,
+    progress: Callable[[str], object],
+) -> HeldOutErrors | None:
+    if X.shape[0] < MIN_ROWS:
+        return None
+    return held_out_errors(
+        X,
+        lambda train: np.asarray(clone(selector).fit(train).selected_),
+        scaling=scale,
+        include=np.array(forced, dtype=int),
+        exclude=np.array(barred, dtype=int),
+        seed=seed,
+        progress=progress,
+    )
+
+
+def _table_notes(table: Table, features: list[str]) -> list[str]:
+    notes = []
+    if "" in features:
+        notes.append("One column has no name; if it numbers the rows, leave it out by --drop-columns ''.")
+    if table.named and looks_like_data(table.columns):
+        notes.append("All column names are numbers; if the first row is data, say --no-header.")
+    return notes
+
+
+def _error_notes(errors: HeldOutErrors | None, rows: int, *, is_free: bool) -> list[str]:
+    if errors is None:
+        return [f"No errors on held-out rows: the table has {rows} rows and {MIN_ROWS} are needed."]
+    if is_free and errors.selection >= errors.random:
+        return ["On held-out rows this selection is no better than columns drawn at random."]
+    return []
+
+
+def _explanation(explained: Explanation, features: list[str]) -> dict[str, Any]:
+    """Return what a selector says of its choice as JSON values, with column names for positions and null for nan."""
+
+    def name(column: str | int | None) -> str | None:
+        return features[column] if isinstance(column, int) else column
+
+    def number(value: float) -> float | None:
+        return None if np.isnan(value) else float(value)
+
+    return {
+        "dropped": [
+            {
+                "column": name(entry.column),
+                "r2": number(entry.r2),
+                "stand_ins": [[name(column), number(share)] for column, share in entry.stand_ins],
+            }
+            for entry in explained.dropped
+        ],
+        "kept": [
+            {
+                "column": name(entry.column),
+                "substitute": name(entry.substitute),
+                "loss_increase": number(entry.loss_increase),
+            }
+            for entry in explained.kept
+        ],
+    }
+
+
+def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
+    """Return the selector's settings as JSON values, with column names for positions."""
+    settings = {}
+    for key, value in selector.get_params(deep=False).items():
+        if key in ("include", "exclude") and value is not None:
+            value = [features[j] for j in value]
+        elif isinstance(value, np.generic):
+            value = value.item()
+        settings[key] = value if isinstance(value, bool | int | float | str | list | None) else str(value)
+    return settings

@@ -1,0 +1,118 @@
+"""Write tables, whole or not at all: a file is written beside its destination and moved there when it is complete."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from ._names import TableError, listed, shown
+from ._read import DELIMITERS, table_format
+from ._tables import is_number, plain
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """Write ``table`` to a file in the format of its extension, replacing a file of that name.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        What to write. NPY and NPZ hold numbers only, in the smallest type that holds every column; an NPZ archive
+        stores the table as ``X`` and its column names as ``feature_names``.
+    path : str or path
+        A file name with one of the extensions in ``FORMATS``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pyarrow as pa
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "small.csv")
+    >>> write_table(pa.table({"a": [1, 2], "b": [0.5, 0.25]}), path)
+    >>> path.read_text().split()
+    ['a,b', '1,0.5', '2,0.25']
+    """
+    suffix = table_format(path)
+    with replacing(Path(path)) as (temporary,), open(temporary, "xb") as stream:
+        write_stream(table, stream, suffix)
+
+
+def write_stream(table: pa.Table, stream: BinaryIO, suffix: str) -> None:
+    """Write ``table`` to an open binary stream in the format of ``suffix``."""
+    if suffix in DELIMITERS:
+        _write_text(table, stream, DELIMITERS[suffix])
+    elif suffix == ".parquet":
+        pa.parquet.write_table(table, stream)
+    elif suffix == ".npy":
+        np.save(stream, _as_array(table, suffix), allow_pickle=False)
+    else:
+        names = np.array(table.column_names, dtype=str)
+        np.savez_compressed(stream, X=_as_array(table, suffix), feature_names=names)
+
+
+def check_writable(table: pa.Table, suffix: str) -> None:
+    """Refuse a table whose column types the format cannot hold, before any work is done for it."""
+    if table.num_columns:
+        write_stream(table.slice(0, 1), io.BytesIO(), suffix)
+
+
+def check_outputs(outputs: Iterable[Path], inputs: Iterable[str | os.PathLike[str]], *, force: bool) -> None:
+    """Refuse outputs that have no folder, are inputs, or exist already (unless ``force``)."""
+    read = [Path(path).resolve() for path in inputs if str(path) != "-"]
+    for path in outputs:
+        if not path.parent.is_dir():
+            raise TableError(f"The folder {shown(str(path.parent))} does not exist; create it first.")
+        if path.resolve() in read:
+            raise TableError(f"{shown(str(path))} is the input itself; choose another output name.")
+        if path.is_dir():
+            raise TableError(f"{shown(str(path))} is a folder; choose another output name.")
+        if path.exists() and not force:
+            raise TableError(f"{shown(str(path))} exists already; choose another output name or say --force.")
+        if not os.access(path.parent, os.W_OK):
+            raise TableError(f"The folder {shown(str(path.parent))} cannot be written to; choose another one.")
+
+
+@contextmanager
+def replacing(*paths: Path) -> Iterator[list[Path]]:
+    """Give a temporary name beside each path; all move into place at the end, and after an error none does."""
+    temporary = [path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp") for path in paths]
+    try:
+        yield temporary
+        for source, target in zip(temporary, paths, strict=True):
+            os.replace(source, target)
+    finally:
+        for source in temporary:
+            source.unlink(missing_ok=True)
+
+
+def _write_text(table: pa.Table, stream: BinaryIO, delimiter: str) -> None:
+    # pyarrow would quote every column name.
+    stream.write((delimiter.join(_cell(name, delimiter) for name in table.column_names) + "\n").encode())
+    try:
+        pa.csv.write_csv(table, stream, pa.csv.WriteOptions(include_header=False, delimiter=delimiter))
+    except pa.ArrowException as error:
+        raise TableError(f"These columns cannot be written as text ({error}); write .parquet instead.") from error
+
+
+def _cell(name: str, delimiter: str) -> str:
+    """Return a column name for a header row, in quotes where a reader might split, trim or skip it."""
+    plain_text = name.isprintable() and name and not any(mark in name for mark in ('"', delimiter))
+    return name if plain_text else '"' + name.replace('"', '""') + '"'
+
+
+def _as_array(table: pa.Table, suffix: str) -> np.ndarray:
+    table = plain(table)
+    other = [field.name for field in table.schema if not is_number(field.type)]
+    if other:
+        raise TableError(f"{suffix} files hold numbers only, but not so {listed(other)}; write .csv or .parquet.")
+    gaps = [name for name, column in zip(table.column_names, table.columns, strict=True) if column.null_count]
+    if gaps:
+        raise TableError(f"{suffix} files cannot hold the missing values of {listed(gaps)}; write .csv or .parquet.")
+    return np.column_stack([column.to_numpy() for column in table.columns])

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stableselect import ColumnSubset, __version__, all_selectors
+
+ROLES = ("--id-column", "id", "--drop-columns", "word")
+FEATURES = ["a", "b", "sum", "near a", "flag", "same"]
+
+
+def select(run, table, *options):
+    code, out, err = run("select", table, *ROLES, *options)
+    assert code == 0, err
+    return out, err
+
+
+def test_without_output_the_chosen_columns_are_all_that_is_printed(run, messy):
+    out, err = select(run, messy, "-k", 2)
+    chosen = out.splitlines()
+    assert len(chosen) == 2
+    assert set(chosen) <= set(FEATURES)
+    assert "held-out rows" in err
+    assert select(run, messy, "-k", 2, "--quiet") == (out, "")
+    assert os.listdir(messy.parent) == ["messy.csv"]
+
+
+def test_the_choice_is_the_library_s(run, messy):
+    X = pd.read_csv(messy)[FEATURES].to_numpy(dtype=float)
+    scaled = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+    fitted = ColumnSubset(3).fit(scaled)
+    out, _ = select(run, messy, "-k", 3)
+    assert out.splitlines() == [FEATURES[j] for j in fitted.selected_]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_the_output_holds_original_values_in_original_order(run, messy, tmp_path, suffix):
+    out = tmp_path / f"out{suffix}"
+    select(run, messy, "-k", 0.5, "-o", out)
+    text = {"sep": "\t" if suffix == ".tsv" else ",", "dtype": {"id": str}}
+    frame = pd.read_parquet(out) if suffix == ".parquet" else pd.read_csv(out, **text)
+    original = pd.read_csv(messy, dtype={"id": str})
+    assert list(frame.columns) == ["id", *(name for name in FEATURES if name in frame.columns)]
+    assert frame.shape == (40, 4)
+    for name in frame.columns:
+        assert frame[name].tolist() == original[name].tolist()
+        assert frame[name].dtype.kind == original[name].dtype.kind
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_arrays_go_in_and_out(run, tmp_path, suffix):
+    X = np.random.RandomState(1).standard_normal((30, 5)).astype(np.float32)
+    source, out, back = (tmp_path / f"{name}{suffix}" for name in ("in", "out", "back"))
+    np.save(source, X) if suffix == ".npy" else np.savez(source, X=X, feature_names=list("vwxyz"))
+    assert run("select", source, "-k", 4, "-o", out)[0] == 0
+    record = json.loads((tmp_path / "out.selection.json").read_text())
+    kept = sorted(column["index"] for column in record["selected"])
+    held = np.load(out) if suffix == ".npy" else np.load(out)["X"]
+    np.testing.assert_array_equal(held, X[:, kept])
+    assert held.dtype == np.float32
+    code, _, err = run("reconstruct", tmp_path / "out.selection.json", out, "-o", back)
+    assert code == 0, err
+    rebuilt = np.load(back) if suffix == ".npy" else np.load(back)["X"]
+    np.testing.assert_allclose(rebuilt[:, kept], X[:, kept])
+
+
+def test_standard_input_can_be_the_table(run, messy, monkeypatch):
+    expected, _ = select(run, messy, "-k", 2)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(messy.read_bytes())))
+    assert select(run, "-", "-k", 2)[0] == expected
+
+
+def test_no_header(run, tmp_path):
+    np.savetxt(tmp_path / "t.csv", np.random.RandomState(2).standard_normal((12, 3)), delimiter=",")
+    code, out, _ = run("select", tmp_path / "t.csv", "-k", 1, "--no-header")
+    assert code == 0
+    assert out.strip() in {"c0", "c1", "c2"}
+
+
+def test_apply_and_reconstruct_go_round(run, messy, tmp_path):
+    select(run, messy, "-k", 2, "-o", tmp_path / "out.csv")
+    made = tmp_path / "out.selection.json"
+    shuffled = pd.read_csv(messy, dtype=str).sample(frac=1, axis=1, random_state=0).assign(extra="x")
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = run("apply", made, tmp_path / "new.csv")
+    assert code == 0
+    assert out == (tmp_path / "out.csv").read_text()
+    code, out, _ = run("reconstruct", made, tmp_path / "out.csv")
+    frame = pd.read_csv(io.StringIO(out))
+    assert list(frame.columns) == ["id", *FEATURES]
+    original = pd.read_csv(messy)
+    # Two columns drive all the others but the flag, so that these come back nearly exactly.
+    np.testing.assert_allclose(frame["same"], 3)
+    assert np.corrcoef(frame["sum"], original["sum"])[0, 1] > 0.99
+    code, out, _ = run("reconstruct", made, tmp_path / "out.csv", "-o", tmp_path / "back.parquet")
+    assert code == 0
+    assert pd.read_parquet(tmp_path / "back.parquet").shape == (40, 7)
+
+
+def test_runs_repeat_to_the_byte(run, messy, tmp_path):
+    for name in ("one", "two"):
+        select(run, messy, "-k", 2, "--method", "random_selector", "--seed", 3, "-o", tmp_path / f"{name}.csv")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+    first, second = ((tmp_path / f"{name}.selection.json").read_text() for name in ("one", "two"))
+    assert first == second
+    assert json.loads(first)["seed"] == 3
+
+
+@pytest.mark.parametrize("option", ["--scale", "--include", "--exclude", "--ridge"])
+def test_options_reach_the_selection(run, messy, tmp_path, option):
+    value = {"--scale": "minmax", "--include": "same", "--exclude": "sum", "--ridge": "0.5"}[option]
+    select(run, messy, "-k", 2, option, value, "-o", tmp_path / "out.csv")
+    record = json.loads((tmp_path / "out.selection.json").read_text())
+    chosen = {column["name"] for column in record["selected"]}
+    assert {
+        "--scale": record["scaling"] == "minmax",
+        "--include": "same" in chosen,
+        "--exclude": "sum" not in chosen,
+        "--ridge": record["settings"]["ridge"] == 0.5,
+    }[option]
+
+
+def test_dropped_columns_may_be_separated_by_commas(run, messy):
+    code, out, _ = run("select", messy, "--drop-columns", "id,word,sum", "--drop-columns", "near a", "-k", 1.0)
+    assert code == 0
+    assert set(out.splitlines()) == {"a", "b", "flag", "same"}
+
+
+def test_the_report_fits_in_80_columns_and_shows_the_rivals(run, messy, tmp_path):
+    out, err = select(run, messy, "-k", 2, "--explain", "-o", tmp_path / "out.csv")
+    assert err == ""
+    assert all(len(line) <= 80 for line in out.splitlines())
+    for rival in ("principal components", "this selection", "random columns", "the mean row"):
+        assert rival in out
+    record = json.loads((tmp_path / "out.selection.json").read_text())
+    assert f"{record['errors']['selection']:.4g}" in out
+    explained = record["explanation"]
+    assert {entry["column"] for entry in explained["dropped"]} | {
+        entry["column"] for entry in explained["kept"]
+    } == set(FEATURES)
+
+
+def test_long_reports_are_cut_with_a_count(run, tmp_path):
+    np.save(tmp_path / "t.npy", np.random.RandomState(3).standard_normal((20, 60)))
+    code, out, _ = run("select", tmp_path / "t.npy", "-k", 30, "-o", tmp_path / "out.npy")
+    assert code == 0
+    assert "... and 10 more" in out
+
+
+def test_names_cannot_steer_the_terminal(run, tmp_path):
+    rows = "".join(f"{j},{j * j}\n" for j in range(12))
+    (tmp_path / "t.csv").write_text(f"\x1b[31mred,[bold]b\n{rows}")
+    code, out, _ = run("select", tmp_path / "t.csv", "-k", 2, "-o", tmp_path / "out.csv")
+    assert code == 0
+    assert "\x1b" not in out
+    assert r"\x1b[31mred" in out
+    assert "[bold]b" in out
+    assert (tmp_path / "out.csv").read_text().startswith('"\x1b[31mred",[bold]b')
+
+
+def test_methods_are_those_of_the_registry(run):
+    code, out, _ = run("methods")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines() if not line.startswith(" ")] == sorted(all_selectors())
+    assert run("methods", "--names")[1].split() == sorted(all_selectors())
+
+
+def test_version_and_help(run):
+    assert run("--version") == (0, f"stableselect {__version__}\n", "")
+    code, out, _ = run()
+    assert code == 0
+    assert all(command in out for command in ("select", "apply", "reconstruct", "methods", "demo"))
+
+
+def test_module_and_closed_pipe(messy, tmp_path, run):
+    select(run, messy, "-k", 2, "-o", tmp_path / "out.csv")
+    new = tmp_path / "new.csv"
+    pd.concat([pd.read_csv(messy)] * 2000).to_csv(new, index=False)
+    command = [sys.executable, "-m", "stableselect", "apply", tmp_path / "out.selection.json", new]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline().startswith(b"id,")
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait()
+
+
+def test_the_base_import_needs_none_of_the_extras():
+    block = "import sys; sys.modules.update(dict.fromkeys(['typer', 'rich', 'pyarrow', 'matplotlib']));"
+    use = "import stableselect; stableselect.all_selectors(); stableselect.ColumnSubset(1).fit([[1, 2], [3, 5]])"
+    assert subprocess.run([sys.executable, "-c", block + use]).returncode == 0
+    tables = subprocess.run([sys.executable, "-c", block + "import stableselect.io"], capture_output=True, text=True)
+    assert 'needs pyarrow: pip install "stableselect[cli]"' in tables.stderr

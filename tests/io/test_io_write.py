@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stableselect.io import FORMATS, TableError, read_table, write_table
+from stableselect.io._write import check_outputs, check_writable, replacing, write_stream
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+NAMES = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_what_is_written_is_read_again(tmp_path, suffix):
+    table = pa.table({"b": [0.1, 1e300, -0.0], "a": [1.5, 2.25, 1e-300]})
+    write_table(table, tmp_path / f"t{suffix}")
+    again = read_table(tmp_path / f"t{suffix}").data
+    assert [column.to_pylist() for column in again.columns] == [column.to_pylist() for column in table.columns]
+    if suffix != ".npy":
+        assert again.column_names == ["b", "a"]
+
+
+def test_pandas_reads_text_files(tmp_path):
+    table = pa.table({'a "quoted", name': [1, 2], "b": [0.1, 0.2], "c": ["x,y", 'z"'], "d": [True, False]})
+    write_table(table, tmp_path / "t.tsv")
+    frame = pd.read_csv(tmp_path / "t.tsv", sep="\t")
+    assert frame.to_dict("list") == table.to_pydict()
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True), st.data(), st.sampled_from([".csv", ".tsv"]))
+def test_text_files_hold_any_names_and_numbers(names, data, suffix):
+    columns = {name: data.draw(st.lists(NUMBERS, min_size=3, max_size=3)) for name in names}
+    stream = io.BytesIO()
+    write_stream(pa.table(columns), stream, suffix)
+    text = io.StringIO(stream.getvalue().decode(), newline="")
+    rows = list(csv.reader(text, delimiter="," if suffix == ".csv" else "\t"))
+    assert rows[0] == names
+    numbers = [[float(cell) for cell in row] for row in rows[1:]]
+    assert numbers == [list(row) for row in zip(*columns.values(), strict=True)]
+    with tempfile.TemporaryDirectory() as folder:
+        write_table(pa.table(columns), f"{folder}/t{suffix}")
+        assert (
+            read_table(f"{folder}/t{suffix}").data.cast(pa.schema(dict.fromkeys(names, pa.float64()))).to_pydict()
+            == columns
+        )
+
+
+def test_types_survive_parquet(tmp_path):
+    types = [pa.int8(), pa.uint16(), pa.float32(), pa.bool_(), pa.date32()]
+    table = pa.table({str(t): pa.nulls(2, t) for t in types})
+    write_table(table, tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").data.schema.types == types
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_array_files_refuse_text_and_gaps(suffix):
+    with pytest.raises(TableError, match=r"'s'.*write \.csv or \.parquet"):
+        check_writable(pa.table({"a": [1], "s": ["x"]}), suffix)
+    with pytest.raises(TableError, match="missing values of 'a'"):
+        write_stream(pa.table({"a": [1, None]}), io.BytesIO(), suffix)
+
+
+def test_text_files_refuse_nested_columns():
+    with pytest.raises(TableError, match=r"write \.parquet"):
+        check_writable(pa.table({"a": [[1, 2]]}), ".csv")
+
+
+def test_array_files_take_the_smallest_common_type(tmp_path):
+    write_table(pa.table({"a": pa.array([1], pa.uint8()), "b": pa.array([2], pa.uint8())}), tmp_path / "t.npy")
+    assert np.load(tmp_path / "t.npy").dtype == np.uint8
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("old")
+    with pytest.raises(TableError):
+        write_table(pa.table({"a": [[1]]}), path)
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+    assert path.read_text() == "old"
+
+
+def test_two_files_appear_together_or_not_at_all(tmp_path):
+    first, second = tmp_path / "1", tmp_path / "2"
+    with pytest.raises(KeyboardInterrupt), replacing(first, second) as (a, _):
+        a.write_text("half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+    with replacing(first, second) as (a, b):
+        a.write_text("one")
+        b.write_text("two")
+    assert (first.read_text(), second.read_text()) == ("one", "two")
+
+
+def test_outputs_are_checked(tmp_path, monkeypatch):
+    there = tmp_path / "there.csv"
+    there.write_text("a\n1\n")
+    (tmp_path / "link.csv").symlink_to(there)
+    with pytest.raises(TableError, match="exists already"):
+        check_outputs([there], ["-"], force=False)
+    check_outputs([there], ["-"], force=True)
+    with pytest.raises(TableError, match="is the input itself"):
+        check_outputs([there], [tmp_path / "link.csv"], force=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TableError, match="is the input itself"):
+        check_outputs([Path("there.csv")], [there], force=True)
+    with pytest.raises(TableError, match="does not exist"):
+        check_outputs([tmp_path / "no" / "t.csv"], [], force=True)
+    with pytest.raises(TableError, match="is a folder"):
+        check_outputs([tmp_path], [], force=True)

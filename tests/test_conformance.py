@@ -1,0 +1,261 @@
+"""This project's own checks, run on every selector on top of scikit-learn's."""
+
+import pickle
+
+import numpy as np
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+import stableselect as ss
+from stableselect import moments as moments_module
+
+SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
+SELECTORS |= {
+    "ColumnSubset ridge=0": ss.ColumnSubset(ridge=0.0),
+    "ScorerSelector ridge=0": ss.ScorerSelector(ridge=0.0, score_function="square"),
+    "ScorerSelector gradient": ss.ScorerSelector(solver="gradient", epochs=40),
+    "ScorerSelector annealed": ss.ScorerSelector(solver="gradient", epochs=40, anneal=True, init="pca"),
+    "ScorerSelector sgd": ss.ScorerSelector(solver="sgd", epochs=3, batch_size=8),
+}
+BLIND = {"RandomSelector"}
+"""Draw columns by position, so a permutation of the columns means another draw."""
+SEEDED = {"ScorerSelector gradient", "ScorerSelector sgd"}
+"""Start from random weights tied to column positions; the sgd one also draws batches of rows by position."""
+
+
+@pytest.fixture(params=SELECTORS, ids=str)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def make(name):
+    """Return a function that makes the selector for k columns, seeded."""
+
+    def build(k=None):
+        selector = clone(SELECTORS[name]).set_params(n_features_to_select=k)
+        if "random_state" in selector.get_params():
+            selector.set_params(random_state=0)
+        return selector
+
+    return build
+
+
+def check_result(selector, m, k):
+    """Hold what every fitted selector promises."""
+    assert selector.selected_.shape == (k,) and len(set(selector.selected_.tolist())) == k
+    assert selector.support_.dtype == bool and selector.support_.sum() == k
+    assert set(np.flatnonzero(selector.support_)) == set(selector.selected_.tolist())
+    assert sorted(selector.ranking_) == list(range(1, m + 1))
+    np.testing.assert_array_equal(np.argsort(selector.ranking_)[:k], selector.selected_)
+    assert np.all(np.isfinite(selector.scores_)) and selector.scores_.shape == (m,)
+    if k < m:
+        assert selector.scores_[selector.support_].min() >= selector.scores_[~selector.support_].max()
+    assert selector.reconstruction_coef_.shape == (k, m)
+    assert np.all(np.isfinite(selector.reconstruction_coef_)) and np.all(
+        np.isfinite(selector.reconstruction_intercept_)
+    )
+
+
+@pytest.mark.parametrize(("wanted", "k"), [(1, 1), (5, 5), (12, 12), (0.25, 3), (0.3, 4), (1.0, 12), (None, 6)])
+def test_exactly_k_distinct_columns(make, tall, wanted, k):
+    check_result(make(wanted).fit(tall), 12, k)
+
+
+@pytest.mark.parametrize("wanted", [0, -1, 13, 0.0, -0.5, 1.5, "all", True, np.nan])
+def test_bad_k_is_refused_in_a_sentence(make, tall, wanted):
+    with pytest.raises(ValueError, match="n_features_to_select must be"):
+        make(wanted).fit(tall)
+
+
+def test_row_order_does_not_matter(make, name, tall, rng):
+    if name == "ScorerSelector sgd":
+        pytest.skip("mini-batches depend on the order of rows by design")
+    order = rng.permutation(len(tall))
+    np.testing.assert_array_equal(make(4).fit(tall).selected_, make(4).fit(tall[order]).selected_)
+
+
+def test_block_size_does_not_matter(make, tall, monkeypatch):
+    whole = make(4).fit(tall).selected_
+    monkeypatch.setattr(moments_module, "_BLOCK_ELEMENTS", 1)
+    np.testing.assert_array_equal(whole, make(4).fit(np.vstack([tall])).selected_)
+
+
+def test_thread_count_does_not_matter(make, rng):
+    X = rng.normal(size=(300, 40)) @ rng.normal(size=(40, 40))
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            results.append(make(7).fit(X).selected_)
+    np.testing.assert_array_equal(*results)
+
+
+def test_permuting_columns_permutes_the_choice(make, name, tall, rng):
+    if name in BLIND | SEEDED:
+        pytest.skip("draws by column position")
+    order = rng.permutation(tall.shape[1])
+    np.testing.assert_array_equal(order[make(4).fit(tall[:, order]).selected_], make(4).fit(tall).selected_)
+
+
+def test_same_seed_same_result_and_no_global_state(make, tall):
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    first, second = make(4).fit(tall), make(4).fit(tall)
+    np.testing.assert_array_equal(first.scores_, second.scores_)
+    np.testing.assert_array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_input_is_left_alone_and_may_be_read_only_or_fortran(make, tall):
+    expected = make(4).fit(tall).selected_
+    frozen = tall.copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(make(4).fit(frozen).selected_, expected)
+    np.testing.assert_array_equal(make(4).fit(np.asfortranarray(tall)).selected_, expected)
+    np.testing.assert_array_equal(frozen, tall)
+
+
+def test_float32_agrees_with_float64(make, tall):
+    single = tall.astype(np.float32)
+    np.testing.assert_array_equal(make(4).fit(single).selected_, make(4).fit(single.astype(np.float64)).selected_)
+
+
+def test_sparse_agrees_with_dense(make, tall):
+    dense = np.where(np.abs(tall) > 1.5, tall, 0.0)
+    expected = make(4).fit(dense)
+    selector = make(4).fit(sparse.csr_array(dense))
+    np.testing.assert_array_equal(selector.selected_, expected.selected_)
+    kept = selector.transform(sparse.csr_array(dense))
+    assert sparse.issparse(kept)
+    np.testing.assert_allclose(selector.reconstruct(kept), expected.reconstruct(expected.transform(dense)), atol=1e-6)
+
+
+def test_torch_tensors_agree_with_numpy(make, tall):
+    torch = pytest.importorskip("torch")
+    expected = make(4).fit(tall)
+    tensor = torch.asarray(tall)
+    selector = make(4).fit(tensor)
+    np.testing.assert_array_equal(selector.selected_, expected.selected_)
+    kept = selector.transform(tensor)
+    assert isinstance(kept, torch.Tensor) and isinstance(selector.scores_, np.ndarray)
+    rebuilt = selector.reconstruct(kept)
+    assert isinstance(rebuilt, torch.Tensor)
+    np.testing.assert_allclose(rebuilt.numpy(), expected.reconstruct(expected.transform(tall)), atol=1e-6)
+
+
+AWKWARD = {
+    "duplicates": lambda X: np.hstack([X[:, :4], X[:, :4], X[:, :4]]),
+    "constants": lambda X: np.where(np.arange(12) % 3 == 0, 0.1, X),
+    "zeros": lambda X: np.where(np.arange(12) < 5, 0.0, X),
+    "all zero": lambda X: np.zeros_like(X),
+    "near collinear": lambda X: X[:, [0] * 12] + 1e-9 * X,
+    "rank three": lambda X: X[:, :3] @ np.arange(36.0).reshape(3, 12) ** 0.5,
+    "tiny": lambda X: X * 1e-150,
+    "huge": lambda X: X * 1e100,
+    "far from zero": lambda X: X + 1e7,
+    "few rows": lambda X: X[:4],
+    "two rows": lambda X: X[:2],
+    "one row": lambda X: X[:1],
+    "one value": lambda X: np.ones((1, 12)),
+}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize("k", [1, 6, 12])
+def test_awkward_tables_still_give_k_columns(make, name, tall, kind, k):
+    if "gradient" in getattr(SELECTORS[name], "solver", "") and kind in ("tiny", "huge"):
+        pytest.skip("gradient training expects columns near unit scale")
+    if getattr(SELECTORS[name], "solver", "") == "sgd" and kind in ("tiny", "huge", "far from zero"):
+        pytest.skip("gradient training expects columns near unit scale")
+    X = AWKWARD[kind](tall)
+    selector = make(k).fit(X)
+    check_result(selector, 12, k)
+    assert selector.reconstruct(selector.transform(X)).shape == X.shape
+
+
+@pytest.mark.parametrize("kind", ["constants", "zeros"])
+def test_constant_columns_come_last(make, name, tall, kind):
+    if name in BLIND | SEEDED or ("Scorer" in name and "ridge" not in name and name != "ScorerSelector"):
+        pytest.skip("does not promise it")
+    X = AWKWARD[kind](tall)
+    varying = np.flatnonzero(X.std(axis=0) > 1e-12)
+    assert set(make(len(varying)).fit(X).selected_) == set(varying)
+
+
+def test_one_column(make, rng):
+    X = rng.normal(size=(8, 1))
+    selector = make(1).fit(X)
+    check_result(selector, 1, 1)
+
+
+def test_reconstruction_is_exact_when_every_column_is_kept(make, name, tall):
+    if name in SEEDED | {"ScorerSelector annealed"}:
+        pytest.skip("the trained network is not exact")
+    selector = make(12).fit(tall)
+    np.testing.assert_allclose(selector.reconstruct(selector.transform(tall)), tall, atol=0.2)
+
+
+def test_data_frames_keep_names(make, tall):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    names = [f"gene {j}" for j in range(12)]
+    frame = pd.DataFrame(tall, columns=names)
+    for kind, table in (("pandas", frame), ("polars", pl.from_pandas(frame))):
+        selector = make(3).set_output(transform=kind).fit(table)
+        kept = selector.transform(table)
+        assert list(kept.columns) == [names[j] for j in sorted(selector.selected_)]
+        assert list(selector.get_feature_names_out()) == list(kept.columns)
+        shuffled = kept[list(kept.columns)[::-1]]
+        np.testing.assert_allclose(selector.reconstruct(shuffled), selector.reconstruct(kept.to_numpy()))
+        with pytest.raises(ValueError, match="is missing"):
+            selector.reconstruct(kept[list(kept.columns)[:2]])
+
+
+def test_text_and_missing_values_are_named(make, tall):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(tall, columns=[f"c{j}" for j in range(12)])
+    with pytest.raises(ValueError, match=r"text or dates: 'c1'"):
+        make(3).fit(frame.assign(c1="a"))
+    holes = frame.copy()
+    holes.loc[:2, "c4"] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in 'c4' \(3\).*SimpleImputer"):
+        make(3).fit(holes)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"NaN in column 4 \(3\)"):
+        make(3).fit(torch.asarray(holes.to_numpy().copy()))
+
+
+def test_wrong_width_is_refused(make, tall):
+    torch = pytest.importorskip("torch")
+    selector = make(3).fit(tall)
+    for table in (tall[:, :5], torch.asarray(tall[:, :5])):
+        with pytest.raises(ValueError, match="12"):
+            selector.transform(table)
+    with pytest.raises(ValueError, match="expects the 3 kept columns"):
+        selector.reconstruct(tall)
+
+
+def test_clone_pickle_and_skops_round_trip(make, tall):
+    selector = make(4).fit(tall)
+    assert clone(selector).get_params() == selector.get_params()
+    blob = skops.io.dumps(selector)
+    own = skops.io.get_untrusted_types(data=blob)
+    assert all(kind.startswith("stableselect.") for kind in own)
+    for copy in (pickle.loads(pickle.dumps(selector)), skops.io.loads(blob, trusted=own)):
+        np.testing.assert_array_equal(copy.scores_, selector.scores_)
+        np.testing.assert_array_equal(copy.reconstruct(tall[:, :4]), selector.reconstruct(tall[:, :4]))
+
+
+def test_works_in_a_pipeline(make, tall):
+    pipeline = make_pipeline(StandardScaler(), make(4)).fit(tall)
+    assert pipeline.transform(tall).shape == (60, 4)
+
+
+def test_explanation_covers_every_column(make, tall):
+    selector = make(4).fit(tall)
+    explanation = selector.explain(tall)
+    assert [kept.column for kept in explanation.kept] == selector.selected_.tolist()
+    assert sorted(dropped.column for dropped in explanation.dropped) == sorted(np.flatnonzero(~selector.support_))
+    assert "best substitute" in str(explanation)
