@@ -159,3 +159,12 @@ def test_floor_is_the_principal_component_error(X):
     singular = np.linalg.svd(Xc, compute_uv=False)
     assert gram.floor(3) == pytest.approx((singular[3:] ** 2).sum(), rel=1e-10)
     assert gram.floor(X.shape[1]) == 0
+
+
+@pytest.mark.parametrize("alpha", [0.05, 2.0])
+def test_ridge_floor_bounds_every_subset_and_is_attained_by_principal_components(tall, alpha):
+    gram = Moments.from_array(tall).operator()
+    values = [loss(tall, S, alpha) for S in itertools.combinations(range(12), 2)]
+    assert gram.floor(2, alpha) <= min(values)
+    rotated = (tall - tall.mean(axis=0)) @ gram.eigh()[1]
+    assert gram.floor(2, alpha) == pytest.approx(loss(rotated, [0, 1], alpha), rel=1e-10)

@@ -93,12 +93,18 @@ class Gram(ABC):
         """Return tr C."""
         return float(self.xp.sum(self.diagonal()))
 
-    def floor(self, rank: int) -> float:
-        """Return the smallest trace any approximation of this rank leaves (the principal component bound)."""
-        if rank >= self.n_features:
-            return 0.0
-        tail = self.eigenvalues()[rank:]
-        return float(self.xp.sum(self.xp.where(tail > 0, tail, self.xp.zeros_like(tail))))
+    def floor(self, rank: int, alpha: float = 0.0) -> float:
+        """Return a lower bound on the loss of any map of this rank: the principal component error.
+
+        The best rank-k map B under a ridge alpha |B|^2 keeps the k leading eigenvectors, each shrunk by
+        e / (e + alpha), and leaves tr C - sum_{i <= k} e_i^2 / (e_i + alpha).
+        """
+        xp = self.xp
+        values = self.eigenvalues()
+        values = xp.where(values > 0, values, 0.0)
+        top = values[:rank]
+        left = top * (alpha / xp.where(top + alpha > 0, top + alpha, 1.0))
+        return float(xp.sum(values[rank:])) + float(xp.sum(left))
 
 
 def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:

@@ -101,11 +101,13 @@ def test_without_scorer_and_ridge_it_is_column_subset_selection():
     assert objective.exact(S)[0] == pytest.approx((residual**2).sum() / len(X), rel=1e-11)
 
 
-def test_floor_bounds_every_subset():
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("width", [2, 3, 5])
+def test_floor_bounds_every_subset(alpha, width):
     X = table(40, 7)
-    objective = ScorerObjective(Moments.from_array(X).operator(), 3, 0.5, 0.0)
+    objective = ScorerObjective(Moments.from_array(X).operator(), width, 0.5, alpha)
     values = [objective.exact(list(S))[0] for S in itertools.combinations(range(7), 3)]
-    assert objective.floor <= min(values)
+    assert 0.3 * min(values) <= objective.floor(3) <= min(values)
 
 
 def test_bound_is_never_below_the_exact_value_and_comes_close():

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base import Selection
 from .._roles import column_roles
-from .._subset_search import exchange_search, forward_search
+from .._subset_search import EXHAUSTED, exchange_search, forward_search
 from ._moments_selector import MomentsSelector, Problem
 
 
@@ -37,7 +37,7 @@ class ColumnSubset(MomentsSelector):
     objective_ : float
         Loss of the chosen columns.
     floor_ : float
-        No k columns can have a lower loss: the error of k principal components.
+        No k columns can have a lower loss: the error of k principal components, shrunk by the same ridge.
     gap_ : float
         (objective_ - floor_) / objective_, the largest relative improvement any other choice could bring.
     n_swaps_ : int
@@ -91,7 +91,8 @@ class ColumnSubset(MomentsSelector):
         order, self.n_swaps_ = search_columns(problem, exchange=self.exchange)
         roles = column_roles(gram, order, problem.ridge, problem.exclude)
         self._keep_roles(roles)
-        self.objective_, self.floor_, self.gap_ = bounds(roles.loss, gram.floor(problem.k) / gram.n_features, problem)
+        floor = gram.floor(problem.k, problem.ridge) / gram.n_features
+        self.objective_, self.floor_, self.gap_ = bounds(roles.loss, floor, problem)
         return Selection(order, roles.worth, roles.coefficients)
 
 
@@ -112,5 +113,5 @@ def bounds(objective: float, floor: float, problem: Problem) -> tuple[float, flo
     """Return objective and floor per cell in the table's units, and the relative gap (0 when nothing is left)."""
     objective = max(0.0, objective)
     floor = min(max(0.0, floor), objective)
-    gap = 0.0 if objective == 0 else (objective - floor) / objective
+    gap = 0.0 if objective <= EXHAUSTED else (objective - floor) / objective
     return objective * problem.unit, floor * problem.unit, gap

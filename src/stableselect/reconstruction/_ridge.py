@@ -9,7 +9,7 @@ from .._gram import Gram
 from .._subset_search import forward_search
 from ..moments import Moments
 
-RIDGE_GRID = (0.0, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0)
+RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the columns."""
 N_FOLDS = 5
 

@@ -28,7 +28,10 @@ from ._scorer_network import (
 )
 
 _EPOCHS = 2000
-_LEARNING_RATE = 0.01
+_LEARNING_RATE = {False: 0.01, True: 0.003}
+"""Adam's first rate, plain and annealed; chosen by test error on five tables."""
+_DECAY = 0.03
+"""Share of the first rate left at the last step; the fall is geometric."""
 
 
 def train_gradient(
@@ -59,7 +62,7 @@ def train_gradient(
     latent_width : int or None
         d; None means k.
     learning_rate : float or None
-        Adam's rate; None means 0.01.
+        Adam's first rate, which falls geometrically to 3 % of itself; None means 0.01, or 0.003 when annealing.
     epochs : int or None
         Full-batch steps; None means 2000.
     init : {"published", "pca"}
@@ -88,7 +91,7 @@ def train_gradient(
     xp, m = gram.xp, gram.n_features
     d = k if latent_width is None else latent_width
     steps = _EPOCHS if epochs is None else epochs
-    rate = _LEARNING_RATE if learning_rate is None else learning_rate
+    rate = _LEARNING_RATE[anneal] if learning_rate is None else learning_rate
     begin = random_parameters(m, d, False, random_state) if init == "published" else pca_parameters(gram, d)
     diagonal = gram.diagonal()
     at = begin.around(like(begin.flat, diagonal, xp))
@@ -105,7 +108,7 @@ def train_gradient(
     for step in range(steps):
         kept = kept_columns(ranks(), kept_count(step, steps, m, k, anneal))
         history[step] = objective(at, kept, gradient)
-        adam.step(at, gradient, rate)
+        adam.step(at, gradient, rate * _DECAY ** (step / steps))
     final = ranks()
     selected = top_columns(final, k)
     history[steps] = objective(at, np.sort(selected), gradient)
@@ -150,9 +153,9 @@ class Objective:
 
         c = 2 / (self._trace or 1.0)
         D = gradient.encoder
-        D[...] = (lam * c) * (U @ K - CH)
-        D[rows, :] += c * (V_kept @ K - CH_kept)
-        gradient.decoder[...] = c * (H @ (lam * M + N) - lam * U - V)
+        D[...] = (U @ K - CH) * (c * lam)
+        D[rows, :] += (V_kept @ K - CH_kept) * c
+        gradient.decoder[...] = H @ ((lam * M + N) * c) - (lam * U + V) * c
         gradient.w[...] = xp.sum(D * E, axis=1) * score_slope(at.w, self.score, xp)
         D *= s[:, None]
         return float(selector) / m, float(scorer) / m

@@ -79,7 +79,7 @@ class Parameters:
         m, d = n_features, width
         self.flat, self.width, self.bias = flat, d, bias
         self.w = flat[:m]
-        self.encoder_bias = flat[m : m + d] if bias else None
+        self.encoder_bias = flat[m : m + d * bias]
         self.table = xp.reshape(flat[m + d * bias :], (m, 2 * d + bias))
         self.encoder = self.table[:, :d]
         self.decoder = self.table[:, d:]
@@ -97,7 +97,7 @@ class Parameters:
             raw_scores=w,
             encoder=table[:, :d].copy(),
             decoder=table[:, d : 2 * d].T.copy(),
-            encoder_bias=None if self.encoder_bias is None else to_numpy(self.encoder_bias).astype(np.float64),
+            encoder_bias=to_numpy(self.encoder_bias).astype(np.float64) if self.bias else None,
             decoder_bias=table[:, 2 * d].copy() if self.bias else None,
             selected=selected,
             scores=np.array(scores, dtype=np.float64),
@@ -122,17 +122,20 @@ def random_parameters(n_features: int, width: int, bias: bool, random_state: obj
 
 
 def pca_parameters(gram: Gram, width: int, mean: np.ndarray | None = None) -> Parameters:
-    """Start at the best the scorer can do: E and G' the top-d eigenvectors, all scores one; nothing is drawn.
+    """Start at the best the scorer can do: E and G' the top-d eigenvectors, all scores near one; nothing is drawn.
 
+    The scores lie in [0.999, 1] in the order of the columns' reach. Were they equal, everything would be kept, the
+    gradient would be zero there, and rounding would decide the first top k.
     With ``mean`` the biases carry the centring: X E - mean'E before the decoder, the mean itself after it.
     """
     m, d, bias = gram.n_features, width, mean is not None
     vectors = to_numpy(gram.eigh()[1])[:, :d]
     parameters = Parameters(np.zeros(m + d * bias + m * (2 * d + bias)), m, d, bias)
-    parameters.w[:] = 1
     parameters.encoder[:, : vectors.shape[1]] = vectors
     parameters.decoder[:, : vectors.shape[1]] = vectors
-    if mean is not None and parameters.encoder_bias is not None:
+    order = reach(1.0, parameters.encoder, to_numpy(gram.diagonal()) ** 0.5, np)
+    parameters.w[:] = 1 - 1e-3 * (1 - order / (order.max() or 1.0))
+    if mean is not None:
         parameters.encoder_bias[:] = -(mean @ parameters.encoder)
         parameters.decoder[:, d] = mean
     return parameters
@@ -183,15 +186,15 @@ class Adam:
     The moments are kept without their factors (1 - b1) and (1 - b2), which go into the rate and eps instead.
     """
 
-    _B1, _B2 = 0.9, 0.999
+    _B1, _B2, _EPSILON = 0.9, 0.999, 1e-7
     _FLUSH_EVERY = 64
-    _TINY = 1e-20  # eps is 1e-7
+    _TINY = 1e-20
 
-    def __init__(self, parameters: Parameters, epsilon: float = 1e-7) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         self._xp = namespace(parameters.flat)
         self._first = self._xp.zeros_like(parameters.flat)
         self._second = self._xp.zeros_like(parameters.flat)
-        self._epsilon = epsilon / (1 - self._B2) ** 0.5
+        self._epsilon = self._EPSILON / (1 - self._B2) ** 0.5
         self._step = 0
 
     def step(self, parameters: Parameters, gradient: Parameters, learning_rate: float) -> None:
@@ -214,6 +217,6 @@ class Adam:
             self._flush()
 
     def _flush(self) -> None:
-        """Zero moments far below eps: a column without gradient would decay into slow denormal numbers."""
+        """Zero moments far below eps: those of a column without gradient would decay into slow denormal numbers."""
         self._first *= self._xp.astype(self._xp.abs(self._first) > self._TINY, self._first.dtype)
         self._second *= self._xp.astype(self._second > self._TINY**1.5, self._second.dtype)

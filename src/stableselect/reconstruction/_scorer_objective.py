@@ -69,11 +69,14 @@ class ScorerObjective:
         self.values, self.U = gram.eigh()
         self.total = gram.trace()
 
-    @property
-    def floor(self) -> float:
-        """Return the smallest J of any subset, (1 + weight) times the principal component error."""
-        tail = self.values[self.width :]
-        return (1 + self.weight) * float(self.gram.xp.sum(tail))
+    def floor(self, k: int) -> float:
+        """Return a lower bound on J over all subsets of k columns.
+
+        The selector's map has rank min(k, d) at most and the scorer's d, so neither can do better than as many
+        principal components.
+        """
+        gram = self.gram
+        return gram.floor(min(k, self.width), self.alpha) + self.weight * gram.floor(self.width)
 
     def exact(self, chosen: Sequence[int]) -> tuple[float, Array]:
         """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d)."""

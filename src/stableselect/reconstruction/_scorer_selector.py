@@ -82,7 +82,8 @@ class ScorerSelector(MomentsSelector):
     objective_ : float
         The model's objective per cell, ridge term included; for "search" it is J(S), exact.
     floor_ : float
-        No subset's J lies below it: (1 + scorer_weight) times the error of d principal components.
+        No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
+        scorer_weight times that of d.
     gap_ : float
         (objective_ - floor_) / objective_.
     n_swaps_ : int
@@ -218,7 +219,7 @@ class ScorerSelector(MomentsSelector):
         self.n_swaps_ = plain_swaps + scorer_swaps
         J, top = objective.exact(chosen)
         m = gram.n_features
-        self.objective_, self.floor_, self.gap_ = bounds(J / m, objective.floor / m, problem)
+        self.objective_, self.floor_, self.gap_ = bounds(J / m, objective.floor(problem.k) / m, problem)
         M, W_D = objective.weights(chosen, top)
         self.loss_selector_, self.loss_scorer_ = (loss * unit for loss in objective.losses(M, W_D, chosen))
         self.loss_history_ = np.array([[self.loss_selector_, self.loss_scorer_]])

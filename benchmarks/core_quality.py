@@ -1,0 +1,105 @@
+"""Quality: test error and accuracy of every core solver on eight tables, beside random, the mean and the floor.
+
+Four random 80/20 splits, min-max scaling over all rows and the paper's k. Every cell is one (table, split, method);
+finished cells are not computed again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from _data import BATCH, COLUMNS, random_split
+from _store import Store
+
+from stableselect import BaseSelector, ColumnSubset, RandomSelector, ScorerSelector
+from stableselect.metrics import (
+    downstream_accuracy,
+    mean_predictor_error,
+    reconstruction_error,
+    reconstruction_floor,
+)
+
+SPLITS = 4
+RANDOM_DRAWS = 10
+
+METHODS: dict[str, Callable[[str, int, int], BaseSelector]] = {
+    "sgd": lambda name, k, split: ScorerSelector.published(k, batch_size=BATCH[name], random_state=split),
+    "gradient": lambda name, k, split: ScorerSelector(k, solver="gradient", ridge=0.0, random_state=split),
+    "annealed": lambda name, k, split: ScorerSelector(k, solver="gradient", anneal=True, ridge=0.0, random_state=split),
+    "forward": lambda name, k, split: ColumnSubset(k, ridge=0.0, exchange=False),
+    "forward + exchange": lambda name, k, split: ColumnSubset(k, ridge=0.0),
+    "search": lambda name, k, split: ScorerSelector(k, ridge=0.0),
+    "ColumnSubset default": lambda name, k, split: ColumnSubset(k),
+    "ScorerSelector default": lambda name, k, split: ScorerSelector(k),
+}
+
+
+def cell(name: str, split: int, method: str) -> dict[str, Any]:
+    """Fit one method on one split and measure it."""
+    k = COLUMNS[name]
+    X_train, y_train, X_test, y_test = random_split(name, split)
+    if method == "mean":
+        return {"least_squares": mean_predictor_error(X_train, X_test)}
+    if method == "floor":
+        return {"least_squares": reconstruction_floor(X_train, X_test, k)}
+
+    def measure(selected: np.ndarray) -> dict[str, float]:
+        return {
+            "least_squares": reconstruction_error(X_train, X_test, selected),
+            "ridge": reconstruction_error(X_train, X_test, selected, refit="ridge"),
+            "accuracy": downstream_accuracy(X_train, y_train, X_test, y_test, selected),
+        }
+
+    if method == "random":
+        draws = [
+            measure(RandomSelector(k, random_state=100 * split + draw).fit(X_train[:2]).selected_)
+            for draw in range(RANDOM_DRAWS)
+        ]
+        return {key: float(np.mean([draw[key] for draw in draws])) for key in draws[0]} | {
+            f"{key}_std": float(np.std([draw[key] for draw in draws], ddof=1)) for key in draws[0]
+        }
+    start = time.perf_counter()
+    selector = METHODS[method](name, k, split).fit(X_train)
+    seconds = time.perf_counter() - start
+    result: dict[str, Any] = measure(selector.selected_) | {"seconds": seconds}
+    for attribute in ("objective_", "floor_", "gap_", "n_swaps_"):
+        result[attribute.rstrip("_")] = float(getattr(selector, attribute))
+    result["ridge_weight"] = selector.ridge_
+    return result
+
+
+def run() -> None:
+    """Compute every missing cell."""
+    store = Store("core_quality")
+    for name in COLUMNS:
+        for method in ("mean", "floor", "random", *METHODS):
+            for split in range(SPLITS):
+                store.part(f"{name} | {method} | {split}", lambda n=name, s=split, m=method: cell(n, s, m))
+        print(f"quality: {name} done", flush=True)
+
+
+def table(measure: str) -> str:
+    """Return a Markdown table of one measure, mean over the splits."""
+    store = Store("core_quality")
+    methods = ["mean", "random", *METHODS, "floor"]
+    lines = ["| table, k | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    for name, k in COLUMNS.items():
+        cells = []
+        for method in methods:
+            parts = [store.content["parts"].get(f"{name} | {method} | {s}", {}) for s in range(SPLITS)]
+            values = [part[measure] for part in parts if measure in part]
+            text = f"{100 * np.mean(values):.1f}" if measure == "accuracy" and values else ""
+            if values and measure != "accuracy":
+                text = f"{np.mean(values):.4f}" if np.mean(values) < 1 else f"{np.mean(values):.3g}"
+            cells.append(text or "-")
+        lines.append(f"| {name}, {k} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    run()
+    for key in ("least_squares", "ridge", "accuracy"):
+        print(f"\n{key}\n\n{table(key)}")
