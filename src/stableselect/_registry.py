@@ -6,10 +6,10 @@ import importlib
 import inspect
 import pkgutil
 
-from . import filters, reconstruction
+from . import filters, graph, reconstruction
 from ._base import BaseSelector
 
-_FAMILIES = (reconstruction, filters)
+_FAMILIES = (reconstruction, graph, filters)
 
 
 def all_selectors() -> dict[str, type[BaseSelector]]:

@@ -1,5 +1,6 @@
-"""Selectors that score columns one by one or not at all."""
+"""Selectors that rank columns by a score of their own, or at random."""
 
+from ._inf_fs import InfFS
 from ._random import RandomSelector
 
-__all__ = ["RandomSelector"]
+__all__ = ["InfFS", "RandomSelector"]

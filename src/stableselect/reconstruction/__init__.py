@@ -1,6 +1,7 @@
 """Selectors that keep the columns from which all others can be rebuilt."""
 
 from ._column_subset import ColumnSubset
+from ._pfa import PFA
 from ._scorer_selector import ScorerSelector
 
-__all__ = ["ColumnSubset", "ScorerSelector"]
+__all__ = ["PFA", "ColumnSubset", "ScorerSelector"]

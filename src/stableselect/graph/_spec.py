@@ -1,0 +1,148 @@
+"""SPEC: columns judged by where they lie in the spectrum of the neighbour graph."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+
+from .._arrays import Array
+from .._base import BaseSelector, Selection
+from ._laplacian_score import CONSTANT, GraphMoments
+from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
+from ._spectrum import lowest_spectrum
+
+
+class SPEC(BaseSelector):
+    """Keep the columns that follow the smooth eigenvectors of the neighbour graph.
+
+    With g = D^(1/2) f / ||D^(1/2) f||, eigenpairs (l_j, u_j) of the normalised Laplacian in ascending order and
+    a_j = g' u_j:
+
+    - phi1 = sum_j a_j^2 l_j, small is good;
+    - phi2 = phi1 / (1 - a_1^2), small is good; this is the Laplacian score;
+    - phi3 = sum_{j=2..c} a_j^2 (2 - l_j), large is good.
+
+    ``scores_`` is larger for better columns throughout: -phi1 or -phi2 (from -2 to 0) or phi3 (from 0 to 2). A constant
+    column scores -3. phi1 and phi2 are computed as quadratic forms, without an eigenvector.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Columns to keep: a number, a share rounded up, or None for half.
+    criterion : {"phi1", "phi2", "phi3"}, default="phi2"
+        phi1 and phi3 count a column's mean: one that is large beside the column's spread makes phi1 good and phi3 bad.
+    n_neighbors : int, default=5
+        Nearest rows each row is joined to; at most n - 1 are used.
+    weights : {"heat", "binary", "cosine"}, default="heat"
+        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the rows.
+    bandwidth : float or None, default=None
+        Of the heat kernel; None for the median squared distance between neighbours.
+    n_clusters : int or None, default=None
+        c of phi3, at least 2 (phi1 and phi2 do not use it); None for the largest gap between the 2nd to 11th smallest
+        eigenvalues.
+
+    See Also
+    --------
+    LaplacianScore : The same as phi2.
+
+    Notes
+    -----
+    In a graph of p > 1 connected components 0 is an eigenvalue p times. All of its eigenvectors enter phi3 together,
+    also when p exceeds c, since no choice among them would be better than another.
+
+    References
+    ----------
+    Zhao & Liu (2007), Spectral feature selection for supervised and unsupervised learning, ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect.graph import SPEC
+    >>> X = load_iris(as_frame=True).data
+    >>> SPEC(2, criterion="phi3", n_clusters=3).fit(X).get_feature_names_out()
+    array(['petal length (cm)', 'petal width (cm)'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        criterion: str = "phi2",
+        n_neighbors: int = 5,
+        weights: str = "heat",
+        bandwidth: float | None = None,
+        n_clusters: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.bandwidth = bandwidth
+        self.n_clusters = n_clusters
+
+    @classmethod
+    def published(cls, n_features_to_select: int | float | None = None) -> Self:
+        """Return the selector with the settings of the published experiments: phi2 and exp(-d^2).
+
+        Those ranked from the wrong end, worst columns first, and joined all pairs of rows; here the best come first
+        and rows are joined to their 5 nearest, beyond which this kernel is next to nothing anyway.
+
+        Parameters
+        ----------
+        n_features_to_select : int, float or None
+            Columns to keep.
+
+        Returns
+        -------
+        SPEC
+        """
+        return cls(n_features_to_select, criterion="phi2", weights="heat", bandwidth=1.0)
+
+    def _select(self, X: Array, k: int) -> Selection:
+        if self.criterion not in ("phi1", "phi2", "phi3"):
+            raise ValueError(f"criterion must be 'phi1', 'phi2' or 'phi3'; got {self.criterion!r}.")
+        check_clusters(self.n_clusters, least=2 if self.criterion == "phi3" else 1)
+        W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
+        scores = spec_scores(dense_rows(X)[0], W, self.criterion, self.n_clusters)
+        return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
+
+
+def check_clusters(n_clusters: object, least: int) -> None:
+    """Refuse a number of clusters that is neither None nor a whole number from ``least`` up."""
+    whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
+    if n_clusters is not None and not (whole and n_clusters >= least):  # type: ignore[operator]
+        raise ValueError(
+            f"n_clusters must be a whole number from {least} up, or None to choose it; got {n_clusters!r}."
+        )
+
+
+def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clusters: int | None) -> np.ndarray:
+    """Return the score of every column, larger for better, -3 for a constant one."""
+    if criterion == "phi3":
+        return _phi3(values, W, default_clusters(W) if n_clusters is None else int(n_clusters))
+    moments = GraphMoments(values, W)
+    # D^(1/2) 1 is the eigenvector of l = 0, so f' D f = spread + offset and a_1^2 = offset / (spread + offset).
+    length = moments.spread + (moments.offset if criterion == "phi1" else 0.0)
+    ratio = np.divide(moments.roughness, length, out=np.full(values.shape[1], 2.0), where=moments.spread > 0)
+    return np.where(moments.constant, CONSTANT, -np.clip(ratio, 0.0, 2.0))
+
+
+def _phi3(values: np.ndarray, W: sparse.csr_array, n_clusters: int) -> np.ndarray:
+    n = W.shape[0]
+    spectrum = lowest_spectrum(W, n_clusters - 1)
+    root = np.sqrt(degrees(W))
+    # Components as eigenvectors of 0; the D-centred column has no part in their sum, the trivial eigenvector.
+    null = sparse.csr_array((root, (np.arange(n), spectrum.labels)), shape=(n, spectrum.n_components))
+    length = np.sqrt(np.bincount(spectrum.labels, root**2, spectrum.n_components))
+    null = null @ sparse.diags_array(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
+    further = max(0, n_clusters - spectrum.n_components)
+    basis = sparse.csr_array(sparse.hstack([null, sparse.csr_array(spectrum.vectors[:, :further])]))
+    values_of = np.concatenate([np.zeros(spectrum.n_components), spectrum.values[:further]])
+    moments = GraphMoments(values, W, basis)
+    length = moments.spread + moments.offset
+    total = (2.0 - values_of) @ moments.projections**2
+    phi3 = np.divide(total, length, out=np.zeros(values.shape[1]), where=moments.spread > 0)
+    return np.where(moments.constant, CONSTANT, phi3)
