@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from _data import BATCH, COLUMNS, FOLDER, load, minmax
-from _store import Store
 from sklearn.model_selection import train_test_split
 
+from _data import BATCH, COLUMNS, FOLDER, load, minmax
+from _store import Store
 from stableselect import ScorerSelector
 
 SEEDS = (0, 1, 2)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _data import BATCH, load, minmax, random_split
-from _store import Store
 from fastcan import FastCan
 from sklearn.decomposition import PCA
 
+from _data import BATCH, load, minmax, random_split
+from _store import Store
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect.metrics import reconstruction_error
 
@@ -28,7 +28,7 @@ def medians(repeats: int, *actions: Callable[[], Any]) -> list[float]:
 
 
 def against_fastcan() -> dict[str, float]:
-    """ColumnSubset against FastCan with the principal component scores as targets, Fashion-MNIST 6,000 x 784."""
+    """Time ColumnSubset against FastCan with the principal component scores as targets, Fashion-MNIST 6,000 x 784."""
     X_train, _, X_test, _ = random_split("mnist_fashion", 0)
     chosen: dict[str, np.ndarray] = {}
 
@@ -51,7 +51,7 @@ def against_fastcan() -> dict[str, float]:
 
 
 def solvers_on_isolet() -> dict[str, float]:
-    """The three solvers of the scorer-selector model on ISOLET's training rows, k = 50."""
+    """Time the three solvers of the scorer-selector model on ISOLET's training rows, k = 50."""
     X = random_split("isolet", 0)[0]
     search = ScorerSelector(50)
     gradient = ScorerSelector(50, solver="gradient", ridge=0.0, random_state=0)
@@ -69,7 +69,7 @@ def solvers_on_isolet() -> dict[str, float]:
 
 
 def moments_pass() -> dict[str, float]:
-    """The one pass over the rows against the bare product X'X that it must contain."""
+    """Time the one pass over the rows against the bare product X'X that it must contain."""
     result = {}
     for name, rows in (("mnist_fashion", 6_000), ("isolet", 7_797)):
         X = np.ascontiguousarray(minmax(load(name)[0][:rows]))
@@ -80,7 +80,7 @@ def moments_pass() -> dict[str, float]:
 
 
 def wide_table() -> dict[str, float]:
-    """Forward search and exchange on arcene (160 x 10,000, k = 64) against one thin SVD of the same matrix."""
+    """Time forward search and exchange on arcene (160 x 10,000, k = 64) against one thin SVD of the same matrix."""
     X = np.ascontiguousarray(random_split("arcene", 0)[0])
     selector = ColumnSubset(64, ridge=0.0)
     ours, svd = medians(3, lambda: selector.fit(X), lambda: np.linalg.svd(X - X.mean(axis=0), full_matrices=False))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from .._gram import DualGram, Gram, PrimalGram
 from ._scorer_network import (
@@ -27,6 +28,9 @@ from ._scorer_network import (
 )
 
 
+# The products of a batch are too small to share out: a second thread gains little when the machine is idle, costs a
+# factor of ten when it is not, and would make the path depend on the number of cores.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def train_sgd(
     X: np.ndarray,
     k: int,
