@@ -19,7 +19,7 @@ def test_import_needs_no_extra():
         "extras = {'torch', 'typer', 'matplotlib', 'polars', 'stableselect.io', 'stableselect.cli'}; "
         "sys.exit(', '.join(sorted(extras & set(sys.modules))))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.strip() == ""
 
 
 def test_registry_names_every_public_selector():
