@@ -65,6 +65,6 @@ def random_split(name: str, split: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         X, y = X[order[:10_000]], y[order[:10_000]]
         order, train = np.arange(10_000), 6_000
     else:
-        train = int(round(0.8 * len(X)))
+        train = round(0.8 * len(X))
     X = minmax(X)
     return X[order[:train]], y[order[:train]], X[order[train:]], y[order[train:]]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from _data import RESULTS
 
 import stableselect
+from _data import RESULTS
 
 
 class Store:

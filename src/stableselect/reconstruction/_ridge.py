@@ -12,6 +12,8 @@ from ..moments import Moments
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the columns."""
 N_FOLDS = 5
+_GIVE_UP = 1.05
+"""Stop climbing the grid at an error this many times the least one so far."""
 
 
 def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
@@ -29,23 +31,36 @@ def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int]
 
 
 def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
-    """Return the grid's ridge weight of least held-out error, 0 when there are too few distinct rows to tell."""
+    """Return the grid's ridge weight of least held-out error, 0 when there are too few distinct rows to tell.
+
+    The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
+    map too much, and more of it does not help.
+    """
     if len(folds) < N_FOLDS:
         return 0.0
-    errors = [0.0] * len(RIDGE_GRID)
-    scale = 0.0
-    for held, test in enumerate(folds):
-        train = Moments()
-        for f, part in enumerate(folds):
-            if f != held:
-                train.merge(part)
-        gram, unit = train.operator().normalised()
-        target = test.operator().scaled(1 / unit)
-        shift = (test.mean - train.mean) / unit**0.5
-        for i, ridge in enumerate(RIDGE_GRID):
+    rounds = [_leave_out(folds, held) for held in range(len(folds))]
+    scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
+    errors: list[float] = []
+    for ridge in RIDGE_GRID:
+        errors.append(0.0)
+        for gram, target, shift, weight in rounds:
             chosen = forward_search(gram, k, ridge, include, exclude)
-            errors[i] += test.weight_sum * unit * held_out_error(gram, target, shift, chosen, ridge)
-        scale += test.weight_sum * unit * gram.n_features
+            errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
+        if errors[-1] > _GIVE_UP * min(errors) + 1e-12 * scale:
+            break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
     limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
-    return next(r for r, e in zip(RIDGE_GRID, errors, strict=True) if e <= limit)
+    return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
+
+
+def _leave_out(folds: Sequence[Moments], held: int) -> tuple[Gram, Gram, Array, float]:
+    """Return the moments of all folds but one, scaled to mean variance one, and of that one in the same units.
+
+    Also the difference of the means, and the weight that brings an error back to the table's units.
+    """
+    train, test = Moments(), folds[held]
+    for f, part in enumerate(folds):
+        if f != held:
+            train.merge(part)
+    gram, unit = train.operator().normalised()
+    return gram, test.operator().scaled(1 / unit), (test.mean - train.mean) / unit**0.5, test.weight_sum * unit

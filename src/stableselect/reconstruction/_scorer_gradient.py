@@ -30,6 +30,8 @@ from ._scorer_network import (
 _EPOCHS = 2000
 _LEARNING_RATE = {False: 0.01, True: 0.003}
 """Adam's first rate, plain and annealed; chosen by test error on five tables."""
+_EPSILON = 5e-8
+"""Adam's eps as a share of tr C, so that the path does not depend on the units of the table."""
 _DECAY = 0.03
 """Share of the first rate left at the last step; the fall is geometric."""
 
@@ -98,7 +100,7 @@ def train_gradient(
     gradient = at.around(xp.zeros_like(at.flat))
     deviation = xp.sqrt(diagonal)
     objective = Objective(gram, score, scorer_weight)
-    adam = Adam(at)
+    adam = Adam(at, _EPSILON * (gram.trace() or 1.0))
 
     def ranks() -> np.ndarray:
         s = score_weights(at.w, score, xp)
@@ -131,10 +133,7 @@ class Objective:
         self._trace = gram.trace()
 
     def __call__(self, at: Parameters, kept: np.ndarray, gradient: Parameters) -> tuple[float, float]:
-        """Write the gradient, relative to tr C; return the two errors per cell, selector first.
-
-        Relative, because Adam's eps would otherwise make the path depend on the data's units.
-        """
+        """Write the gradient of half the objective summed over columns; return the errors per cell, selector first."""
         xp, m, d, lam = self.gram.xp, self.gram.n_features, at.width, self.scorer_weight
         E, H = at.encoder, at.decoder
         s = score_weights(at.w, self.score, xp)
@@ -151,13 +150,14 @@ class Objective:
         scorer = self._trace - 2 * xp.sum(U * H) + xp.sum(M * K)
         selector = self._trace - 2 * xp.sum(CH_kept * F_kept) + xp.sum(N * K)
 
-        c = 2 / (self._trace or 1.0)
-        D = gradient.encoder
-        D[...] = (U @ K - CH) * (c * lam)
-        D[rows, :] += (V_kept @ K - CH_kept) * c
-        gradient.decoder[...] = H @ ((lam * M + N) * c) - (lam * U + V) * c
+        D = U @ K
+        D -= CH
+        D *= lam
+        D[rows, :] += V_kept @ K - CH_kept
         gradient.w[...] = xp.sum(D * E, axis=1) * score_slope(at.w, self.score, xp)
-        D *= s[:, None]
+        gradient.encoder[...] = D * s[:, None]
+        V += lam * U
+        gradient.decoder[...] = H @ (lam * M + N) - V
         return float(selector) / m, float(scorer) / m
 
 

@@ -70,19 +70,19 @@ class Network:
 class Parameters:
     """All weights in one flat vector, which the optimiser moves in one go, with a view for each part.
 
-    A gradient has the same layout. The table's columns are [E, G'] or, with biases, [E, G', decoder bias]: the product
-    of the data with the table serves both paths, and a decoder bias is one more latent unit that is always one.
+    A gradient has the same layout. ``decoder`` is G' (m x d) or, with biases, [G', decoder bias]: a decoder bias is one
+    more latent unit that is always one.
     """
 
     def __init__(self, flat: Array, n_features: int, width: int, bias: bool) -> None:
         xp = namespace(flat)
         m, d = n_features, width
         self.flat, self.width, self.bias = flat, d, bias
-        self.w = flat[:m]
-        self.encoder_bias = flat[m : m + d * bias]
-        self.table = xp.reshape(flat[m + d * bias :], (m, 2 * d + bias))
-        self.encoder = self.table[:, :d]
-        self.decoder = self.table[:, d:]
+        ends = np.cumsum([m, d * bias, m * d, m * (d + bias)]).tolist()
+        self.w = flat[: ends[0]]
+        self.encoder_bias = flat[ends[0] : ends[1]]
+        self.encoder = xp.reshape(flat[ends[1] : ends[2]], (m, d))
+        self.decoder = xp.reshape(flat[ends[2] : ends[3]], (m, d + bias))
 
     def around(self, flat: Array) -> Parameters:
         """Return parameters of the same layout over another flat vector."""
@@ -90,15 +90,16 @@ class Parameters:
 
     def network(self, score: Score, selected: np.ndarray, scores: np.ndarray, history: np.ndarray) -> Network:
         """Return the trained network in NumPy double precision."""
-        w, table = (to_numpy(part).astype(np.float64) for part in (self.w, self.table))
+        parts = (self.w, self.encoder, self.decoder, self.encoder_bias)
+        w, encoder, decoder, encoder_bias = (to_numpy(part).astype(np.float64) for part in parts)
         d = self.width
         return Network(
             score_weights=score_weights(w, score, np),
             raw_scores=w,
-            encoder=table[:, :d].copy(),
-            decoder=table[:, d : 2 * d].T.copy(),
-            encoder_bias=to_numpy(self.encoder_bias).astype(np.float64) if self.bias else None,
-            decoder_bias=table[:, 2 * d].copy() if self.bias else None,
+            encoder=encoder,
+            decoder=decoder[:, :d].T.copy(),
+            encoder_bias=encoder_bias if self.bias else None,
+            decoder_bias=decoder[:, d].copy() if self.bias else None,
             selected=selected,
             scores=np.array(scores, dtype=np.float64),
             history=history,
@@ -186,15 +187,15 @@ class Adam:
     The moments are kept without their factors (1 - b1) and (1 - b2), which go into the rate and eps instead.
     """
 
-    _B1, _B2, _EPSILON = 0.9, 0.999, 1e-7
+    _B1, _B2 = 0.9, 0.999
     _FLUSH_EVERY = 64
     _TINY = 1e-20
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, epsilon: float = 1e-7) -> None:
         self._xp = namespace(parameters.flat)
         self._first = self._xp.zeros_like(parameters.flat)
         self._second = self._xp.zeros_like(parameters.flat)
-        self._epsilon = self._EPSILON / (1 - self._B2) ** 0.5
+        self._epsilon = epsilon / (1 - self._B2) ** 0.5
         self._step = 0
 
     def step(self, parameters: Parameters, gradient: Parameters, learning_rate: float) -> None:

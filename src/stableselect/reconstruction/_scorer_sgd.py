@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from .._gram import DualGram, Gram, PrimalGram
 from ._scorer_network import (
@@ -27,6 +28,9 @@ from ._scorer_network import (
 )
 
 
+# The products of a batch are too small to share out: a second thread gains little when the machine is idle, costs a
+# factor of ten when it is not, and would make the path depend on the number of cores.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def train_sgd(
     X: np.ndarray,
     k: int,
@@ -135,19 +139,18 @@ def batch_gradient(
     """
     b, d = X.shape[0], at.width
     s = score_weights(at.w, score, np)
-    table = at.table.copy()
-    table[:, :d] *= s[:, None]
-    XT = X @ table
+    F = s[:, None] * at.encoder
+    products = X @ np.hstack([F, at.decoder])
+    XH = products[:, d:]
     X_kept = X[:, kept]
 
     Z = np.empty((2, b, d + 1), dtype=X.dtype)
-    Z[0, :, :d] = XT[:, :d]
-    Z[1, :, :d] = X_kept @ table[kept, :d]
+    Z[0, :, :d] = products[:, :d]
+    Z[1, :, :d] = X_kept @ F[kept]
     Z[:, :, :d] += at.encoder_bias
     Z[:, :, d] = 1
     scorer, selector = Z
 
-    XH = XT[:, d:]
     R = Z @ (at.decoder.T @ at.decoder)
     R -= XH
     total = np.vdot(X, X)
@@ -160,11 +163,12 @@ def batch_gradient(
     curvature = weighted.T @ scorer + c * (selector.T @ selector)
     weighted += c * selector
 
-    np.matmul(X.T, np.hstack([R[0, :, :d], -weighted]), out=gradient.table)
+    products = X.T @ np.hstack([R[0, :, :d], weighted])
     D = gradient.encoder
+    D[:] = products[:, :d]
     D[kept] += X_kept.T @ R[1, :, :d]
-    dH = gradient.decoder
-    dH += at.decoder @ curvature
+    dH = np.matmul(at.decoder, curvature, out=gradient.decoder)
+    dH -= products[:, d:]
     gradient.w[:] = np.einsum("jl,jl->j", D, at.encoder) * score_slope(at.w, score, np)
     D *= s[:, None]
     gradient.encoder_bias[:] = R[:, :, :d].sum(axis=(0, 1))

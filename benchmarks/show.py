@@ -1,0 +1,68 @@
+"""`make bench`: print the stored results; with --readme, write the main ones into the README."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import core_faithful
+import core_quality
+import core_scale
+import core_speed
+from _data import RESULTS, ROOT
+
+_START = "<!-- results: written by benchmarks/show.py --readme -->"
+_END = "<!-- end of results -->"
+
+
+def gpu_table() -> str:
+    """Return host and device seconds of every selector, as Markdown."""
+    path = RESULTS / "gpu_core.json"
+    if not path.exists():
+        return "not measured yet"
+    stored = json.loads(path.read_text())
+    lines = [
+        f"{stored['device']}, torch {stored['torch']}; host: {stored['versions']['threads']} threads.",
+        "",
+        "| table | selector | columns in common | host, s | CUDA, s |",
+        "|---|---|---|---|---|",
+    ]
+    for name, part in stored["parts"].items():
+        size = f"{name} {part['shape'][0]} x {part['shape'][1]}, k = {part['k']}"
+        for selector, row in part.items():
+            if isinstance(row, dict):
+                common = f"{row['columns_in_common']} of {part['k']}" if "columns_in_common" in row else ""
+                lines.append(
+                    f"| {size} | {selector} | {common} | {row['host_seconds']:.3g} | {row['cuda_seconds']:.3g} |"
+                )
+    return "\n".join(lines)
+
+
+SECTIONS = {
+    "Quality: test error with a least-squares refit, mean of 4 splits": lambda: core_quality.table("least_squares"),
+    "Quality: test error with a ridge refit": lambda: core_quality.table("ridge"),
+    "Quality: accuracy of extra trees on the kept columns, %": lambda: core_quality.table("accuracy"),
+    "Verdicts": core_quality.verdicts,
+    "The published protocol repeated": core_faithful.table,
+    "Speed": core_speed.table,
+    "Scale": core_scale.table,
+    "GPU": gpu_table,
+}
+
+
+def main() -> None:
+    """Print every table."""
+    for title, make in SECTIONS.items():
+        print(f"\n## {title}\n\n{make()}")
+
+
+def write_readme() -> None:
+    """Replace the results between the README's markers."""
+    path = ROOT / "README.md"
+    before, rest = path.read_text().split(_START)
+    after = rest.split(_END)[1]
+    path.write_text(f"{before}{_START}\n{core_quality.summary()}\n{_END}{after}")
+
+
+if __name__ == "__main__":
+    write_readme() if "--readme" in sys.argv else main()
