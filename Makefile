@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test lint bench bench-core clean
+.PHONY: demo test lint bench bench-core bench-graph clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -38,11 +38,14 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/codespell
 
 # Benchmarks read data from $$STABLESELECT_DATA or ../shared/data and write benchmarks/results; `make bench` prints them.
-bench-core: export OMP_NUM_THREADS := 2
-bench-core: export OPENBLAS_NUM_THREADS := 2
-bench-core: export MKL_NUM_THREADS := 2
+bench-core bench-graph: export OMP_NUM_THREADS := 2
+bench-core bench-graph: export OPENBLAS_NUM_THREADS := 2
+bench-core bench-graph: export MKL_NUM_THREADS := 2
 bench-core: $(VENV)/.bench
 	$(PY) benchmarks/core.py
+
+bench-graph: $(VENV)/.bench
+	$(PY) benchmarks/graph.py
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py

@@ -4,16 +4,24 @@ from . import metrics
 from ._base import BaseSelector
 from ._explain import Explanation
 from ._registry import all_selectors
-from .filters import RandomSelector
+from .filters import InfFS, RandomSelector
+from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
 from .moments import Moments
-from .reconstruction import ColumnSubset, ScorerSelector
+from .reconstruction import PFA, ColumnSubset, ScorerSelector
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MCFS",
+    "NDFS",
+    "PFA",
+    "SPEC",
+    "UDFS",
     "BaseSelector",
     "ColumnSubset",
     "Explanation",
+    "InfFS",
+    "LaplacianScore",
     "Moments",
     "RandomSelector",
     "ScorerSelector",
