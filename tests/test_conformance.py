@@ -166,10 +166,8 @@ AWKWARD = {
 @pytest.mark.parametrize("kind", AWKWARD)
 @pytest.mark.parametrize("k", [1, 6, 12])
 def test_awkward_tables_still_give_k_columns(make, name, tall, kind, k):
-    if "gradient" in getattr(SELECTORS[name], "solver", "") and kind in ("tiny", "huge"):
-        pytest.skip("gradient training expects columns near unit scale")
     if getattr(SELECTORS[name], "solver", "") == "sgd" and kind in ("tiny", "huge", "far from zero"):
-        pytest.skip("gradient training expects columns near unit scale")
+        pytest.skip("mini-batch training on raw rows expects columns near unit scale")
     X = AWKWARD[kind](tall)
     selector = make(k).fit(X)
     check_result(selector, 12, k)
@@ -178,8 +176,8 @@ def test_awkward_tables_still_give_k_columns(make, name, tall, kind, k):
 
 @pytest.mark.parametrize("kind", ["constants", "zeros"])
 def test_constant_columns_come_last(make, name, tall, kind):
-    if name in BLIND | SEEDED or ("Scorer" in name and "ridge" not in name and name != "ScorerSelector"):
-        pytest.skip("does not promise it")
+    if name in BLIND | SEEDED:
+        pytest.skip("blind to the values, or trained too briefly here to tell")
     X = AWKWARD[kind](tall)
     varying = np.flatnonzero(X.std(axis=0) > 1e-12)
     assert set(make(len(varying)).fit(X).selected_) == set(varying)
