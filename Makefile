@@ -38,9 +38,9 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/codespell
 
 # Benchmarks read data from $$STABLESELECT_DATA or ../shared/data and write benchmarks/results; `make bench` prints them.
-bench-core bench-graph: export OMP_NUM_THREADS := 2
-bench-core bench-graph: export OPENBLAS_NUM_THREADS := 2
-bench-core bench-graph: export MKL_NUM_THREADS := 2
+bench-core: export OMP_NUM_THREADS := 2
+bench-core: export OPENBLAS_NUM_THREADS := 2
+bench-core: export MKL_NUM_THREADS := 2
 bench-core: $(VENV)/.bench
 	$(PY) benchmarks/core.py
 
