@@ -82,7 +82,7 @@ def test_row_order_does_not_matter(make, name, tall, rng):
 
 def test_block_size_does_not_matter(make, tall, monkeypatch):
     whole = make(4).fit(tall).selected_
-    monkeypatch.setattr(moments_module, "_BLOCK_ELEMENTS", 1)
+    monkeypatch.setattr(moments_module, "BLOCK_ELEMENTS", 1)
     np.testing.assert_array_equal(whole, make(4).fit(np.vstack([tall])).selected_)
 
 
@@ -257,3 +257,37 @@ def test_explanation_covers_every_column(make, tall):
     assert [kept.column for kept in explanation.kept] == selector.selected_.tolist()
     assert sorted(dropped.column for dropped in explanation.dropped) == sorted(np.flatnonzero(~selector.support_))
     assert "best substitute" in str(explanation)
+
+
+def test_a_refused_table_changes_nothing(make, tall):
+    selector = make(4).fit(tall)
+    before = selector.selected_.copy()
+    bad = tall[:, :7].copy()
+    bad[0, 0] = np.nan
+    for table in (bad, np.ones((3, 2)), [["a", "b"]]):
+        with pytest.raises(ValueError):
+            selector.fit(table)
+    np.testing.assert_array_equal(selector.selected_, before)
+    assert selector.transform(tall).shape == (60, 4)
+
+
+def test_odd_tensors_are_read_or_refused_in_a_sentence(make, tall):
+    torch = pytest.importorskip("torch")
+    tensor = torch.asarray(tall.copy())
+    expected = make(4).fit(tensor).selected_
+    np.testing.assert_array_equal(make(4).fit(tensor.clone().requires_grad_()).selected_, expected)
+    assert make(4).fit(tensor.to(torch.bfloat16)).selected_.shape == (4,)
+    with pytest.raises(ValueError, match="Complex"):
+        make(4).fit(tensor.to(torch.complex64))
+    with pytest.raises(ValueError, match="Sparse tensors"):
+        make(4).fit(tensor.to_sparse())
+
+
+def test_repeated_column_names_are_refused(make, tall):
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="More than one column is named 'a'"):
+        make(2).fit(pd.DataFrame(tall[:, :3], columns=list("aab")))
+
+
+def test_a_tiny_share_keeps_one_column(make, tall):
+    assert make(1e-12).fit(tall).selected_.shape == (1,)

@@ -107,6 +107,33 @@ def test_sparse_blocks_equal_dense_ones(form, rng, kind):
     np.testing.assert_array_equal(one.maximum, other.maximum)
 
 
+def test_sparse_columns_far_from_zero_do_not_cancel(rng):
+    X = rng.normal(size=(200, 4)) + np.array([0, 1e8, 0, 5])
+    one, other = Moments.from_array(sparse.csr_array(X)), Moments.from_array(X)
+    np.testing.assert_allclose(one.gram, other.gram, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["coo", "bsr", "dia", "dok", "lil", "csc"])
+def test_every_sparse_format_is_read(rng, kind):
+    X = rng.normal(size=(9, 5)) * (rng.uniform(size=(9, 5)) < 0.4)
+    np.testing.assert_allclose(
+        Moments.from_array(sparse.csr_array(X).asformat(kind)).gram, Moments.from_array(X).gram, atol=1e-12
+    )
+
+
+def test_merging_with_itself_doubles_the_weight(X):
+    moments = Moments.from_array(X)
+    before = moments.gram.copy()
+    moments.merge(moments)
+    assert moments.weight_sum == 2 * len(X)
+    np.testing.assert_allclose(moments.gram, before, atol=1e-12)
+
+
+def test_more_weight_than_was_added_cannot_be_removed(X):
+    with pytest.raises(ValueError, match="Cannot remove a weight"):
+        Moments.from_array(X).remove(X[:2], [1000.0, 1000.0])
+
+
 def test_remove_takes_rows_out_again(X):
     moments = Moments.from_array(X).remove(X[2:4])
     rest = Moments.from_array(np.delete(X, [2, 3], axis=0))

@@ -168,3 +168,19 @@ def test_ridge_floor_bounds_every_subset_and_is_attained_by_principal_components
     assert gram.floor(2, alpha) <= min(values)
     rotated = (tall - tall.mean(axis=0)) @ gram.eigh()[1]
     assert gram.floor(2, alpha) == pytest.approx(loss(rotated, [0, 1], alpha), rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", [14, 1046, 1367, 1434])
+def test_exchange_ends_close_to_the_rank(seed):
+    """Where the running loss is mostly rounding, two swaps could undo each other for ever."""
+    rng = np.random.default_rng(seed)
+    if seed == 14:
+        X, k = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 6)) + 1e-4 * rng.normal(size=(30, 6)), 3
+    else:
+        n, m, k = int(rng.integers(20, 60)), int(rng.integers(6, 15)), int(rng.integers(3, 6))
+        noise = 10.0 ** rng.integers(-6, -3)
+        X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, m)) + noise * rng.normal(size=(n, m))
+    gram, _ = Moments.from_array(X).operator().normalised()
+    for ridge in (0.0, 1e-3):
+        chosen, _ = exchange_search(gram, forward_search(gram, k, ridge), ridge)
+        assert len(set(chosen)) == k

@@ -33,7 +33,8 @@ def to_numpy(x: Array) -> np.ndarray:
     if isinstance(x, np.ndarray):
         return x
     if array_api_compat.is_torch_array(x):
-        return np.asarray(x.detach().cpu())
+        host = x.detach().cpu()
+        return np.asarray(host.double() if str(host.dtype) == "torch.bfloat16" else host)
     return np.asarray(x)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,12 +15,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arrays import Array, index, is_foreign, like, namespace, to_numpy
+from ._arrays import Array, float64, index, is_foreign, like, namespace, to_numpy
 from ._explain import Explanation, build_explanation
 from ._gram import pseudo_inverse
 from ._roles import Roles, column_roles
-from ._validation import check_finite, check_no_text, resolve_k
-from .moments import Moments
+from ._validation import check_columns, check_finite, resolve_k
+from .moments import BLOCK_ELEMENTS, Moments
 
 
 @dataclass
@@ -44,6 +46,18 @@ class Selection:
     coefficients: np.ndarray | None = None
     mean: np.ndarray | None = None
     intercept: np.ndarray | None = None
+
+
+@contextmanager
+def unchanged_on_error(selector: BaseEstimator) -> Iterator[None]:
+    """Give a selector its earlier attributes back when a fit fails."""
+    before = dict(selector.__dict__)
+    try:
+        yield
+    except BaseException:
+        selector.__dict__.clear()
+        selector.__dict__.update(before)
+        raise
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):
@@ -81,9 +95,10 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        X = self._check_table(X)
-        k = resolve_k(self.n_features_to_select, X.shape[1])
-        self._store(self._select(X, k), X)
+        with unchanged_on_error(self):
+            X = self._check_table(X)
+            k = resolve_k(self.n_features_to_select, X.shape[1])
+            self._store(self._select(X, k), X)
         return self
 
     @abstractmethod
@@ -183,20 +198,28 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 
     def _check_table(self, X: Any, *, reset: bool = True) -> Array:
         """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its columns."""
-        if is_foreign(X):
-            if X.ndim != 2 or 0 in X.shape:
-                raise ValueError(f"Expected a table with rows and columns, got shape {tuple(X.shape)}.")
-            if reset:
-                self.n_features_in_ = int(X.shape[1])
-                self.__dict__.pop("feature_names_in_", None)
-            elif X.shape[1] != self.n_features_in_:
-                raise ValueError(f"X has {X.shape[1]} columns, but {self.n_features_in_} are expected.")
-            check_finite(X)
-            return X
-        check_no_text(X)
-        X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+        X = self._check_tensor(X, reset) if is_foreign(X) else self._check_array(X, reset)
         check_finite(X, names=getattr(self, "feature_names_in_", None))
         return X
+
+    def _check_array(self, X: Any, reset: bool) -> Array:
+        check_columns(X)
+        return validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+
+    def _check_tensor(self, X: Array, reset: bool) -> Array:
+        xp = namespace(X)
+        if getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False):
+            raise ValueError("Sparse tensors are not supported; pass a scipy sparse matrix or a dense tensor.")
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"Expected a table with rows and columns, got shape {tuple(X.shape)}.")
+        if xp.isdtype(X.dtype, "complex floating"):
+            raise ValueError("Complex data not supported; pass the real and imaginary parts as columns of their own.")
+        if reset:
+            self.n_features_in_ = int(X.shape[1])
+            self.__dict__.pop("feature_names_in_", None)
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} columns, but {self.n_features_in_} are expected.")
+        return X.detach() if hasattr(X, "detach") else X
 
     def _store(self, selection: Selection, X: Array = None) -> None:
         """Derive every fitted attribute from a selection."""
@@ -229,16 +252,20 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least-squares coefficients (k x m) from the chosen columns of X to all, and the column means.
 
-    Only the moments between the chosen and all columns are gathered, so the cost is n k m.
+    Only the moments between the chosen and all columns are gathered, a block of rows at a time; the cost is n k m.
     """
-    if sparse.issparse(X):
-        X = sparse.csr_array(X, dtype=np.float64)
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        cross = (X[:, chosen].T @ X).toarray() - X.shape[0] * np.outer(mean[chosen], mean)
-    else:
-        xp = namespace(X)
-        values = xp.astype(X, xp.float64, copy=False)
-        centred = values - xp.mean(values, axis=0)[None, :]
-        mean = to_numpy(xp.mean(values, axis=0))
-        cross = to_numpy(xp.take(centred, index(chosen, X, xp), axis=1).T @ centred)
-    return pseudo_inverse(cross[:, chosen], 0.0, namespace()) @ cross, mean
+    n, m = X.shape
+    step = max(1024, BLOCK_ELEMENTS // m)
+    xp = namespace(X)
+    blocks = [slice(start, start + step) for start in range(0, n, step)]
+
+    def dense(part: slice) -> Array:
+        return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
+
+    mean = sum(xp.sum(dense(part), axis=0) for part in blocks) / n
+    cross: Array = 0.0
+    for part in blocks:
+        centred = dense(part) - mean[None, :]
+        cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
+    moments = to_numpy(cross)
+    return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import Array, float64, namespace, to_numpy
-from .moments import _BLOCK_ELEMENTS, Moments
+from .moments import BLOCK_ELEMENTS, Moments
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -24,7 +24,7 @@ def row_hashes(X: Array) -> np.ndarray:
         starts = np.concatenate([[0], np.cumsum(mixed)])
         return starts[X.indptr[1:]] - starts[X.indptr[:-1]]
     xp = namespace(X)
-    rows = max(1, _BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
+    rows = max(1, BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
     parts = [
         to_numpy(xp.sum(_mix(float64(X[start : start + rows], xp) + 0.0, xp), axis=1))  # + 0.0: -0.0 is 0.0
         for start in range(0, X.shape[0], rows)
@@ -67,7 +67,7 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> li
     for fold in range(min(n_folds, int(folds.max(initial=-1)) + 1)):
         rows = live[folds == fold]
         moments = Moments()
-        step = max(1024, _BLOCK_ELEMENTS // max(1, X.shape[1]))
+        step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
         for start in range(0, len(rows), step):
             chosen = rows[start : start + step]
             block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]

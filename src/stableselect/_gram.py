@@ -54,6 +54,10 @@ class Gram(ABC):
     def dot(self, V: Array) -> Array:
         """Return C V for a vector or an m x d matrix V."""
 
+    def partial_dot(self, chosen: object, V: Array) -> Array:
+        """Return C[:, chosen] V[chosen]."""
+        return self.columns(chosen) @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
+
     @abstractmethod
     def residual(self, chosen: object, V: Array, alpha: float) -> Gram:
         """Return R = C - V C_S', what the chosen columns S leave unexplained, for the V of :meth:`split`."""
@@ -75,7 +79,7 @@ class Gram(ABC):
         The searches square C, which leaves the range of double precision when the columns' units are extreme.
         """
         unit = self.trace() / self.n_features
-        return (self.scaled(1 / unit), unit) if unit > 0 else (self, 1.0)
+        return (self.scaled(1 / unit), unit) if 0 < unit < float("inf") else (self, unit or 1.0)
 
     @abstractmethod
     def deflation(self) -> Deflation:
@@ -113,18 +117,21 @@ def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Arr
     return values[:rank], vectors[:, :rank]
 
 
-def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
+def pseudo_inverse(M: Array, alpha: float, xp: ModuleType, *, scale: bool = True) -> Array:
     """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
 
-    Rows and columns are first brought to unit diagonal, so that columns in very different units are judged alike.
+    With ``scale`` rows and columns are first brought to unit diagonal, so that columns in very different units are
+    judged alike; without, directions are judged by their size in M.
     """
-    diagonal = xp.linalg.diagonal(M) + alpha
-    scale = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    eye = xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
-    values, vectors = xp.linalg.eigh((M + alpha * eye) * scale[:, None] * scale[None, :])
-    kept = values > _RANK_TOLERANCE * M.shape[0]
+    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    diagonal = xp.linalg.diagonal(total)
+    unit = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    unit = unit if scale else xp.ones_like(unit)
+    values, vectors = xp.linalg.eigh(total * unit[:, None] * unit[None, :])
+    largest = 1.0 if scale or not M.shape[0] else float(xp.max(values))
+    kept = values > _RANK_TOLERANCE * M.shape[0] * largest
     inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
-    return ((vectors * inverse[None, :]) @ vectors.T) * scale[:, None] * scale[None, :]
+    return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
 
 
 class PrimalGram(Gram):
@@ -206,6 +213,11 @@ class DualGram(Gram):
     def dot(self, V: Array) -> Array:
         """Return A'(A V)."""
         return self.A.T @ (self.A @ V)
+
+    def partial_dot(self, chosen: object, V: Array) -> Array:
+        """Return A'(A[:, chosen] V[chosen]), so that a large choice makes no wide array."""
+        rows = index(chosen, V, self.xp)
+        return self.A.T @ (self.xp.take(self.A, rows, axis=1) @ self.xp.take(V, rows, axis=0))
 
     def residual(self, chosen: object, V: Array, alpha: float) -> DualGram:
         """Return R in thin form: R = (A - A_S V')'(A - A_S V') + alpha V V'."""

@@ -264,6 +264,7 @@ def exchange_search(
         return list(chosen), 0
     state = SwapState(gram, chosen, alpha)
     n_swaps = 0
+    checked = state.loss, list(state.chosen), 0
     while state.loss > EXHAUSTED * total:
         allowed = open_columns(gram, [*state.chosen, *exclude])
         gain, a, j = best_swap(state, allowed, include)
@@ -274,4 +275,12 @@ def exchange_search(
             state.refresh()
         else:
             break
-    return state.chosen, n_swaps
+        if state.stale == 0:
+            # Close to the rank a running loss is mostly rounding: one that has not really fallen ends the search.
+            if state.loss >= checked[0]:
+                break
+            checked = state.loss, list(state.chosen), n_swaps
+    state.refresh()
+    if state.loss < checked[0]:
+        return state.chosen, n_swaps
+    return checked[1], checked[2]

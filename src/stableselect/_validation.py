@@ -36,7 +36,8 @@ def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: S
         xp = namespace(X)
         if not xp.isdtype(X.dtype, "real floating"):
             return
-        probe = [xp.sum(X)] if extremes is None else [xp.sum(extremes[0]), xp.sum(extremes[1])]
+        with np.errstate(over="ignore", invalid="ignore"):
+            probe = [xp.sum(X)] if extremes is None else [xp.sum(extremes[0]), xp.sum(extremes[1])]
         if all(bool(xp.isfinite(p)) for p in probe):
             return
         bad = to_numpy(~xp.isfinite(X))
@@ -67,10 +68,20 @@ def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     return weights
 
 
-def check_no_text(X: Any) -> None:
-    """Refuse a data frame with columns that are not numbers, naming them."""
+def check_unique(names: Iterable[Any]) -> None:
+    """Refuse column names that stand for more than one column."""
+    seen: set[str] = set()
+    for name in map(str, names):
+        if name in seen:
+            raise ValueError(f"More than one column is named {name!r}; rename them so that every name is unique.")
+        seen.add(name)
+
+
+def check_columns(X: Any) -> None:
+    """Refuse a data frame with repeated names or with columns that are not numbers, naming them."""
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
+    check_unique(X.columns)
     dtypes = X.dtypes.tolist() if hasattr(X.dtypes, "tolist") else list(X.dtypes)
     text = [str(c) for j, (c, t) in enumerate(zip(X.columns, dtypes, strict=True)) if not _is_numeric(X, j, t)]
     if text:
@@ -104,7 +115,7 @@ def resolve_k(n_features_to_select: int | float | None, m: int) -> int:
             raise ValueError(f"n_features_to_select must be between 1 and the number of columns, {m}; got {wanted}.")
         return int(wanted)
     if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_) and 0 < wanted <= 1:
-        return int(np.ceil(round(float(wanted) * m, 9)))
+        return max(1, int(np.ceil(round(float(wanted) * m, 9))))
     raise ValueError(
         "n_features_to_select must be a whole number of columns, a share above 0 and at most 1, or None for half; "
         f"got {wanted!r}."
@@ -117,6 +128,7 @@ def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence
         return []
     if isinstance(columns, str | Integral):
         columns = [columns]
+    ordered = not isinstance(columns, set | frozenset)
     lookup = {} if names is None else {str(name): j for j, name in enumerate(names)}
     found: list[int] = []
     for column in columns:
@@ -129,7 +141,7 @@ def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence
             found.append(int(column) % m)
         else:
             raise ValueError(f"Unknown column {column!r} in {what}: expected a name or an index from 0 to {m - 1}.")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found if ordered else sorted(found)))
 
 
 def resolve_include_exclude(

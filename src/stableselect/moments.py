@@ -18,8 +18,11 @@ from ._arrays import Array, contiguous, float64, index, like, namespace
 from ._gram import DualGram, Gram, PrimalGram
 from ._validation import check_finite, check_weights
 
-_BLOCK_ELEMENTS = 2**22
+BLOCK_ELEMENTS = 2**22
 """Cells per block when an array is read block by block: 32 MiB in double precision."""
+
+_CANCELLED = 1e-6
+"""A sparse column whose variance is below this share of its squared mean is centred first, as dense rows are."""
 
 
 def _memory_limit() -> float:
@@ -94,7 +97,8 @@ class Moments:
         Moments
         """
         moments = cls()
-        rows = block_size or max(1024, _BLOCK_ELEMENTS // max(1, X.shape[1]))
+        X = sparse.csr_array(X) if sparse.issparse(X) else X
+        rows = block_size or max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
         for start in range(0, X.shape[0], rows):
             part = slice(start, start + rows)
             moments.update(X[part], None if sample_weight is None else sample_weight[part])
@@ -160,6 +164,11 @@ class Moments:
         else:
             if other.n_features != self.n_features:
                 raise ValueError(f"Expected {self.n_features} columns as before, got {other.n_features}.")
+            if type(other._mean) is not type(self._mean):
+                raise TypeError(
+                    f"These moments hold {type(self._mean).__name__} arrays, the new rows are "
+                    f"{type(other._mean).__name__}; convert them first."
+                )
             self._combine(other, 1.0)
             xp = namespace(self._low)
             self._low = xp.minimum(self._low, other._low)
@@ -194,6 +203,11 @@ class Moments:
         if self.n_rows == part.n_rows:
             self.__dict__.update(Moments().__dict__)
             return self
+        if part.weight_sum >= self.weight_sum:
+            raise ValueError(
+                f"Cannot remove a weight of {part.weight_sum:g} from {self.weight_sum:g}; give the rows the weights "
+                "they were added with."
+            )
         self._combine(part, -1.0)
         self.range_is_exact = False
         self._settle_form()
@@ -252,6 +266,8 @@ class Moments:
         """Return the moments of one block, or None if no row has weight."""
         if not sparse.issparse(block) and not hasattr(block, "__array_namespace__") and not hasattr(block, "device"):
             block = np.asarray(block)
+        if sparse.issparse(block):
+            block = sparse.csr_array(block)
         if block.ndim != 2:
             raise ValueError(f"Expected a table (two dimensions), got {block.ndim}.")
         if self.n_features is not None and block.shape[1] != self.n_features:
@@ -274,8 +290,8 @@ class Moments:
         difference = other._mean - self._mean
         mean = self._mean + difference * (weight / total)
         if self.form == "dual" and other.form == "dual":
-            self._rows.extend(rows + (other._shift - self._shift)[None, :] for rows in other._rows)
-            self._weights.extend(sign * weights for weights in other._weights)
+            self._rows.extend([rows + (other._shift - self._shift)[None, :] for rows in other._rows])
+            self._weights.extend([sign * weights for weights in other._weights])
         else:
             self._to_primal()
             self._second += sign * other._as_primal()
@@ -330,7 +346,8 @@ def _dense_block(block: Array, weights: np.ndarray | None, xp: ModuleType) -> Mo
     centred = values - part._mean[None, :]
     if 2 * part.n_rows > part.n_features:
         root = centred if w is None else centred * xp.sqrt(w)[:, None]
-        part._second = root.T @ root
+        with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+            part._second = root.T @ root
     else:
         part._rows, part._shift = [contiguous(centred)], part._mean
         part._weights = [xp.ones_like(centred[:, 0]) if w is None else w]
@@ -351,6 +368,8 @@ def _sparse_block(block: sparse.sparray, weights: np.ndarray | None) -> Moments:
     weighted = sparse.diags_array(w) @ values
     # X'WX minus the mean term: the rows stay sparse.
     part._second = (values.T @ weighted).toarray() - part.weight_sum * np.outer(part._mean, part._mean)
+    if np.any(np.diagonal(part._second) < _CANCELLED * part.weight_sum * part._mean**2):
+        return _dense_block(values.toarray(), weights, namespace())
     return part
 
 

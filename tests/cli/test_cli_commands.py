@@ -84,6 +84,34 @@ def test_no_header(run, tmp_path):
     assert out.strip() in {"c0", "c1", "c2"}
 
 
+def test_ids_without_a_header_keep_their_zeros(run, tmp_path):
+    rows = "".join(f"00{i},{i * i % 7},{i % 3}.5,{i % 5}\n" for i in range(12))
+    (tmp_path / "t.csv").write_text(rows)
+    code, _, err = run(
+        "select", tmp_path / "t.csv", "--no-header", "--id-column", "c0", "-k", 2, "-o", tmp_path / "o.csv"
+    )
+    assert code == 0, err
+    code, out, err = run("apply", tmp_path / "o.selection.json", tmp_path / "t.csv", "--no-header")
+    assert code == 0, err
+    assert [line.split(",")[0].strip('"') for line in out.splitlines()[1:4]] == ["000", "001", "002"]
+
+
+def test_ids_that_an_array_would_round_are_refused(run, tmp_path):
+    rows = "".join(f"{9007199254740993 + 2 * i},{i * i % 7}.5,{i % 3}.5\n" for i in range(12))
+    (tmp_path / "t.csv").write_text("id,a,b\n" + rows)
+    code, _, err = run("select", tmp_path / "t.csv", "--id-column", "id", "-k", 1, "-o", tmp_path / "o.npy")
+    assert code == 2 and "would round" in err
+    assert not (tmp_path / "o.npy").exists()
+
+
+def test_minmax_scales_columns_of_any_size(run, tmp_path):
+    x = np.random.RandomState(0).standard_normal(30)
+    table = np.column_stack([1e-17 * x, 1.1e-17 * x + 1e-20 * x**2, np.random.RandomState(1).standard_normal(30)])
+    np.savetxt(tmp_path / "t.csv", table, delimiter=",", header="a,b,c", comments="")
+    code, out, _ = run("select", tmp_path / "t.csv", "-k", 1, "--scale", "minmax")
+    assert code == 0 and out.strip() in {"a", "b"}
+
+
 def test_apply_and_reconstruct_go_round(run, messy, tmp_path):
     select(run, messy, "-k", 2, "-o", tmp_path / "out.csv")
     made = tmp_path / "out.selection.json"

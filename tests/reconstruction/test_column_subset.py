@@ -144,6 +144,36 @@ def test_all_weights_zero_is_refused(tall):
         ColumnSubset(3).fit(tall, sample_weight=np.zeros(60))
 
 
+def test_include_may_be_a_generator_and_a_set_has_a_fixed_order(tall):
+    assert 7 in ColumnSubset(3, include=(j for j in [7])).fit(tall).selected_
+    assert ColumnSubset(3, include={8, 2, 5}, ridge=0.0).fit(tall).selected_.tolist() == [2, 5, 8]
+
+
+def test_a_failing_partial_fit_adds_no_rows(tall):
+    selector = ScorerSelector(3).partial_fit(tall)
+    selector.set_params(solver="newton")
+    with pytest.raises(ValueError, match="solver must be"):
+        selector.partial_fit(tall)
+    assert selector.moments_.n_rows == 60
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_sizes_beyond_double_precision_are_refused(tall, size):
+    with pytest.raises(ValueError, match="scale the table first"):
+        ColumnSubset(3, ridge=0.0).fit(tall * size)
+
+
+def test_moments_of_two_kinds_do_not_mix(tall):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="convert them first"):
+        ColumnSubset(3).partial_fit(tall).partial_fit(torch.asarray(tall.copy()))
+
+
+def test_repeated_feature_names_are_refused(tall):
+    with pytest.raises(ValueError, match="More than one column"):
+        ColumnSubset(3).fit_moments(Moments.from_array(tall), ["a"] * 12)
+
+
 def test_folds_follow_the_rows_not_their_order(tall, rng):
     X = np.vstack([tall, tall[:10]])
     rows, columns = rng.permutation(len(X)), rng.permutation(12)

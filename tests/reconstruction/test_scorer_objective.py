@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.exceptions import NotFittedError
 
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect.reconstruction._scorer_objective import ScorerObjective
@@ -161,3 +162,25 @@ def test_default_search_is_at_least_as_good_as_plain_column_subset_for_its_own_o
     objective = ScorerObjective(Moments.from_array(X).operator(), 6, 1.0, 0.0)
     assert selector.objective_ * 30 <= objective.exact(plain.selected_.tolist())[0] * (1 + 1e-12)
     assert selector.objective_ * 30 == pytest.approx(objective.exact(selector.selected_.tolist())[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_network_attains_the_objective_when_units_differ_widely(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 8)) @ rng.normal(size=(8, 8)) * 10.0 ** rng.uniform(-4, 4, size=8)
+    selector = ScorerSelector(3, ridge=0.0).fit(X)
+    direct = np.mean((X - selector.forward(X)) ** 2) + np.mean((X - selector.forward(X, "scorer")) ** 2) / 128
+    assert direct == pytest.approx(selector.objective_, rel=1e-3, abs=1e-8 * X.var(axis=0).mean())
+
+
+def test_forward_checks_its_arguments(rng):
+    X = rng.normal(size=(20, 5))
+    with pytest.raises(NotFittedError):
+        ScorerSelector(2).forward(X)
+    with pytest.raises(ValueError, match="path must be"):
+        ScorerSelector(2).fit(X).forward(X, "decoder")
+
+
+def test_ridge_is_not_spent_on_solvers_that_do_not_use_it(rng):
+    X = rng.normal(size=(20, 5))
+    assert ScorerSelector(2, solver="gradient", epochs=5, random_state=0).fit(X).ridge_ == 0.0

@@ -30,7 +30,11 @@ def through(
         table_format(output)
         check_outputs([output], [selection, table], force=force)
     made = Selection.load(selection)
-    result = use(made, read_table(table, header=header, verbatim=made.id_columns))
+    ids = list(made.id_columns)
+    if not header:  # then columns are found by position
+        layout = [*made.columns] if use is Selection.apply else [*made.id_columns, *made.kept]
+        ids = [f"c{layout.index(name)}" for name in ids]
+    result = use(made, read_table(table, header=header, verbatim=ids))
     if output is None:
         write_stream(result, sys.stdout.buffer, ".csv")
         sys.stdout.buffer.flush()

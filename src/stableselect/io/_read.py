@@ -125,6 +125,8 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True, verbatim: I
 
 def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:
     """Read delimited text; types are inferred over the whole file."""
+    # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
+    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim}
     table = pa.csv.read_csv(
         source,
         # One thread, for only then does the error for a ragged row say which row it is.
@@ -132,11 +134,13 @@ def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str
             block_size=_BLOCK_BYTES, use_threads=False, autogenerate_column_names=not header
         ),
         parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(verbatim, pa.string())),
+        convert_options=pa.csv.ConvertOptions(column_types=types),
     )
     if not header:
         table = table.rename_columns(_positional(table.num_columns))
     for name in set(verbatim) & set(table.column_names):
+        if not pa.types.is_string(table[name].type):
+            continue
         table = table.set_column(table.column_names.index(name), name, _restore_integers(table[name]))
     return table
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from ._names import TableError
 
@@ -31,8 +31,9 @@ class Scale:
                 fitted = StandardScaler().fit(X)
                 learnt = cls(fitted.mean_, fitted.scale_)
             else:
-                fitted = MinMaxScaler().fit(X)
-                learnt = cls(fitted.data_min_, 1 / fitted.scale_)
+                low = X.min(axis=0)
+                span = X.max(axis=0) - low
+                learnt = cls(low, np.where(span > 0, span, 1.0))
         if not (np.isfinite(learnt.shift).all() and np.isfinite(learnt.scale).all()):
             raise TableError("Some columns hold values too large to scale; express them in another unit first.")
         return learnt

@@ -82,7 +82,7 @@ def check_outputs(outputs: Iterable[Path], inputs: Iterable[str | os.PathLike[st
 @contextmanager
 def replacing(*paths: Path) -> Iterator[list[Path]]:
     """Give a temporary name beside each path; all move into place at the end, and after an error none does."""
-    temporary = [path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp") for path in paths]
+    temporary = [path.with_name(f".{secrets.token_hex(8)}.tmp") for path in paths]
     try:
         yield temporary
         for source, target in zip(temporary, paths, strict=True):
@@ -115,4 +115,13 @@ def _as_array(table: pa.Table, suffix: str) -> np.ndarray:
     gaps = [name for name, column in zip(table.column_names, table.columns, strict=True) if column.null_count]
     if gaps:
         raise TableError(f"{suffix} files cannot hold the missing values of {listed(gaps)}; write .csv or .parquet.")
-    return np.column_stack([column.to_numpy() for column in table.columns])
+    columns = [column.to_numpy() for column in table.columns]
+    stacked = np.column_stack(columns)
+    changed = [
+        name
+        for name, column, written in zip(table.column_names, columns, stacked.T, strict=True)
+        if column.dtype.kind in "iu" and not np.array_equal(written.astype(object), column.astype(object))
+    ]
+    if changed:
+        raise TableError(f"{suffix} would round the whole numbers of {listed(changed)}; write .csv or .parquet.")
+    return stacked

@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._base import BaseSelector, Selection
+from .._base import BaseSelector, Selection, unchanged_on_error
 from .._folds import fold_moments
 from .._gram import Gram
-from .._validation import check_weights, resolve_include_exclude, resolve_k
+from .._validation import check_unique, check_weights, resolve_include_exclude, resolve_k
 from ..moments import Moments
 from ._ridge import N_FOLDS, choose_ridge
 
@@ -78,20 +78,21 @@ class MomentsSelector(BaseSelector):
         -------
         self
         """
-        self._check_ridge()
-        X = self._check_table(X)
-        k, include, exclude = self._wanted()
-        weights = check_weights(sample_weight, X.shape[0])
-        if self.ridge == "auto":
-            folds = fold_moments(X, weights, N_FOLDS)
-            ridge = choose_ridge(folds, k, include, exclude)
-            moments = Moments()
-            for part in folds:
-                moments.merge(part)
-        else:
-            ridge, moments = float(self.ridge), Moments.from_array(X, weights)
-        self.__dict__.pop("moments_", None)
-        self._finish(moments, ridge, rows=X, weighted=weights is not None)
+        with unchanged_on_error(self):
+            self._check_ridge()
+            X = self._check_table(X)
+            wanted = self._wanted()
+            weights = check_weights(sample_weight, X.shape[0])
+            if self.ridge == "auto" and self._uses_ridge():
+                folds = fold_moments(X, weights, N_FOLDS)
+                ridge = choose_ridge(folds, *wanted)
+                moments = Moments()
+                for part in folds:
+                    moments.merge(part)
+            else:
+                ridge, moments = self._given_ridge(), Moments.from_array(X, weights)
+            self.__dict__.pop("moments_", None)
+            self._finish(moments, wanted, ridge, rows=X, weighted=weights is not None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -113,14 +114,14 @@ class MomentsSelector(BaseSelector):
         -------
         self
         """
-        self._check_ridge()
-        first = not hasattr(self, "moments_")
-        X = self._check_table(X, reset=first)
-        self._wanted()
-        moments = Moments() if first else self.moments_
-        moments.update(X, check_weights(sample_weight, X.shape[0]))
-        self._finish(moments, self._given_ridge())
-        self.moments_ = moments
+        with unchanged_on_error(self):
+            self._check_ridge()
+            first = not hasattr(self, "moments_")
+            X = self._check_table(X, reset=first)
+            moments = Moments() if first else Moments().merge(self.moments_)
+            moments.update(X, check_weights(sample_weight, X.shape[0]))
+            self._finish(moments, self._wanted(), self._given_ridge())
+            self.moments_ = moments
         return self
 
     def fit_moments(self, moments: Moments, feature_names: Sequence[str] | None = None) -> Self:
@@ -137,17 +138,19 @@ class MomentsSelector(BaseSelector):
         -------
         self
         """
-        self._check_ridge()
-        if moments.n_features is None:
-            raise ValueError("These moments hold no rows yet; call update() first.")
-        if feature_names is not None and len(feature_names) != moments.n_features:
-            raise ValueError(f"Expected {moments.n_features} feature names, got {len(feature_names)}.")
-        self.n_features_in_ = moments.n_features
-        for name in ("feature_names_in_", "moments_"):
-            self.__dict__.pop(name, None)
-        if feature_names is not None:
-            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
-        self._finish(moments, self._given_ridge())
+        with unchanged_on_error(self):
+            self._check_ridge()
+            if moments.n_features is None:
+                raise ValueError("These moments hold no rows yet; call update() first.")
+            self.n_features_in_ = moments.n_features
+            for name in ("feature_names_in_", "moments_"):
+                self.__dict__.pop(name, None)
+            if feature_names is not None:
+                if len(feature_names) != moments.n_features:
+                    raise ValueError(f"Expected {moments.n_features} feature names, got {len(feature_names)}.")
+                check_unique(feature_names)
+                self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+            self._finish(moments, self._wanted(), self._given_ridge())
         return self
 
     @abstractmethod
@@ -157,16 +160,30 @@ class MomentsSelector(BaseSelector):
     def _select(self, X: Array, k: int) -> Selection:
         raise AssertionError("moments selectors go through _select_from")
 
-    def _finish(self, moments: Moments, ridge: float, rows: Array = None, weighted: bool = False) -> None:
+    def _finish(
+        self,
+        moments: Moments,
+        wanted: tuple[int, list[int], list[int]],
+        ridge: float,
+        rows: Array = None,
+        weighted: bool = False,
+    ) -> None:
         if moments.n_features is None:
             raise ValueError("Every sample_weight is zero; give at least one row some weight.")
-        k, include, exclude = self._wanted()
+        k, include, exclude = wanted
         gram, unit = moments.operator().normalised()
+        varies = bool(gram.xp.any(moments.maximum > moments.minimum))
+        if not np.isfinite(unit) or (varies and gram.trace() == 0):
+            raise ValueError("The columns' variances leave the range of double precision; scale the table first.")
         problem = Problem(gram, unit, to_numpy(moments.mean), k, ridge, include, exclude, rows, weighted)
         selection = self._select_from(problem)
         selection.mean = problem.mean
         self.ridge_ = ridge
         self._store(selection)
+
+    def _uses_ridge(self) -> bool:
+        """Tell whether the settings make use of the ridge."""
+        return True
 
     def _wanted(self) -> tuple[int, list[int], list[int]]:
         k = resolve_k(self.n_features_to_select, self.n_features_in_)
@@ -180,4 +197,4 @@ class MomentsSelector(BaseSelector):
         raise ValueError(f"ridge must be 'auto' or a number of at least 0, got {ridge!r}.")
 
     def _given_ridge(self) -> float:
-        return 0.0 if self.ridge == "auto" else float(self.ridge)
+        return 0.0 if self.ridge == "auto" or not self._uses_ridge() else float(self.ridge)

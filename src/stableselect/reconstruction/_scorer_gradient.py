@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, index, like, to_numpy
-from .._gram import DualGram, Gram
+from .._arrays import index, like, to_numpy
+from .._gram import Gram
 from ._scorer_network import (
     Adam,
     Init,
@@ -141,9 +141,9 @@ class Objective:
         product = self.gram.dot(xp.concat([F, H], axis=1))
         U, CH = product[:, :d], product[:, d:]
         if 2 * kept.shape[0] <= m:
-            V = _partial_dot(self.gram, kept, F)
+            V = self.gram.partial_dot(kept, F)
         else:
-            V = U - _partial_dot(self.gram, np.setdiff1d(np.arange(m), kept), F)
+            V = U - self.gram.partial_dot(np.setdiff1d(np.arange(m), kept), F)
         rows = index(kept, F, xp)
         F_kept, V_kept, CH_kept = (xp.take(part, rows, axis=0) for part in (F, V, CH))
         K, M, N = H.T @ H, F.T @ U, F_kept.T @ V_kept
@@ -159,13 +159,3 @@ class Objective:
         V += lam * U
         gradient.decoder[...] = H @ (lam * M + N) - V
         return float(selector) / m, float(scorer) / m
-
-
-def _partial_dot(gram: Gram, chosen: np.ndarray, V: Array) -> Array:
-    """Return C[:, chosen] V[chosen], never forming an m x m/2 array from a thin factor."""
-    xp = gram.xp
-    rows = index(chosen, V, xp)
-    V_chosen = xp.take(V, rows, axis=0)
-    if isinstance(gram, DualGram):
-        return gram.A.T @ (xp.take(gram.A, rows, axis=1) @ V_chosen)
-    return gram.columns(chosen) @ V_chosen

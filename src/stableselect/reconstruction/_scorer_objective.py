@@ -145,7 +145,9 @@ class ScorerObjective:
         scaled = values[:, None] * U_S.T
         D = scaled + self.weight * (H @ (M_E @ E.T))
         N = U_S @ scaled + self.weight * (E @ M_E @ E.T)
-        return _Pieces(U_S, lengths, axes, H, M_E, D, pseudo_inverse(N, self.alpha, xp))
+        # Directions too small for the eigenvectors to tell must not come back as rounding blown up to unit size.
+        N_inverse = pseudo_inverse(N, self.alpha, xp, scale=False)
+        return _Pieces(U_S, lengths, axes, H, M_E, D, N_inverse)
 
     def _apply(self, p: _Pieces, Y: Array) -> Array:
         """Return Q Y."""
