@@ -9,6 +9,7 @@ import core_faithful
 import core_quality
 import core_scale
 import core_speed
+import graph_quality
 from _data import RESULTS, ROOT
 
 _START = "<!-- results: written by benchmarks/show.py --readme -->"
@@ -47,6 +48,9 @@ SECTIONS = {
     "Speed": core_speed.table,
     "Scale": core_scale.table,
     "GPU": gpu_table,
+    "Classical methods: test error with a ridge refit": lambda: graph_quality.table("ridge"),
+    "Classical methods: where they lose to random columns (ridge refit)": lambda: graph_quality.losses("ridge"),
+    "Classical methods: accuracy, %": lambda: graph_quality.table("accuracy"),
 }
 
 
@@ -61,7 +65,8 @@ def write_readme() -> None:
     path = ROOT / "README.md"
     before, rest = path.read_text().split(_START)
     after = rest.split(_END)[1]
-    path.write_text(f"{before}{_START}\n{core_quality.summary()}\n{_END}{after}")
+    summary = f"{core_quality.summary()}\n\n{graph_quality.summary()}"
+    path.write_text(f"{before}{_START}\n{summary}\n{_END}{after}")
 
 
 if __name__ == "__main__":

@@ -121,6 +121,14 @@ def test_every_sparse_format_is_read(rng, kind):
     )
 
 
+def test_lists_and_data_frames_are_read_and_vectors_refused(X):
+    pd = pytest.importorskip("pandas")
+    for table in (X.tolist(), pd.DataFrame(X)):
+        np.testing.assert_allclose(Moments.from_array(table).gram, Moments.from_array(X).gram, atol=1e-12)
+    with pytest.raises(ValueError, match="two dimensions"):
+        Moments.from_array(X[0])
+
+
 def test_merging_with_itself_doubles_the_weight(X):
     moments = Moments.from_array(X)
     before = moments.gram.copy()

@@ -97,7 +97,12 @@ class Moments:
         Moments
         """
         moments = cls()
-        X = sparse.csr_array(X) if sparse.issparse(X) else X
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+        elif not hasattr(X, "ndim") or hasattr(X, "columns"):  # lists and data frames
+            X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"Expected a table (two dimensions), got {X.ndim}.")
         rows = block_size or max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
         for start in range(0, X.shape[0], rows):
             part = slice(start, start + rows)

@@ -17,7 +17,7 @@ from ._neighbours import default_clusters, laplacian, neighbour_graph
 
 
 class NDFS(BaseSelector):
-    r"""Non-negative discriminative feature selection.
+    r"""Keep the columns that best predict non-negative cluster indicators which follow the neighbour graph.
 
     The weights W (m x c) and the cluster indicators F (n x c, F >= 0) minimise
 

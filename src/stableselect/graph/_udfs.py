@@ -18,7 +18,7 @@ _SMOOTHING = 1e-3
 
 
 class UDFS(BaseSelector):
-    r"""Unsupervised discriminative feature selection.
+    r"""Keep the columns of a row-sparse projection that varies least among neighbours (discriminative selection).
 
     The weights W (m x c) minimise tr(W'MW) + gamma t ||W||_{2,1} over W'W = I, where M is the local scatter of the
     rows, M = X' (sum_i S_i H (X_i X_i' + lambda I)^{-1} H S_i') X with X_i the centred rows of the neighbourhood of
