@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -60,8 +62,8 @@ def demo(
         report.print(f"Tables and selection are in {shown(str(output))}. Try next:\n")
         path = shown(str(output))
         for line in (
-            f"stableselect select {path}/digits.csv -k 8 --scale none --explain",
-            f"stableselect apply {path}/kept_pixels.selection.json {path}/new_digits.csv",
+            f"{_command()} select {path}/digits.csv -k 8 --scale none --explain",
+            f"{_command()} apply {path}/kept_pixels.selection.json {path}/new_digits.csv",
         ):
             report.print(f"  {line}", soft_wrap=True)
 
@@ -99,3 +101,12 @@ def _save_picture(path: Path, images: np.ndarray, selection: Selection, rebuilt:
     with replacing(path) as (temporary,):
         figure.savefig(temporary, format="png", dpi=100)
     return f"Wrote {shown(str(path))}: ten digits the choice has not seen, their kept pixels, and the rebuilt digits."
+
+
+def _command() -> str:
+    """Return how to call this program from here: by name, or where no shell would find it through its Python."""
+    if shutil.which("stableselect"):
+        return "stableselect"
+    python = Path(sys.executable)
+    inside = python.is_relative_to(Path.cwd())
+    return f"{python.relative_to(Path.cwd()) if inside else python} -m stableselect"
