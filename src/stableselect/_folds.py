@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import Array, float64, namespace, to_numpy
-from .moments import BLOCK_ELEMENTS, Moments
+from .moments import BLOCK_ELEMENTS, Moments, _memory_limit
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -73,4 +73,9 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> li
             block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
             moments.update(block, None if weights is None else weights[chosen])
         parts.append(moments)
+    m = X.shape[1]
+    if 2 * len(live) > m and 8 * m * m * (n_folds + 1) <= _memory_limit():
+        # All but one fold together will be held as m x m sums: better converted once than at every merge.
+        for moments in parts:
+            moments._to_primal()
     return parts

@@ -332,6 +332,10 @@ class Moments:
             return self._second
         rows, weights = self._stacked(namespace(self._mean))
         centred = rows - (self._mean - self._shift)[None, :]
+        xp = namespace(centred)
+        if bool(xp.all(weights > 0)):
+            root = centred * xp.sqrt(weights)[:, None]
+            return root.T @ root  # one array twice: half the work
         return (centred * weights[:, None]).T @ centred
 
     def _to_primal(self) -> None:
