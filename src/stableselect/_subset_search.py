@@ -25,7 +25,9 @@ _TRUST = 1e-12
 """A column with less than this share of its variance left is a combination of the kept ones."""
 _DEFLATE = 1e-3
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
-_REFRESH = 16
+_ESCAPE = 6
+"""Swaps tried beyond an optimum before it is taken as final."""
+_REFRESH = 32
 """Swaps between two recomputations of the exchange state, to keep rounding from building up."""
 
 _STRETCH = 4096
@@ -250,7 +252,10 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
 def exchange_search(
     gram: Gram, chosen: Sequence[int], alpha: float, include: Sequence[int] = (), exclude: Sequence[int] = ()
 ) -> tuple[list[int], int]:
-    """Swap kept columns for others, best swap first, until none lowers the loss: a certified 1-swap optimum.
+    """Swap kept columns for others until none lowers the loss: a certified 1-swap optimum.
+
+    From an optimum a few swaps are made that raise the loss least, none of them undone; where they lead below it, the
+    search goes on from there, else the optimum stands.
 
     Returns
     -------
@@ -263,24 +268,56 @@ def exchange_search(
     if len(chosen) in (0, gram.n_features) or total == 0:
         return list(chosen), 0
     state = SwapState(gram, chosen, alpha)
+    n_swaps = _descend(state, total, include, exclude)
+    while True:
+        best, loss = list(state.chosen), state.loss
+        moves = _escape(state, total, include, exclude)
+        if moves is None:
+            return best, n_swaps
+        moves += _descend(state, total, include, exclude)
+        if state.loss > loss * (1 - TIE):  # the fall was rounding
+            return best, n_swaps
+        n_swaps += moves
+
+
+def _descend(state: SwapState, total: float, include: Sequence[int], exclude: Sequence[int]) -> int:
+    """Make the best swap until none helps; leave the state fresh, and return the number of swaps."""
     n_swaps = 0
-    checked = state.loss, list(state.chosen), 0
-    while state.loss > EXHAUSTED * total:
-        allowed = open_columns(gram, [*state.chosen, *exclude])
+    checked = float("inf"), list(state.chosen), 0
+    while True:
+        if state.stale == 0:
+            # Close to the rank a running loss is mostly rounding: one that has not really fallen ends the search.
+            if state.loss >= checked[0]:
+                state.chosen = checked[1]
+                state.refresh()
+                return checked[2]
+            checked = state.loss, list(state.chosen), n_swaps
+        allowed = open_columns(state.gram, [*state.chosen, *exclude])
         gain, a, j = best_swap(state, allowed, include)
-        if gain > max(TIE * state.loss, 1e-13 * total):
+        if state.loss > EXHAUSTED * total and gain > max(TIE * state.loss, 1e-13 * total):
             state.swap(a, j)
             n_swaps += 1
         elif state.stale:
             state.refresh()
         else:
-            break
-        if state.stale == 0:
-            # Close to the rank a running loss is mostly rounding: one that has not really fallen ends the search.
-            if state.loss >= checked[0]:
-                break
-            checked = state.loss, list(state.chosen), n_swaps
-    state.refresh()
-    if state.loss < checked[0]:
-        return state.chosen, n_swaps
-    return checked[1], checked[2]
+            return n_swaps
+
+
+def _escape(state: SwapState, total: float, include: Sequence[int], exclude: Sequence[int]) -> int | None:
+    """Leave an optimum by the swaps that raise the loss least; return their number once below it, None if not soon."""
+    loss = state.loss
+    if loss <= EXHAUSTED * total:
+        return None
+    dropped: list[int] = []
+    added: list[int] = []
+    for moves in range(1, _ESCAPE + 1):
+        allowed = open_columns(state.gram, [*state.chosen, *exclude, *dropped])
+        _, a, j = best_swap(state, allowed, [*include, *added[-_ESCAPE // 2 :]])
+        if a < 0:
+            return None
+        dropped.append(state.chosen[a])
+        added.append(j)
+        state.swap(a, j)
+        if state.loss < loss * (1 - TIE):
+            return moves
+    return None

@@ -17,8 +17,9 @@ class ColumnSubset(MomentsSelector):
 
     The loss of a subset S is the mean squared error per cell of the ridge map from the kept to all columns (columns
     centred, ridge term included). The best subset is NP-hard to find; the search ends in a set that no single swap of
-    a kept for a dropped column improves, and reports how far from the optimum it can be at most. It is deterministic:
-    row order, block size and threads do not matter, and ties go to the lowest index.
+    a kept for a dropped column improves, after trying a few steps beyond every such set, and reports how far from the
+    optimum it can be at most. It is deterministic: row order, block size and threads do not matter, and ties go to the
+    lowest index.
 
     Parameters
     ----------
