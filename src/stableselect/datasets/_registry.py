@@ -1,0 +1,168 @@
+"""The registry: what is known of each benchmark table, read from ``registry.toml`` beside this file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+MEBIBYTE = 2**20
+
+
+class DatasetError(ValueError):
+    """A benchmark table could not be had, or is not the one in the registry."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file to download: its name, address and, where its publisher gives one, hash (``"md5:..."``)."""
+
+    name: str
+    url: str
+    known_hash: str | None = None
+    max_bytes: int = 64 * MEBIBYTE
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way to get a table: the files needed and the form they come in (a key of ``_convert.CONVERTERS``)."""
+
+    form: str
+    files: tuple[RemoteFile, ...]
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What is known of one benchmark table.
+
+    Attributes
+    ----------
+    name : str
+        Name for :func:`load`; the table is stored as ``<name>.npz``.
+    title : str
+        Name in Table 1 of Wu & Cheng (2021).
+    n_rows, n_columns, n_classes : int
+        Size of the stored table.
+    dtype : str
+        Type of the stored values.
+    class_counts : tuple of int or None
+        Rows of each class, in order of the label; None where they have not been counted.
+    class_names : tuple of str or None
+        Names of the classes.
+    parts : tuple of int or None
+        Rows of the consecutive parts the table was distributed in: ISOLET's groups of speakers, or the training and
+        test images.
+    k, batch_size : int
+        Columns kept and batch size in the published experiments.
+    scaling : {"minmax", "pixels", "none"}
+        Published scaling: to [0, 1] by column after mean imputation, division by 255, or nothing.
+    published_split : {"random", "last_part", "fashion"}
+        Rule of the published split.
+    image_shape : tuple of int or None
+        Rows and columns of an image whose pixels, row by row, are the table's columns.
+    page : str
+        Page that describes the data.
+    licence, note : str
+        Terms of use as far as stated, and what is particular about the table.
+    sources : tuple of Source
+        Ways to download it, in the order they are tried.
+    sha256 : mapping of str to str, or None
+        Digest of each stored array, see :func:`stableselect.datasets.verify`; None where no verified copy was at hand.
+
+    Examples
+    --------
+    >>> from stableselect import datasets
+    >>> found = datasets.info("coil20")
+    >>> found.title, found.n_rows, found.n_columns, found.k
+    ('COIL-20', 1440, 400, 50)
+    """
+
+    name: str
+    title: str
+    n_rows: int
+    n_columns: int
+    n_classes: int
+    dtype: str
+    class_counts: tuple[int, ...] | None
+    class_names: tuple[str, ...] | None
+    parts: tuple[int, ...] | None
+    k: int
+    batch_size: int
+    scaling: str
+    published_split: str
+    image_shape: tuple[int, int] | None
+    page: str
+    licence: str
+    note: str
+    sources: tuple[Source, ...]
+    sha256: Mapping[str, str] | None
+
+
+def _entry(name: str, row: dict[str, Any]) -> DatasetInfo:
+    """Build one entry from its table in the TOML file."""
+    counts = row.pop("class_counts", None)
+    sources = tuple(
+        Source(source["form"], tuple(RemoteFile(**file) for file in source["files"])) for source in row.pop("sources")
+    )
+    lists = {key: tuple(row.pop(key)) if key in row else None for key in ("class_names", "parts", "image_shape")}
+    digests = row.pop("sha256", None)
+    return DatasetInfo(
+        name=name,
+        n_classes=row.pop("n_classes", len(counts or ())),
+        class_counts=None if counts is None else tuple(counts),
+        sources=sources,
+        sha256=None if digests is None else MappingProxyType(digests),
+        **lists,  # type: ignore[arg-type]
+        **row,
+    )
+
+
+def _read_registry() -> Mapping[str, DatasetInfo]:
+    text = resources.files(__package__).joinpath("registry.toml").read_text(encoding="utf-8")
+    return MappingProxyType({name: _entry(name, row) for name, row in tomllib.loads(text).items()})
+
+
+registry: Mapping[str, DatasetInfo] = _read_registry()
+"""Every benchmark table by name, in the order of Table 1; read-only."""
+
+
+def names() -> list[str]:
+    """Return the names of the benchmark tables, in the order of Table 1 of Wu & Cheng (2021).
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from stableselect import datasets
+    >>> datasets.names()[:3]
+    ['mice_protein', 'coil20', 'activity']
+    """
+    return list(registry)
+
+
+def info(name: str) -> DatasetInfo:
+    """Return what is known of a benchmark table.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Returns
+    -------
+    DatasetInfo
+
+    Examples
+    --------
+    >>> from stableselect import datasets
+    >>> datasets.info("glioma").class_counts
+    (14, 7, 14, 15)
+    """
+    if not isinstance(name, str) or name not in registry:
+        raise ValueError(f"There is no dataset {name!r}; the names are {', '.join(registry)}.")
+    return registry[name]
