@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test lint bench bench-core bench-graph clean
+.PHONY: demo test lint bench bench-core bench-graph bench-neural clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,11 @@ bench-core: $(VENV)/.bench
 
 bench-graph: $(VENV)/.bench
 	$(PY) benchmarks/graph.py
+
+# About an hour on two cores; stop it and start it again, finished cells are kept. JOBS cells run at once.
+bench-neural: $(VENV)/.bench
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(PY) benchmarks/neural.py --jobs $(or $(JOBS),2)
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py

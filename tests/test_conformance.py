@@ -1,6 +1,7 @@
 """This project's own checks, run on every selector on top of scikit-learn's."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -21,10 +22,15 @@ SELECTORS |= {
     "ScorerSelector gradient": ss.ScorerSelector(solver="gradient", epochs=40),
     "ScorerSelector annealed": ss.ScorerSelector(solver="gradient", epochs=40, anneal=True, init="pca"),
     "ScorerSelector sgd": ss.ScorerSelector(solver="sgd", epochs=3, batch_size=8),
+    "ScorerSelector nonlinear": ss.ScorerSelector(solver="sgd", decoder=(8,), epochs=3, batch_size=8, n_starts=1),
 }
+if find_spec("torch") is None:
+    del SELECTORS["ScorerSelector nonlinear"]
+NETWORKS = {"ScorerSelector sgd", "ScorerSelector nonlinear"}
+"""Train on batches of rows."""
 BLIND = {"RandomSelector"}
 """Draw columns by position, so a permutation of the columns means another draw."""
-SEEDED = {"ScorerSelector gradient", "ScorerSelector sgd"}
+SEEDED = {"ScorerSelector gradient"} | NETWORKS
 """Start from random weights tied to column positions; the sgd one also draws batches of rows by position."""
 
 
@@ -74,7 +80,7 @@ def test_bad_k_is_refused_in_a_sentence(make, tall, wanted):
 
 
 def test_row_order_does_not_matter(make, name, tall, rng):
-    if name == "ScorerSelector sgd":
+    if name in NETWORKS:
         pytest.skip("mini-batches depend on the order of rows by design")
     order = rng.permutation(len(tall))
     np.testing.assert_array_equal(make(4).fit(tall).selected_, make(4).fit(tall[order]).selected_)
@@ -166,7 +172,7 @@ AWKWARD = {
 @pytest.mark.parametrize("kind", AWKWARD)
 @pytest.mark.parametrize("k", [1, 6, 12])
 def test_awkward_tables_still_give_k_columns(make, name, tall, kind, k):
-    if getattr(SELECTORS[name], "solver", "") == "sgd" and kind in ("tiny", "huge", "far from zero"):
+    if name in NETWORKS and kind in ("tiny", "huge", "far from zero"):
         pytest.skip("mini-batch training on raw rows expects columns near unit scale")
     X = AWKWARD[kind](tall)
     selector = make(k).fit(X)

@@ -3,20 +3,25 @@
 from . import metrics
 from ._base import BaseSelector
 from ._explain import Explanation
+from ._persist import load
 from ._registry import all_selectors
 from .filters import InfFS, RandomSelector
 from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
 from .moments import Moments
+from .neural import AEFS, CAE, AgnoSS
 from .reconstruction import PFA, ColumnSubset, ScorerSelector
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AEFS",
+    "CAE",
     "MCFS",
     "NDFS",
     "PFA",
     "SPEC",
     "UDFS",
+    "AgnoSS",
     "BaseSelector",
     "ColumnSubset",
     "Explanation",
@@ -26,5 +31,6 @@ __all__ = [
     "RandomSelector",
     "ScorerSelector",
     "all_selectors",
+    "load",
     "metrics",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +75,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):
     scores_ : ndarray of float, shape (m,)
         Larger is better; no dropped column scores above a kept one.
     reconstruction_coef_ : ndarray of shape (k, m)
-        Linear map from the kept columns, in the order of :meth:`transform`, to all columns.
+        Linear map from the kept columns, in the order of :meth:`transform`, to all columns. For a network that is not
+        linear it is the least-squares map, and :meth:`reconstruct` uses the network.
     reconstruction_intercept_ : ndarray of shape (m,)
         Its intercept.
     """
@@ -160,8 +162,15 @@ class BaseSelector(SelectorMixin, BaseEstimator):
                 "pass the output of transform."
             )
         values = xp.astype(X_selected, xp.float64, copy=False)
+        decoded = self._decode(to_numpy(values))
+        if decoded is not None:
+            return like(decoded, values, xp)
         coef = like(self.reconstruction_coef_, values, xp)
         return values @ coef + like(self.reconstruction_intercept_, values, xp)[None, :]
+
+    def _decode(self, values: np.ndarray) -> np.ndarray | None:
+        """Rebuild all columns from the kept ones, in the table's order, where the map is not linear."""
+        return None
 
     def explain(self, X: Any = None) -> Explanation:
         """Say what stands for every dropped column and what could stand in for every kept one.
@@ -184,6 +193,23 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             found = column_roles(gram, self.selected_.tolist(), 0.0)
             roles = found.r2, found.shares, found.substitutes, found.costs
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the fitted selector to one file, which :func:`stableselect.load` reads.
+
+        The file is a zip of JSON and plain arrays, without pickles. A parameter that is neither data nor a random
+        generator, such as a function, is not stored: ``load`` asks for it. Callbacks and metadata requests are dropped.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, by convention with the suffix ``.sselect``.
+        overwrite : bool, default=False
+            Whether to replace a file of that name.
+        """
+        from ._persist import save  # it reads the registry, which needs this module
+
+        save(self, path, overwrite=overwrite)
 
     def _stored_roles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
         """Return R2, shares, substitutes and their costs where ``fit`` kept them."""

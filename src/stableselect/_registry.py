@@ -6,10 +6,10 @@ import importlib
 import inspect
 import pkgutil
 
-from . import filters, graph, reconstruction
+from . import filters, graph, neural, reconstruction
 from ._base import BaseSelector
 
-_FAMILIES = (reconstruction, graph, filters)
+_FAMILIES = (reconstruction, graph, filters, neural)
 
 
 def all_selectors() -> dict[str, type[BaseSelector]]:
@@ -27,7 +27,7 @@ def all_selectors() -> dict[str, type[BaseSelector]]:
     --------
     >>> from stableselect import all_selectors
     >>> list(all_selectors())[:4]
-    ['ColumnSubset', 'InfFS', 'LaplacianScore', 'MCFS']
+    ['AEFS', 'AgnoSS', 'CAE', 'ColumnSubset']
     """
     found: dict[str, type[BaseSelector]] = {}
     for family in _FAMILIES:

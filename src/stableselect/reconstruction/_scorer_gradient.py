@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import index, like, to_numpy
+from .._arrays import Array, index, like, to_numpy
 from .._gram import Gram
+from .._training import Stopping, Trainee, train
 from ._scorer_network import (
     Adam,
     Init,
@@ -27,7 +28,7 @@ from ._scorer_network import (
     top_columns,
 )
 
-_EPOCHS = 2000
+EPOCHS = 2000
 _LEARNING_RATE = {False: 0.01, True: 0.003}
 """Adam's first rate, plain and annealed; chosen by test error on five tables."""
 _EPSILON = 5e-8
@@ -90,31 +91,84 @@ def train_gradient(
     >>> network.selected.shape, network.history.shape
     ((2,), (100, 2))
     """
-    xp, m = gram.xp, gram.n_features
     d = k if latent_width is None else latent_width
-    steps = _EPOCHS if epochs is None else epochs
-    rate = _LEARNING_RATE[anneal] if learning_rate is None else learning_rate
+    m = gram.n_features
     begin = random_parameters(m, d, False, random_state) if init == "published" else pca_parameters(gram, d)
-    diagonal = gram.diagonal()
-    at = begin.around(like(begin.flat, diagonal, xp))
-    gradient = at.around(xp.zeros_like(at.flat))
-    deviation = xp.sqrt(diagonal)
-    objective = Objective(gram, score, scorer_weight)
-    adam = Adam(at, _EPSILON * (gram.trace() or 1.0))
+    trainee = GradientTrainee(
+        begin, gram, k, score=score, scorer_weight=scorer_weight, learning_rate=learning_rate, anneal=anneal
+    )
+    history = train(trainee, Stopping(EPOCHS if epochs is None else epochs))
+    return trainee.network(np.array(history.losses))
 
-    def ranks() -> np.ndarray:
-        s = score_weights(at.w, score, xp)
-        return to_numpy(reach(s, at.encoder, deviation, xp) if anneal else s)
 
-    history = np.zeros((steps + 1, 2))
-    for step in range(steps):
-        kept = kept_columns(ranks(), kept_count(step, steps, m, k, anneal))
-        history[step] = objective(at, kept, gradient)
-        adam.step(at, gradient, rate * _DECAY ** (step / steps))
-    final = ranks()
-    selected = top_columns(final, k)
-    history[steps] = objective(at, np.sort(selected), gradient)
-    return at.network(score, selected, final, history[1:])
+class GradientTrainee(Trainee):
+    """The linear network without biases, with the moments of centred columns; an epoch is one full-batch step.
+
+    Parameters
+    ----------
+    begin : Parameters
+        The weights at the start.
+    gram : Gram
+        C = X'X/n of the centred columns.
+    k : int
+        Number of columns to keep.
+    score : {"abs", "square"}
+        phi in s = phi(w).
+    scorer_weight : float
+        Weight of the scorer's error beside the selector's.
+    learning_rate : float or None
+        Adam's first rate; None for the default.
+    anneal : bool
+        Shrink the kept columns from m to k, and rank by reach instead of by score.
+    """
+
+    def __init__(
+        self,
+        begin: Parameters,
+        gram: Gram,
+        k: int,
+        *,
+        score: Score,
+        scorer_weight: float,
+        learning_rate: float | None,
+        anneal: bool,
+    ) -> None:
+        self._xp, diagonal = gram.xp, gram.diagonal()
+        self._at = begin.around(like(begin.flat, diagonal, self._xp))
+        self._gradient = self._at.around(self._xp.zeros_like(self._at.flat))
+        self._deviation = self._xp.sqrt(diagonal)
+        self._objective = Objective(gram, score, scorer_weight)
+        self._adam = Adam(self._at, _EPSILON * (gram.trace() or 1.0))
+        self._k, self._score, self._scorer_weight, self._anneal = k, score, scorer_weight, anneal
+        self._rate = _LEARNING_RATE[anneal] if learning_rate is None else learning_rate
+        self.settled = not anneal
+
+    def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
+        """Make one step; return the objective, the selector's and the scorer's error before it."""
+        count = kept_count(start, 1, len(self._deviation), self._k, self._anneal)
+        self.settled = count == self._k
+        selector, scorer = self._objective(self._at, kept_columns(self._ranks(), count), self._gradient)
+        self._adam.step(self._at, self._gradient, self._rate * _DECAY**start)
+        return selector + self._scorer_weight * scorer, selector, scorer
+
+    def state(self) -> Array:
+        """Return a copy of the weights."""
+        return self._xp.asarray(self._at.flat, copy=True)
+
+    def restore(self, state: Array) -> None:
+        """Take weights back."""
+        self._at.flat[...] = state
+
+    def network(self, losses: np.ndarray) -> Network:
+        """Return the network as it is; ``losses`` are those of its steps."""
+        ranks = self._ranks()
+        selected = top_columns(ranks, self._k)
+        final = self._objective(self._at, np.sort(selected), self._gradient)
+        return self._at.network(self._score, selected, ranks, np.vstack([losses[1:, 1:], final]))
+
+    def _ranks(self) -> np.ndarray:
+        s = score_weights(self._at.w, self._score, self._xp)
+        return to_numpy(reach(s, self._at.encoder, self._deviation, self._xp) if self._anneal else s)
 
 
 class Objective:

@@ -13,6 +13,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Literal
@@ -22,9 +23,10 @@ from sklearn.utils import check_random_state
 
 from .._arrays import Array, namespace, to_numpy
 from .._gram import Gram
+from ._scorer_objective import ScorerObjective
 
 Score = Literal["abs", "square"]
-Init = Literal["published", "pca"]
+Init = Literal["published", "pca", "search"]
 
 _SHRINKING_SHARE = 0.7
 """Share of the steps over which annealing shrinks the number of kept columns from m to k."""
@@ -142,6 +144,45 @@ def pca_parameters(gram: Gram, width: int, mean: np.ndarray | None = None) -> Pa
     return parameters
 
 
+def search_parameters(
+    gram: Gram, width: int, weight: float, ridge: float, chosen: Sequence[int], mean: np.ndarray | None = None
+) -> Parameters:
+    """Start at the closed form for given columns: its weights, and scores that rank these columns first.
+
+    With ``mean`` the biases carry the centring of the selector's path.
+    """
+    m, d, bias = gram.n_features, width, mean is not None
+    objective = ScorerObjective(gram, d, weight, ridge)
+    M, W_D = (to_numpy(part) for part in objective.weights(chosen, objective.exact(chosen)[1]))
+    parameters = Parameters(np.zeros(m + d * bias + m * (2 * d + bias)), m, d, bias)
+    found = M.shape[1]
+    parameters.w[:] = canonical_scores(M, to_numpy(gram.diagonal()) ** 0.5, chosen)
+    parameters.w[:] /= parameters.w.max()
+    parameters.w[:] = np.maximum(parameters.w, 1e-3 * parameters.w[list(chosen)].min())
+    parameters.encoder[:, :found] = M / parameters.w[:, None]
+    parameters.decoder[:, :found] = W_D.T
+    if mean is not None:
+        parameters.encoder_bias[:found] = -(mean[list(chosen)] @ M[list(chosen)])
+        parameters.decoder[:, d] = mean
+    return parameters
+
+
+def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
+    """Return phi_j = |M_j| sigma_j, scaled outside the selection to stay below every score inside.
+
+    The size of a score is not identified by the model, since the encoder can take any factor over.
+    """
+    scores = np.linalg.norm(M, axis=1) * deviation
+    inside = np.zeros(len(scores), dtype=bool)
+    inside[list(chosen)] = True
+    scores[inside] = np.maximum(scores[inside], 1e-12 * (scores[inside].max() or 1.0))
+    outside = scores[~inside].max(initial=0.0)
+    limit = 0.5 * scores[inside].min()
+    if outside > limit:
+        scores[~inside] *= limit / outside
+    return scores
+
+
 def score_weights(w: Array, score: Score, xp: ModuleType) -> Array:
     """Return s = phi(w): abs(w) or w^2."""
     return xp.abs(w) if score == "abs" else w * w
@@ -173,7 +214,7 @@ def top_columns(ranks: np.ndarray, k: int) -> np.ndarray:
     return np.argsort(-ranks, kind="stable")[:k]
 
 
-def kept_count(step: int, steps: int, n_features: int, k: int, anneal: bool) -> int:
+def kept_count(step: float, steps: float, n_features: int, k: int, anneal: bool) -> int:
     """Return how many columns the selector keeps at a step: k, or m (k/m)^(t/T) while annealing."""
     progress = step / (_SHRINKING_SHARE * steps)
     if not anneal or progress >= 1:

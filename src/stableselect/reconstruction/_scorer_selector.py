@@ -1,36 +1,39 @@
-"""The paper's scorer-selector network as a selector, with three ways to train it."""
+"""The paper's scorer-selector network as a selector: searched, or trained in three ways."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import to_numpy
-from .._base import Selection
+from .._base import Selection, least_squares_map
 from .._roles import column_roles
+from .._training_mixin import TrainingMixin
+from ..neural._specs import Spec, run_network
 from ._column_subset import bounds, search_columns
 from ._moments_selector import MomentsSelector, Problem
-from ._scorer_gradient import train_gradient
-from ._scorer_network import Network, top_columns
+from ._scorer_network import Network, canonical_scores, top_columns
 from ._scorer_objective import ScorerObjective
 from ._scorer_search import search_scorer
-from ._scorer_sgd import train_sgd
+from ._scorer_settings import check_settings
+from ._scorer_train import Trained, train_network
 
 
-class ScorerSelector(MomentsSelector):
-    """Score all columns and select k of them with one shared linear autoencoder.
+class ScorerSelector(TrainingMixin, MomentsSelector):
+    """Score all columns and select k of them with one shared autoencoder.
 
     Every column j is multiplied by a score phi(w_j) >= 0. The *scorer* rebuilds the table from all scored columns, the
     *selector* from the k of largest score only, through the same encoder and decoder; the model minimises the
     selector's error plus ``scorer_weight`` times the scorer's.
 
-    For a fixed subset that minimum has a closed form, so the default solver searches subsets and gives exact weights.
-    The gradient solvers train the network instead; their choice follows the seed unless ``anneal`` is set.
+    For a fixed subset and linear maps that minimum has a closed form, so the default solver searches subsets and gives
+    exact weights. The gradient solvers train the network instead, linear or not; their choice follows the seed unless
+    ``anneal`` is set.
 
     Parameters
     ----------
@@ -41,24 +44,50 @@ class ScorerSelector(MomentsSelector):
     scorer_weight : float, default=1/128
         Weight of the scorer's error; 0 leaves the selector alone.
     latent_width : int or None, default=None
-        Width d of the autoencoder, None for the number of kept columns.
+        Width d of the autoencoder. None: the number of kept columns, 16 at least where the network is not linear.
     ridge : float or "auto", default="auto"
         Ridge weight of the selector's map, relative to the mean variance, as in :class:`ColumnSubset`; used by
         "search".
     solver : {"search", "gradient", "sgd"}, default="search"
         "search": subsets by forward search and exchange, weights in closed form. "gradient": full-batch Adam on the
         moments. "sgd": mini-batches of rows with biases, the published protocol.
-    anneal : bool, default=False
+    encoder, decoder : "linear", tuple of int, or callable, default="linear"
+        The two maps. A tuple gives the sizes of hidden layers; a callable ``(n_in, n_out) -> torch.nn.Module`` makes
+        the module itself. Anything but "linear" needs ``solver="sgd"`` and torch.
+    activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
+        Between the layers of a tuple.
+    anneal : bool or None, default=None
         For the gradient solvers: start with every column selected and shrink to k over the first 70 % of the steps,
-        ranking by the reach of a column through the encoder rather than by its score alone.
+        ranking by the reach of a column through the encoder rather than by its score alone. None: for networks that
+        are not linear, unless ``init="search"``.
+    init : {"published", "pca", "search"}, default="published"
+        Start of the gradient solvers: the published random one; the principal components (linear only); or the columns
+        that "search" finds, with its weights where the network is linear.
     learning_rate : float or None, default=None
-        Adam's rate; None for 0.001 ("sgd") or the full-batch default ("gradient").
+        Adam's rate; None for 0.001 ("sgd"; 0.005 falling to 3 % of it where the network is not linear) or the
+        full-batch default ("gradient").
     epochs : int or None, default=None
-        Passes over the rows ("sgd", 200) or full-batch steps ("gradient", 2000).
+        Passes over the rows ("sgd") or full-batch steps ("gradient"). None: 200, 2000, and for networks that are not
+        linear as many as make 3,000 steps, 20 at least.
     batch_size : int, default=64
         Rows per batch for "sgd".
-    init : {"published", "pca"}, default="published"
-        Start of the gradient solvers: the published random one, or the principal components.
+    n_starts : int or None, default=None
+        Trainings from different random starts, of which the one of least validation loss is kept. None: 3 for networks
+        that are not linear, unless ``init="search"``, and 1 otherwise.
+    validation_fraction : float or None, default=None
+        Share of the rows held out by "sgd"; the weights of least error on them are kept. None: 0.1 for networks that
+        are not linear (0 below ten rows), and 0 otherwise, which keeps the last epoch's weights.
+    patience : int or None, default=None
+        Stop after so many epochs without a relative gain of ``tol`` in the validation loss (in the objective where no
+        rows are held out), counted once the schedule has reached k columns. None: never.
+    tol : float, default=1e-4
+        The least relative gain that counts.
+    max_time : float or None, default=None
+        Seconds of training; the schedule runs faster where it would not end in time, so results then depend on the
+        machine.
+    device : str, default="auto"
+        Where torch trains: "auto" (CUDA where there is one), "cpu", "cuda", ... Linear networks train in NumPy on the
+        CPU unless the table is a CUDA tensor or a CUDA device is named.
     include, exclude : sequence of str or int, optional
         Columns, by name or index, that must or must not be kept; "search" only.
     random_state : int, RandomState instance or None, default=None
@@ -69,22 +98,32 @@ class ScorerSelector(MomentsSelector):
     score_weights_ : ndarray of shape (m,)
         Phi, larger inside the selection than outside.
     encoder_ : ndarray of shape (m, d)
-        W_E.
+        W_E; linear networks only, as the three that follow.
     decoder_ : ndarray of shape (d, m)
         W_D.
     encoder_intercept_, scorer_intercept_ : ndarray of shape (d,)
         Encoder intercepts of the selector and of the scorer path (the same for "sgd", which shares its bias).
     decoder_intercept_ : ndarray of shape (m,)
         Decoder intercept.
+    encoder_weights_, decoder_weights_ : dict of str to ndarray
+        The weights by torch's names; networks that are not linear only.
+    latent_width_ : int
+        d.
     loss_selector_, loss_scorer_ : float
         Mean squared error per cell of the two paths on the rows fitted on.
     loss_history_ : ndarray of shape (steps, 2)
         Both losses as training went on; one row for "search".
+    validation_history_ : ndarray of shape (steps,) or (0,)
+        The selector's error on the rows held out.
+    n_epochs_, best_epoch_ : int
+        Epochs trained, and the one whose weights were kept; 0 for "search".
+    stopped_ : str
+        What ended the training: "epochs", "patience", "max_time", "callback", "interrupted", or "search".
     objective_ : float
         The model's objective per cell, ridge term included; for "search" it is J(S), exact.
     floor_ : float
         No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
-        scorer_weight times that of d.
+        scorer_weight times that of d. 0 for networks that are not linear, which no such bound holds for.
     gap_ : float
         (objective_ - floor_) / objective_.
     n_swaps_ : int
@@ -123,11 +162,20 @@ class ScorerSelector(MomentsSelector):
         latent_width: int | None = None,
         ridge: float | str = "auto",
         solver: Literal["search", "gradient", "sgd"] = "search",
-        anneal: bool = False,
+        encoder: Spec = "linear",
+        decoder: Spec = "linear",
+        activation: str = "relu",
+        anneal: bool | None = None,
+        init: Literal["published", "pca", "search"] = "published",
         learning_rate: float | None = None,
         epochs: int | None = None,
         batch_size: int = 64,
-        init: Literal["published", "pca"] = "published",
+        n_starts: int | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        tol: float = 1e-4,
+        max_time: float | None = None,
+        device: str = "auto",
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -138,11 +186,20 @@ class ScorerSelector(MomentsSelector):
         self.latent_width = latent_width
         self.ridge = ridge
         self.solver = solver
+        self.encoder = encoder
+        self.decoder = decoder
+        self.activation = activation
         self.anneal = anneal
+        self.init = init
         self.learning_rate = learning_rate
         self.epochs = epochs
         self.batch_size = batch_size
-        self.init = init
+        self.n_starts = n_starts
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.tol = tol
+        self.max_time = max_time
+        self.device = device
         self.include = include
         self.exclude = exclude
         self.random_state = random_state
@@ -182,10 +239,11 @@ class ScorerSelector(MomentsSelector):
             scorer_weight=1 / 128,
             ridge=0.0,
             solver="sgd",
+            anneal=False,
+            init="published",
             learning_rate=1e-3,
             epochs=200,
             batch_size=batch_size,
-            init="published",
             random_state=random_state,
         )
 
@@ -210,17 +268,38 @@ class ScorerSelector(MomentsSelector):
         X = self._check_table(X, reset=False)
         X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
         scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
+        if hasattr(self, "decoder_weights_"):
+            return self._run(scored)
         intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
 
+    def _run(self, scored: np.ndarray) -> np.ndarray:
+        """Run scored columns through a network that is not linear."""
+        latent = run_network(self.encoder, self.encoder_weights_, self.activation, scored, self.latent_width_)
+        return run_network(self.decoder, self.decoder_weights_, self.activation, latent, self.n_features_in_)
+
+    def _decode(self, values: np.ndarray) -> np.ndarray | None:
+        if not hasattr(self, "decoder_weights_"):
+            return None
+        scored = np.zeros((len(values), self.n_features_in_))
+        scored[:, self.support_] = values * self.score_weights_[self.support_]
+        return self._run(scored)
+
     def _select_from(self, problem: Problem) -> Selection:
-        width = self._check_parameters(problem)
+        settings = check_settings(self, problem)
+        self.latent_width_ = settings.width
+        for name in ("encoder_", "decoder_", "encoder_weights_", "decoder_weights_"):
+            self.__dict__.pop(name, None)
         if self.solver == "search":
-            return self._search(problem, width)
-        return self._keep_network(self._train(problem, width), problem, width)
+            return self._search(problem, settings.width)
+        trained = train_network(self, problem, settings, check_random_state(self.random_state))
+        self.n_swaps_ = 0
+        if isinstance(trained, Network):
+            return self._keep_linear(trained, problem, settings.width)
+        return self._keep_nonlinear(trained, problem)
 
     def _uses_ridge(self) -> bool:
-        return self.solver == "search"
+        return self.solver == "search" or self.init == "search"
 
     def _search(self, problem: Problem, width: int) -> Selection:
         """Search subsets, then put the closed-form weights into the network."""
@@ -235,6 +314,7 @@ class ScorerSelector(MomentsSelector):
         M, W_D = objective.weights(chosen, top)
         self.loss_selector_, self.loss_scorer_ = (loss * unit for loss in objective.losses(M, W_D, chosen))
         self.loss_history_ = np.array([[self.loss_selector_, self.loss_scorer_]])
+        self.validation_history_, self.n_epochs_, self.best_epoch_, self.stopped_ = np.zeros(0), 0, 0, "search"
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         self.score_weights_ = canonical_scores(M, deviation, chosen)
@@ -245,38 +325,13 @@ class ScorerSelector(MomentsSelector):
         order = top_columns(np.where(np.isin(np.arange(m), chosen), self.score_weights_, -1.0), problem.k).tolist()
         return Selection(order, self.score_weights_, M[order] @ self.decoder_)
 
-    def _train(self, problem: Problem, width: int) -> Network:
-        settings: dict[str, Any] = {
-            "score": self.score_function,
-            "scorer_weight": float(self.scorer_weight),
-            "latent_width": width,
-            "init": self.init,
-            "anneal": self.anneal,
-            "random_state": self.random_state,
-        }
-        if self.solver == "gradient":
-            return train_gradient(
-                problem.gram, problem.k, learning_rate=self.learning_rate, epochs=self.epochs, **settings
-            )
-        rows = problem.rows
-        return train_sgd(
-            np.asarray(rows.toarray() if sparse.issparse(rows) else to_numpy(rows), dtype=np.float64),
-            problem.k,
-            learning_rate=1e-3 if self.learning_rate is None else self.learning_rate,
-            epochs=200 if self.epochs is None else self.epochs,
-            batch_size=self.batch_size,
-            **settings,
-        )
-
-    def _keep_network(self, network: Network, problem: Problem, width: int) -> Selection:
-        """Take over a trained network."""
+    def _keep_linear(self, network: Network, problem: Problem, width: int) -> Selection:
+        """Take over a trained linear network."""
         gram, order = problem.gram, network.selected.tolist()
         M = network.score_weights[:, None] * network.encoder
-        self.n_swaps_ = 0
         self.score_weights_, self.encoder_, self.decoder_ = network.score_weights, network.encoder, network.decoder
         # The gradient solver saw moments of mean variance one, the sgd solver the rows themselves.
-        self.loss_history_ = network.history * (problem.unit if self.solver == "gradient" else 1.0)
-        self.loss_selector_, self.loss_scorer_ = (float(loss) for loss in self.loss_history_[-1])
+        self._keep_losses(network.history * (problem.unit if self.solver == "gradient" else 1.0))
         weight = float(self.scorer_weight)
         objective = (self.loss_selector_ + weight * self.loss_scorer_) / problem.unit
         floor = (1 + weight) * gram.floor(width) / gram.n_features
@@ -290,50 +345,25 @@ class ScorerSelector(MomentsSelector):
         intercept = self.encoder_intercept_ @ self.decoder_ + self.decoder_intercept_
         return Selection(order, network.scores, M[order] @ self.decoder_, intercept=intercept)
 
+    def _keep_nonlinear(self, network: Trained, problem: Problem) -> Selection:
+        """Take over a trained network that is not linear; the linear map beside it is the least-squares one."""
+        order = network.selected
+        self.score_weights_ = network.score_weights
+        self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
+        self._keep_losses(network.history)
+        self.objective_ = self.loss_selector_ + float(self.scorer_weight) * self.loss_scorer_
+        self.floor_, self.gap_ = 0.0, 1.0
+        self._keep_roles(column_roles(problem.gram, order.tolist(), 0.0))
+        coefficients, _ = least_squares_map(problem.rows, order)
+        return Selection(order.tolist(), network.scores, coefficients)
+
+    def _keep_losses(self, history: np.ndarray) -> None:
+        """Keep both paths' errors; those of the weights that were kept are the result's."""
+        self.loss_history_ = history
+        self.loss_selector_, self.loss_scorer_ = (float(loss) for loss in history[max(self.best_epoch_, 1) - 1])
+
     def _set_intercepts(self, M: np.ndarray, chosen: Sequence[int], mean: np.ndarray) -> None:
         """Give a network trained on centred columns the intercepts that centre them."""
         self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
         self.scorer_intercept_ = -(mean @ M)
         self.decoder_intercept_ = mean
-
-    def _check_parameters(self, problem: Problem) -> int:
-        """Refuse settings that make no sense; return the latent width."""
-        choices = {
-            "score_function": ("abs", "square"),
-            "solver": ("search", "gradient", "sgd"),
-            "init": ("published", "pca"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
-        if not isinstance(self.scorer_weight, Real) or not 0 <= self.scorer_weight < float("inf"):
-            raise ValueError(f"scorer_weight must be a number of at least 0, got {self.scorer_weight!r}.")
-        for name in ("latent_width", "epochs", "batch_size"):
-            value = getattr(self, name)
-            if value is None and name != "batch_size":
-                continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
-        if self.learning_rate is not None and not (isinstance(self.learning_rate, Real) and self.learning_rate > 0):
-            raise ValueError(f"learning_rate must be above 0 or None, got {self.learning_rate!r}.")
-        if self.solver != "search" and (problem.include or problem.exclude):
-            raise ValueError("include and exclude work with solver='search' only; use it or drop them.")
-        if self.solver == "sgd" and (problem.rows is None or problem.weighted):
-            raise ValueError("solver='sgd' trains on unweighted rows; use solver='search' or 'gradient' here.")
-        return problem.k if self.latent_width is None else int(self.latent_width)
-
-
-def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
-    """Return phi_j = |M_j| sigma_j, scaled outside the selection to stay below every score inside.
-
-    The size of a score is not identified by the model, since the encoder can take any factor over.
-    """
-    scores = np.linalg.norm(M, axis=1) * deviation
-    inside = np.zeros(len(scores), dtype=bool)
-    inside[list(chosen)] = True
-    scores[inside] = np.maximum(scores[inside], 1e-12 * (scores[inside].max() or 1.0))
-    outside = scores[~inside].max(initial=0.0)
-    limit = 0.5 * scores[inside].min()
-    if outside > limit:
-        scores[~inside] *= limit / outside
-    return scores

@@ -10,7 +10,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from .._arrays import Array
 from .._gram import DualGram, Gram, PrimalGram
+from .._rows import RowReader
+from .._training import Stopping, Trainee, train
 from ._scorer_network import (
     Adam,
     Init,
@@ -28,9 +31,111 @@ from ._scorer_network import (
 )
 
 
-# The products of a batch are too small to share out: a second thread gains little when the machine is idle, costs a
-# factor of ten when it is not, and would make the path depend on the number of cores.
-@threadpool_limits.wrap(limits=1, user_api="blas")
+class SgdTrainee(Trainee):
+    """The linear network with its rows, in NumPy.
+
+    Parameters
+    ----------
+    begin : Parameters
+        The weights at the start, with biases.
+    X : ndarray, memory map or CSR matrix of shape (n, m)
+        The table, neither centred nor changed here.
+    k : int
+        Number of columns to keep.
+    deviation : ndarray of shape (m,)
+        The columns' standard deviations, for ranking while annealing.
+    score : {"abs", "square"}
+        phi in s = phi(w).
+    scorer_weight : float
+        Weight of the scorer's error beside the selector's.
+    learning_rate : float
+        Adam's rate.
+    batch_size : int
+        Rows per step.
+    anneal : bool
+        Shrink the kept columns from m to k, and rank by reach instead of by score.
+    rng : RandomState
+        Draws the batches.
+    rows, held_out : ndarray of int
+        Rows to learn from, and to validate on.
+    dtype : type
+        Precision of the training.
+    """
+
+    def __init__(
+        self,
+        begin: Parameters,
+        X: Array,
+        k: int,
+        deviation: np.ndarray,
+        *,
+        score: Score,
+        scorer_weight: float,
+        learning_rate: float,
+        batch_size: int,
+        anneal: bool,
+        rng: np.random.RandomState,
+        rows: np.ndarray,
+        held_out: np.ndarray,
+        dtype: type = np.float32,
+    ) -> None:
+        self._at = begin.around(begin.flat.astype(dtype))
+        self._gradient = self._at.around(np.zeros_like(self._at.flat))
+        self._deviation: np.ndarray = deviation.astype(dtype)
+        self._k, self._score, self._scorer_weight, self._anneal = k, score, scorer_weight, anneal
+        self._rate, self._batch_size, self._rng = learning_rate, batch_size, rng
+        self._rows, self._held_out = RowReader(X, rows, dtype), RowReader(X, held_out, dtype)
+        self._adam = Adam(self._at)
+        self.settled = not anneal
+
+    def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
+        """Learn from every row once; return the objective, the selector's and the scorer's error."""
+        n, m = self._rows.shape
+        order = self._rng.permutation(n)
+        firsts = range(0, n, self._batch_size)
+        errors = np.zeros(2)
+        with np.errstate(over="ignore", invalid="ignore"):  # the loop looks at the losses
+            for i, first in enumerate(firsts):
+                batch = self._rows[order[first : first + self._batch_size]]
+                count = kept_count(start + (end - start) * i / len(firsts), 1, m, self._k, self._anneal)
+                losses = self._errors(batch, kept_columns(self._ranks(), count))
+                errors += np.asarray(losses) * (len(batch) / n)
+                self._adam.step(self._at, self._gradient, self._rate)
+        self.settled = count == self._k
+        return float(errors[0] + self._scorer_weight * errors[1]), float(errors[0]), float(errors[1])
+
+    def validate(self) -> float | None:
+        """Return the selector's error with exactly k columns on the rows held out."""
+        n = self._held_out.shape[0]
+        if n == 0:
+            return None
+        kept = np.sort(top_columns(self._ranks(), self._k))
+        blocks = [self._held_out[np.arange(first, min(first + 4096, n))] for first in range(0, n, 4096)]
+        return sum(self._errors(block, kept)[0] * len(block) / n for block in blocks)
+
+    def state(self) -> np.ndarray:
+        """Return a copy of the weights."""
+        return self._at.flat.copy()
+
+    def restore(self, state: np.ndarray) -> None:
+        """Take weights back."""
+        self._at.flat[:] = state
+
+    def network(self, history: np.ndarray) -> Network:
+        """Return the network as it is, with the errors of its epochs."""
+        ranks = self._ranks() if self._anneal else self._at.w
+        return self._at.network(self._score, top_columns(ranks, self._k), ranks, history)
+
+    def _ranks(self) -> np.ndarray:
+        s = score_weights(self._at.w, self._score, np)
+        return reach(s, self._at.encoder, self._deviation, np) if self._anneal else s
+
+    def _errors(self, batch: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
+        return batch_gradient(
+            batch, self._at, kept, self._gradient, score=self._score, scorer_weight=self._scorer_weight
+        )
+
+
 def train_sgd(
     X: np.ndarray,
     k: int,
@@ -46,7 +151,7 @@ def train_sgd(
     random_state: object = None,
     dtype: type = np.float32,
 ) -> Network:
-    """Train the network on rows, as published or annealed.
+    """Train one network on all rows for a number of epochs, as published or annealed.
 
     Parameters
     ----------
@@ -54,27 +159,16 @@ def train_sgd(
         Rows, finite, neither centred nor changed here.
     k : int
         Number of columns to keep.
-    score : {"abs", "square"}
-        phi in s = phi(w).
-    scorer_weight : float
-        Weight of the scorer's error beside the selector's.
+    score, scorer_weight, learning_rate, batch_size, anneal, dtype
+        As in :class:`SgdTrainee`.
     latent_width : int or None
         d; None means k.
-    learning_rate : float
-        Adam's rate.
     epochs : int
         Passes over the rows, shuffled anew for each; the last batch may be short.
-    batch_size : int
-        Rows per step.
     init : {"published", "pca"}
         Random start, or the principal components (see ``pca_parameters``).
-    anneal : bool
-        Start with every column kept, shrink to k over the first 70 % of the steps, and rank by
-        s_j ||E_j|| sigma_j throughout instead of by the score.
     random_state : int, RandomState or None
         Draws the start and the batches.
-    dtype : type
-        Precision of the training; single, as published, is twice as fast.
 
     Returns
     -------
@@ -92,36 +186,41 @@ def train_sgd(
     rng = check_random_state(random_state)
     n, m = X.shape
     d = k if latent_width is None else latent_width
-    begin = random_parameters(m, d, True, rng) if init == "published" else _principal_start(X, d)
-    at = begin.around(begin.flat.astype(dtype))
-    gradient = at.around(np.zeros_like(at.flat))
-    deviation = X.std(axis=0).astype(dtype)
-    X = np.ascontiguousarray(X, dtype=dtype)
-    adam = Adam(at)
-    history = np.zeros((epochs, 2))
-    step, steps = 0, epochs * -(-n // batch_size)
-    for epoch in range(epochs):
-        order = rng.permutation(n)
-        for first in range(0, n, batch_size):
-            batch = X[order[first : first + batch_size]]
-            s = score_weights(at.w, score, np)
-            ranks = reach(s, at.encoder, deviation, np) if anneal else s
-            kept = kept_columns(ranks, kept_count(step, steps, m, k, anneal))
-            losses = batch_gradient(batch, at, kept, gradient, score=score, scorer_weight=scorer_weight)
-            history[epoch] += np.asarray(losses) * (len(batch) / n)
-            adam.step(at, gradient, learning_rate)
-            step += 1
-    s = score_weights(at.w, score, np)
-    ranks = reach(s, at.encoder, deviation, np) if anneal else at.w
-    return at.network(score, top_columns(ranks, k), ranks, history)
-
-
-def _principal_start(X: np.ndarray, d: int) -> Parameters:
-    """Return the principal component start for these rows."""
     mean = X.mean(axis=0, dtype=np.float64)
-    centred = (X - mean) / len(X) ** 0.5
-    gram: Gram = PrimalGram(centred.T @ centred) if X.shape[0] >= X.shape[1] else DualGram(centred)
-    return pca_parameters(gram, d, mean)
+    begin = random_parameters(m, d, True, rng) if init == "published" else pca_parameters(gram_of(X - mean), d, mean)
+    trainee = SgdTrainee(
+        begin,
+        X,
+        k,
+        X.std(axis=0),
+        score=score,
+        scorer_weight=scorer_weight,
+        learning_rate=learning_rate,
+        batch_size=batch_size,
+        anneal=anneal,
+        rng=rng,
+        rows=np.arange(n),
+        held_out=np.arange(0),
+        dtype=dtype,
+    )
+    with one_thread():
+        history = train(trainee, Stopping(epochs))
+    return trainee.network(np.array(history.losses)[:, 1:])
+
+
+def one_thread() -> threadpool_limits:
+    """Hold BLAS to one thread.
+
+    The products of a batch are too small to share out: a second thread gains little when the machine is idle, costs a
+    factor of ten when it is not, and would make the path depend on the number of cores.
+    """
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+def gram_of(centred: np.ndarray) -> Gram:
+    """Return the moments of centred rows in their smaller form."""
+    n, m = centred.shape
+    return PrimalGram(centred.T @ centred / n) if n >= m else DualGram(centred / n**0.5)
 
 
 def batch_gradient(

@@ -1,0 +1,170 @@
+"""What the scorer-selector costs beside a plain autoencoder, the published training on one core, and CAE at k = 600."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from _data import BATCH, random_split
+from _store import Store
+from stableselect import CAE, ScorerSelector
+from stableselect._training import Stopping, train
+from stableselect.reconstruction._scorer_network import random_parameters
+from stableselect.reconstruction._scorer_sgd import SgdTrainee, one_thread
+
+EPOCHS = 5
+REPEATS = 5
+NETWORKS: dict[str, Any] = {"linear": "linear", "decoder (256,)": (256,)}
+
+
+def torch_trainees(X: np.ndarray, k: int, batch_size: int, decoder: Any, device: str) -> dict[str, Callable[[], Any]]:
+    """Return makers of a plain autoencoder and of a scorer-selector of the same sizes, in torch."""
+    import torch
+
+    from stableselect.neural._torch._networks import build_network
+    from stableselect.neural._torch._rows import Rows
+    from stableselect.neural._torch._scorer import ScorerModel
+    from stableselect.neural._torch._trainee import Model, TorchTrainee
+
+    class Plain(Model):
+        """An autoencoder of all columns."""
+
+        def __init__(self, encoder: Any, decoder: Any) -> None:
+            super().__init__()
+            self.encoder, self.decoder = encoder, decoder
+
+        def losses(self, batch: Any, progress: float) -> Any:
+            return (self.decoder(self.encoder(batch)) - batch).square().mean()[None]
+
+        def form(self, progress: float) -> str:
+            return "plain"
+
+    where, m = torch.device(device), X.shape[1]
+    rows = Rows(X, np.arange(len(X)), dtype=torch.float32, device=where)
+
+    def make(plain: bool) -> Any:
+        rng = np.random.RandomState(0)
+        encoder = build_network("linear", m, k, "relu", rng, role="encoder").float()
+        network = build_network(decoder, k, m, "relu", rng, role="decoder").float()
+        if plain:
+            model: Any = Plain(encoder, network)
+        else:
+            w = rng.uniform(0.999, 1.0, m)
+            model = ScorerModel(
+                w, encoder, network, rows.deviation(), k=k, score="abs", scorer_weight=1 / 128, anneal=False
+            )
+        return TorchTrainee(model.to(where), rows, batch_size=batch_size, learning_rate=1e-3, rng=rng)
+
+    return {"plain": lambda: make(True), "scorer-selector": lambda: make(False)}
+
+
+def numpy_trainee(X: np.ndarray, k: int, batch_size: int) -> SgdTrainee:
+    """Return the linear scorer-selector in NumPy."""
+    rng = np.random.RandomState(0)
+    return SgdTrainee(
+        random_parameters(X.shape[1], k, True, rng),
+        X,
+        k,
+        X.std(axis=0),
+        score="abs",
+        scorer_weight=1 / 128,
+        learning_rate=1e-3,
+        batch_size=batch_size,
+        anneal=False,
+        rng=rng,
+        rows=np.arange(len(X)),
+        held_out=np.arange(0),
+    )
+
+
+def seconds_an_epoch(make: Callable[[], Any]) -> float:
+    """Return the seconds of an epoch."""
+    trainee = make()
+    start = time.perf_counter()
+    train(trainee, Stopping(EPOCHS))
+    return (time.perf_counter() - start) / EPOCHS
+
+
+def epoch_ratio(decoder: Any, device: str = "cpu") -> dict[str, Any]:
+    """Return the time of an epoch of both, measured in turn, on Fashion-MNIST (6,000 x 784, k = 50, batch 256)."""
+    import torch
+
+    X, k, batch_size = random_split("mnist_fashion", 0)[0], 50, BATCH["mnist_fashion"]
+    makers = torch_trainees(X, k, batch_size, decoder, device)
+    if decoder == "linear" and device == "cpu":
+        makers["NumPy scorer-selector"] = lambda: numpy_trainee(X, k, batch_size)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with one_thread():
+            for make in makers.values():
+                seconds_an_epoch(make)
+            rounds = [{name: seconds_an_epoch(make) for name, make in makers.items()} for _ in range(REPEATS)]
+    finally:
+        torch.set_num_threads(threads)
+    medians = {name: float(np.median([found[name] for found in rounds])) for name in makers}
+    ratios = {
+        name: float(np.median([found[name] / found["plain"] for found in rounds])) for name in makers if name != "plain"
+    }
+    return {"seconds": medians, "ratio": ratios, "threads": 1}
+
+
+def published_fit() -> dict[str, float]:
+    """Return the seconds of the published training on 6,000 Fashion-MNIST images, one thread, NumPy."""
+    X = random_split("mnist_fashion", 0)[0]
+    start = time.perf_counter()
+    ScorerSelector.published(50, batch_size=256).fit(X)
+    return {"seconds": time.perf_counter() - start, "threads": 1, "epochs": 200}
+
+
+def many_columns() -> dict[str, Any]:
+    """Fit CAE with k = 600 of 2,000 columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 100)) @ rng.normal(size=(100, 2000)) + 0.5 * rng.normal(size=(1000, 2000))
+    start = time.perf_counter()
+    selector = CAE(600, random_state=0).fit(X)
+    return {
+        "seconds": time.perf_counter() - start,
+        "distinct": len(set(selector.selected_.tolist())),
+        "steps": int(selector.n_epochs_),
+        "mean_max_probability": float(selector.mean_max_probability_),
+        "threads": 1,
+    }
+
+
+def run() -> None:
+    """Measure everything anew."""
+    store = Store("neural_speed")
+    store.content["parts"] = {}
+    for name, decoder in NETWORKS.items():
+        store.part(f"epoch, {name}", lambda decoder=decoder: epoch_ratio(decoder))
+    store.part("published, 6,000 images", published_fit)
+    store.part("CAE, m = 2,000, k = 600", many_columns)
+
+
+def table() -> str:
+    """Return the figures as Markdown."""
+    parts = Store("neural_speed").content["parts"]
+    if not parts:
+        return "not measured yet"
+    lines = ["| what | figure |", "|---|---|"]
+    for name in NETWORKS:
+        part = parts.get(f"epoch, {name}")
+        if part:
+            plain = part["seconds"]["plain"]
+            for engine, ratio in part["ratio"].items():
+                lines.append(
+                    f"| {engine} epoch over a plain autoencoder's (torch), {name}, one thread | {ratio:.2f} "
+                    f"({part['seconds'][engine]:.3f} s, {plain:.3f} s) |"
+                )
+    if fit := parts.get("published, 6,000 images"):
+        lines.append(f"| published training, 6,000 x 784, k = 50, 200 epochs, one thread | {fit['seconds']:.1f} s |")
+    if cae := parts.get("CAE, m = 2,000, k = 600"):
+        lines.append(
+            f"| CAE, 1,000 x 2,000, k = 600, one thread | {cae['seconds']:.0f} s, {cae['distinct']} distinct columns, "
+            f"{cae['steps']} steps, mean largest probability {cae['mean_max_probability']:.3f} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""The autoencoder of AEFS in torch, and what it shares with that of AgnoS-S: columns dropped as training goes on."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+import torch
+from torch import nn
+
+from .._elimination import Elimination
+from ._networks import first_linear
+from ._trainee import Model
+
+
+class SparseInputModel(Model):
+    """An encoder and a decoder whose input columns are penalised and dropped.
+
+    Parameters
+    ----------
+    encoder, decoder : Module
+        f and g.
+    elimination : Elimination
+        Which columns are left.
+    factor : float
+        Times a row's squared error, summed over the columns.
+    """
+
+    present: torch.Tensor
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module, elimination: Elimination, factor: float) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+        self.elimination, self._factor = elimination, factor
+        self.register_buffer("present", torch.zeros(len(elimination.varying)))
+        self.present[elimination.left] = 1.0
+
+    @property
+    def settled(self) -> bool:  # type: ignore[override]
+        """Whether the k columns are found."""
+        return self.elimination.done
+
+    @abstractmethod
+    def penalty(self) -> torch.Tensor:
+        """Return what is added to the error."""
+
+    @abstractmethod
+    def strength(self) -> torch.Tensor:
+        """Return how much each of the m columns counts."""
+
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        """Return the columns as rebuilt from those present."""
+        return self.decoder(self.encoder(batch * self.present))
+
+    def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
+        """Return the objective and the mean squared error per cell."""
+        if self.training and self.elimination.count(progress) < len(self.elimination.left):
+            self.elimination.update(self._of_those_left(), progress)
+            self.present.zero_()
+            self.present[self.elimination.left] = 1.0
+        error = (self(batch) - batch).square().sum() / len(batch)
+        return torch.stack([self._factor * error + self.penalty(), error / batch.shape[1]])
+
+    def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
+        """Return the mean squared error per cell, without the penalty."""
+        return (self(batch) - batch).square().mean()
+
+    @torch.no_grad()
+    def finish(self) -> np.ndarray:
+        """Hand the last strengths of the columns left to the elimination, and return them."""
+        strength = self._of_those_left()
+        self.elimination.update(strength, 1.0 if self.elimination.done else 0.0, least=-1.0)
+        return strength
+
+    @torch.no_grad()
+    def _of_those_left(self) -> np.ndarray:
+        return self.strength().detach().cpu().double().numpy()[self.elimination.left]
+
+
+class AEFSModel(SparseInputModel):
+    """factor |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2.
+
+    The row penalty is followed by its subgradient, zero at a row of zeros, as published.
+
+    Parameters
+    ----------
+    encoder, decoder, elimination, factor
+        As in :class:`SparseInputModel`.
+    alpha, beta : float
+        Weights of the penalties.
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        elimination: Elimination,
+        factor: float,
+        *,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        super().__init__(encoder, decoder, elimination, factor)
+        first = first_linear(encoder, len(elimination.varying))
+        if first is None:
+            raise ValueError(
+                "AEFS penalises the encoder's first layer, which must be a torch.nn.Linear that takes all columns; put "
+                "one at the front of a torch.nn.Sequential."
+            )
+        self._alpha, self._beta = alpha, beta
+        self._first = [first.weight]
+        self._others = [p for p in self.parameters() if p.ndim > 1 and p is not first.weight]
+
+    def strength(self) -> torch.Tensor:
+        """Return the lengths of the rows of W_1."""
+        return torch.linalg.vector_norm(self._first[0], dim=0)
+
+    def penalty(self) -> torch.Tensor:
+        """Return alpha |W_1|_{2,1} over the columns left, plus the decay."""
+        decay = torch.stack([weight.square().sum() for weight in self._others]).sum()
+        return self._alpha * (self.strength() * self.present).sum() + 0.5 * self._beta * decay
+
+    @torch.no_grad()
+    def finish(self) -> np.ndarray:
+        """Do what the base does, and clear the first layer of columns that are not in use."""
+        self._first[0].mul_(self.present)
+        return super().finish()

@@ -1,0 +1,84 @@
+"""Batches of rows on the device, from arrays, memory maps, sparse matrices and tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..._rows import read_rows
+
+_RESIDENT_BYTES = 2**30
+"""A table up to this size, and on a GPU up to half of its free memory, is held on the device as a whole."""
+_BLOCK_ROWS = 4096
+
+
+class Rows:
+    """Some rows of a table, in batches on a device.
+
+    Parameters
+    ----------
+    X : ndarray, memory map, CSR matrix or tensor of shape (n, m)
+        The table; never changed, and copied only where it is small.
+    rows : ndarray of int
+        Which rows.
+    dtype : torch.dtype
+        Precision of the batches.
+    device : torch.device
+        Where they go.
+    """
+
+    def __init__(self, X: Any, rows: np.ndarray, *, dtype: torch.dtype, device: torch.device) -> None:
+        self._X, self._rows, self._dtype, self._device = X, np.asarray(rows), dtype, device
+        self._exact = dtype == torch.float64
+        self.n_rows, self.n_columns = len(self._rows), int(X.shape[1])
+        size = self.n_rows * self.n_columns * torch.empty(0, dtype=dtype).element_size()
+        limit = _RESIDENT_BYTES
+        if device.type == "cuda":
+            limit = max(limit, torch.cuda.mem_get_info(device)[0] // 2)
+        self._table = self._whole() if size <= limit else None
+
+    def batches(self, batch_size: int, order: np.ndarray | None = None) -> Iterator[torch.Tensor]:
+        """Yield the rows, batch by batch, in the given order of 0 ... n_rows - 1, or as they come."""
+        if self._table is not None and order is None:
+            yield from torch.split(self._table, batch_size)
+            return
+        order = np.arange(self.n_rows) if order is None else order
+        if self._table is not None:
+            # One copy of the order to the device an epoch, none a batch.
+            for part in torch.split(torch.as_tensor(order, device=self._device), batch_size):
+                yield self._table[part]
+            return
+        for first in range(0, self.n_rows, batch_size):
+            yield self._read(order[first : first + batch_size])
+
+    def n_batches(self, batch_size: int) -> int:
+        """Return how many batches there are."""
+        return -(-self.n_rows // batch_size)
+
+    def deviation(self) -> torch.Tensor:
+        """Return the columns' standard deviations."""
+        total = torch.zeros(2, self.n_columns, dtype=torch.float64, device=self._device)
+        first = next(self.batches(1))[0].double()
+        for block in self.batches(_BLOCK_ROWS):
+            shifted = block.double() - first
+            total += torch.stack([shifted.sum(0), shifted.square().sum(0)])
+        mean, square = total / self.n_rows
+        return (square - mean.square()).clamp(min=0).sqrt().to(self._dtype)
+
+    def _whole(self) -> torch.Tensor:
+        table = torch.empty(self.n_rows, self.n_columns, dtype=self._dtype, device=self._device)
+        for first in range(0, self.n_rows, _BLOCK_ROWS):
+            part = np.arange(first, min(first + _BLOCK_ROWS, self.n_rows))
+            table[first : first + _BLOCK_ROWS] = self._read(part)
+        return table
+
+    def _read(self, positions: np.ndarray) -> torch.Tensor:
+        where = self._rows[positions]
+        if isinstance(self._X, torch.Tensor):
+            block = self._X[torch.as_tensor(where, device=self._X.device)]
+        else:
+            block = torch.from_numpy(read_rows(self._X, where, np.float64 if self._exact else np.float32))
+        return block.to(device=self._device, dtype=self._dtype)

@@ -1,0 +1,156 @@
+"""A torch model with its rows as something the training loop can train."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..._training import Trainee
+from ._recorder import Recorder
+from ._rows import Rows
+
+
+class Model(nn.Module, ABC):
+    """A network that knows its losses.
+
+    ``settled`` is False until its schedule has reached its end.
+    """
+
+    settled = True
+
+    @abstractmethod
+    def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
+        """Return the losses of a batch (at least one; the first is what is minimised) at this point of the schedule."""
+
+    def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
+        """Return the loss on rows held out, with the schedule where it is."""
+        return self.losses(batch, 1.0)[0]
+
+    def project(self) -> None:
+        """Put the weights back into their bounds after a step."""
+
+    def is_settled(self, progress: float) -> bool:
+        """Tell whether the schedule has reached its end, ``progress`` being that of the last step."""
+        return self.settled
+
+    def form(self, progress: float) -> Hashable | None:
+        """Return what a step's operations depend on at this point of the schedule, apart from the values of tensors.
+
+        Steps of one form are recorded once on a GPU and then replayed. None: steps must be run one by one, for
+        instance because they draw numbers on the host.
+        """
+        return None
+
+
+class TorchTrainee(Trainee):
+    """Mini-batch Adam on a model's losses.
+
+    Parameters
+    ----------
+    model : Model
+        On its device already.
+    rows : Rows
+        To learn from.
+    held_out : Rows or None
+        To validate on.
+    batch_size : int
+        Rows a step.
+    learning_rate : float
+        Adam's first rate.
+    rng : RandomState
+        Draws the order of the rows, on the host, so that every device sees the same batches.
+    decay : float
+        Share of the first rate left at the end of the schedule; the fall is geometric.
+    epsilon : float
+        Adam's; the default is Keras's.
+    replace : bool
+        Draw the rows of an epoch with replacement.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        rows: Rows,
+        held_out: Rows | None = None,
+        *,
+        batch_size: int,
+        learning_rate: float,
+        rng: np.random.RandomState,
+        decay: float = 1.0,
+        epsilon: float = 1e-7,
+        replace: bool = False,
+    ) -> None:
+        self.model, self._rows, self._held_out = model, rows, held_out
+        self._batch_size, self._rate, self._decay = batch_size, learning_rate, decay
+        self._rng, self._replace = rng, replace
+        device = next(model.parameters()).device
+        on_gpu = device.type == "cuda"
+        self._now = torch.tensor(learning_rate, device=device) if on_gpu else learning_rate
+        self._adam = torch.optim.Adam(
+            model.parameters(), lr=self._now, eps=epsilon, fused=on_gpu or device.type == "cpu", capturable=on_gpu
+        )
+        self._progress = 0.0
+        self._recorder = Recorder(self._step) if on_gpu else None
+
+    @property
+    def settled(self) -> bool:  # type: ignore[override]
+        """Whether the model's schedule has ended."""
+        return self.model.is_settled(self._progress)
+
+    def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
+        """Learn from every row once."""
+        n, size = self._rows.n_rows, self._batch_size
+        order = self._rng.randint(n, size=n) if self._replace else self._rng.permutation(n)
+        step = (end - start) / self._rows.n_batches(size)
+        total: Any = 0.0
+        self.model.train()
+        for i, batch in enumerate(self._rows.batches(size, order)):
+            progress = start + i * step
+            self._set_rate(self._rate * self._decay**progress)
+            form = self.model.form(progress) if len(batch) == size else None
+            if self._recorder is None or form is None:
+                losses = self._step(batch, progress)
+            else:
+                losses = self._recorder(form, batch, progress)
+            total = total + losses * (len(batch) / n)
+        self._progress = progress
+        return tuple(total.tolist())
+
+    def _step(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
+        self._adam.zero_grad(set_to_none=True)
+        losses = self.model.losses(batch, progress)
+        losses[0].backward()
+        self._adam.step()
+        self.model.project()
+        return losses.detach()
+
+    def _set_rate(self, rate: float) -> None:
+        if isinstance(self._now, torch.Tensor):
+            self._now.fill_(rate)
+        else:
+            for group in self._adam.param_groups:
+                group["lr"] = rate
+
+    @torch.no_grad()
+    def validate(self) -> float | None:
+        """Return the mean validation loss."""
+        if self._held_out is None:
+            return None
+        self.model.eval()
+        total, n = 0.0, self._held_out.n_rows
+        for batch in self._held_out.batches(4096):
+            total += float(self.model.validation_loss(batch)) * len(batch) / n
+        return total
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return a copy of the weights."""
+        return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+
+    def restore(self, state: dict[str, torch.Tensor]) -> None:
+        """Take weights back."""
+        self.model.load_state_dict(state)

@@ -1,0 +1,248 @@
+"""The scorer-selector with any encoder and decoder, on torch."""
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import stableselect as ss
+from stableselect._gram import PrimalGram
+from stableselect._training import Stopping, train
+from stableselect.metrics import reconstruction_error
+from stableselect.reconstruction import _scorer_gradient
+from stableselect.reconstruction._scorer_gradient import GradientTrainee
+from stableselect.reconstruction._scorer_network import random_parameters
+
+torch = pytest.importorskip("torch")
+
+from stableselect.neural._torch import _rows  # noqa: E402
+from stableselect.neural._torch._networks import build_network  # noqa: E402
+from stableselect.neural._torch._rows import Rows  # noqa: E402
+from stableselect.neural._torch._scorer import ScorerModel  # noqa: E402
+from stableselect.neural._torch._session import resolve_device, session  # noqa: E402
+from stableselect.neural._torch._trainee import TorchTrainee  # noqa: E402
+
+CPU = torch.device("cpu")
+QUICK = {"solver": "sgd", "epochs": 4, "n_starts": 1, "batch_size": 16, "random_state": 0}
+
+
+def model_of(
+    rng, m, k, *, encoder="linear", decoder=(5,), score="abs", scorer_weight=0.3, anneal=False, activation="tanh"
+):
+    """Weights in general position, in double precision."""
+    draw = np.random.RandomState(0)
+    networks = [
+        build_network(spec, *sizes, activation, draw, role="encoder").double()
+        for spec, sizes in ((encoder, (m, 3)), (decoder, (3, m)))
+    ]
+    w, deviation = rng.normal(size=m), torch.from_numpy(rng.random(m) + 0.5)
+    return ScorerModel(w, *networks, deviation, k=k, score=score, scorer_weight=scorer_weight, anneal=anneal)
+
+
+def by_definition(model, X, kept, score):
+    """Both paths' errors, with the columns multiplied and masked as the model's equation says."""
+    s = np.abs(model.w.detach().numpy()) if score == "abs" else model.w.detach().numpy() ** 2
+    mask = np.isin(np.arange(len(s)), kept)
+    with torch.no_grad():
+        rebuilt = [model.decoder(model.encoder(torch.from_numpy(X * s * part))).numpy() for part in (mask, 1.0)]
+    return [np.mean((X - Y) ** 2) for Y in rebuilt]
+
+
+@pytest.mark.parametrize("score", ["abs", "square"])
+@pytest.mark.parametrize(
+    "encoder", ["linear", (4,), lambda i, o: torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(i, o))]
+)
+def test_errors_match_the_definition_and_gradients_finite_differences(rng, score, encoder):
+    m, k, weight = 7, 3, 0.3
+    X = rng.normal(size=(9, m))
+    model = model_of(rng, m, k, encoder=encoder, score=score)
+    kept = np.argsort(-np.abs(model.w.detach().numpy()))[:k]
+    batch = torch.from_numpy(X)
+    objective, selector, scorer = model.losses(batch, 0.0)
+    assert [float(selector.detach()), float(scorer.detach())] == pytest.approx(
+        by_definition(model, X, kept, score), rel=1e-12
+    )
+    assert float(objective.detach()) == pytest.approx(float((selector + weight * scorer).detach()))
+    objective.backward()
+    step = 1e-6
+    for parameter in model.parameters():
+        flat, slope = parameter.data.view(-1), parameter.grad.view(-1)
+        for i in range(len(flat)):
+            values = []
+            for sign in (1, -1):
+                flat[i] += sign * step
+                values.append(float(model.losses(batch, 0.0)[0].detach()))
+                flat[i] -= sign * step
+            assert float(slope[i]) == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-5, abs=1e-8)
+
+
+def test_the_mask_shrinks_from_all_columns_to_k(rng):
+    model = model_of(rng, 20, 4, anneal=True)
+    batch = torch.from_numpy(rng.normal(size=(5, 20)))
+    _, selector, scorer = model.losses(batch, 0.0)
+    assert float(selector.detach()) == pytest.approx(float(scorer.detach()))
+    assert [model.is_settled(progress) for progress in (0.0, 0.6, 0.71)] == [False, False, True]
+
+
+@pytest.mark.parametrize("anneal", [False, True])
+@pytest.mark.parametrize("score", ["abs", "square"])
+def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
+    monkeypatch.setattr(_scorer_gradient, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
+    n, m, k, rate = 50, 10, 4, 0.02
+    X = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
+    X -= X.mean(axis=0)
+    gram = PrimalGram(X.T @ X / n)
+    begin = random_parameters(m, k, False, 0)
+    begin.w[:] = np.linspace(0.8, 1.2, m)[rng.permutation(m)]
+    common = {"score": score, "scorer_weight": 0.2, "anneal": anneal}
+    on_moments = GradientTrainee(begin, gram, k, learning_rate=rate, **common)
+    draw = np.random.RandomState(0)
+    encoder, decoder = (
+        build_network("linear", *sizes, "relu", draw, role="encoder", bias=False).double() for sizes in ((m, k), (k, m))
+    )
+    with torch.no_grad():
+        encoder[0].weight.copy_(torch.from_numpy(begin.encoder.T.copy()))
+        decoder[0].weight.copy_(torch.from_numpy(begin.decoder.copy()))
+    rows = Rows(X, np.arange(n), dtype=torch.float64, device=CPU)
+    model = ScorerModel(begin.w.copy(), encoder, decoder, rows.deviation(), k=k, levels=None, **common)
+    on_rows = TorchTrainee(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03, epsilon=1e-16)
+    a, b = (np.array(train(trainee, Stopping(50)).losses) for trainee in (on_moments, on_rows))
+    np.testing.assert_allclose(a, b, rtol=1e-5)
+    network = on_moments.network(a)
+    ranks = model.ranks().numpy()
+    assert set(np.argsort(-ranks)[:k]) == set(network.selected)
+
+
+def planted(n, seed):
+    """Eight columns, all functions of columns 1 and 5; no other two determine the rest, and none is linear in them."""
+    u, v = np.random.default_rng(seed).uniform(-1, 1, (2, n))
+    columns = [np.sin(3 * u + v), v, np.cos(3 * u), np.sin(2 * u - 3 * v), np.cos(4 * v + 1), u, np.sin(3 * u) * v]
+    X = np.column_stack([*columns, np.cos(2 * (u + v))])
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def test_the_nonlinear_model_finds_what_no_linear_one_can_see():
+    X, test = planted(600, 0), planted(400, 1)
+    selector = ss.ScorerSelector(2, solver="sgd", decoder=(128,), epochs=120, random_state=0).fit(X)
+    assert set(selector.selected_) == {1, 5}
+    own = np.mean((selector.reconstruct(selector.transform(test)) - test) ** 2)
+    best_linear = min(reconstruction_error(X, test, list(pair)) for pair in itertools.combinations(range(8), 2))
+    assert own < 0.25 * best_linear
+    assert set(ss.ScorerSelector(2).fit(X).selected_) != {1, 5}
+
+
+@pytest.mark.parametrize("encoder", ["linear", (6, 5)])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "sigmoid", "elu"])
+def test_a_fitted_network_runs_without_torch_as_it_trained(tall, encoder, activation, monkeypatch):
+    selector = ss.ScorerSelector(4, encoder=encoder, decoder=(7,), activation=activation, **QUICK).fit(tall)
+    draw = np.random.RandomState(0)
+    specs = ((encoder, 12, selector.latent_width_), ((7,), selector.latent_width_, 12))
+    networks = [build_network(*spec, activation, draw, role="encoder").double() for spec in specs]
+    for network, arrays in zip(networks, (selector.encoder_weights_, selector.decoder_weights_), strict=True):
+        network.load_state_dict({name: torch.from_numpy(value) for name, value in arrays.items()})
+    masked = tall * selector.score_weights_ * selector.support_
+    with torch.no_grad():
+        expected = networks[1](networks[0](torch.from_numpy(masked))).numpy()
+    monkeypatch.setitem(sys.modules, "torch", None)
+    np.testing.assert_allclose(selector.forward(tall), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(selector.reconstruct(selector.transform(tall)), expected, rtol=1e-9, atol=1e-12)
+
+
+def small(n_in, n_out):
+    return torch.nn.Sequential(torch.nn.Linear(n_in, 6), torch.nn.ReLU(), torch.nn.Linear(6, n_out))
+
+
+def test_own_modules_train_and_run(tall):
+    before = torch.random.get_rng_state()
+    selectors = [ss.ScorerSelector(4, encoder=small, decoder=small, **QUICK).fit(tall) for _ in range(2)]
+    rebuilt = [selector.reconstruct(selector.transform(tall)) for selector in selectors]
+    np.testing.assert_array_equal(*rebuilt)
+    assert selectors[0].loss_selector_ > 0 and rebuilt[0].shape == tall.shape
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_own_modules_come_back_from_a_file(tall, tmp_path):
+    selector = ss.ScorerSelector(4, encoder=small, decoder=(6,), **QUICK).fit(tall)
+    selector.save(tmp_path / "panel.sselect")
+    with pytest.raises(ValueError, match="encoder"):
+        ss.load(tmp_path / "panel.sselect")
+    loaded = ss.load(tmp_path / "panel.sselect", encoder=small)
+    np.testing.assert_array_equal(loaded.forward(tall), selector.forward(tall))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"decoder": lambda i, o: torch.nn.Linear(i, o + 1)}, r"decoder returned shape \(2, 13\).*\(2, 12\) is needed"),
+        ({"encoder": lambda i, o: torch.nn.Linear(i + 1, o)}, "encoder does not take rows of 12 numbers"),
+        ({"decoder": lambda i, o: 3}, "decoder must be .* returned int"),
+        ({"decoder": "deep"}, "decoder must be 'linear'"),
+        ({"encoder": (4, 0)}, "encoder must be 'linear'"),
+        ({"encoder": ()}, "encoder must be 'linear'"),
+        ({"decoder": (4,), "activation": "swish"}, "activation must be one of"),
+        ({"decoder": (4,), "solver": "search"}, "use solver='sgd'"),
+        ({"decoder": (4,), "init": "pca"}, "init='pca' starts linear networks"),
+        ({"decoder": (4,), "device": "tpu9"}, "There is no device 'tpu9' here"),
+        ({"device": "cuda:99"}, "There is no device 'cuda:99' here"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_sentence(tall, settings, words):
+    with pytest.raises(ValueError, match=words):
+        ss.ScorerSelector(4, **(QUICK | settings)).fit(tall)
+
+
+def test_a_missing_torch_is_named(tall, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r'pip install "stableselect\[torch\]"'):
+        ss.ScorerSelector(4, decoder=(4,), **QUICK).fit(tall)
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("can't allocate memory")])
+def test_running_out_of_memory_says_what_to_lower(error):
+    with pytest.raises(MemoryError, match=r"lower batch_size \(now 64\)"), session(CPU, 64):
+        raise error
+
+
+def test_threads_and_small_numbers_are_put_back():
+    threads = torch.get_num_threads()
+    with session(CPU, 8):
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == threads
+    assert float(torch.tensor([1e-40]) * 1.0) != 0
+    assert resolve_device("cpu") == CPU
+
+
+@pytest.mark.parametrize("resident", [2**30, 0])
+def test_batches_come_alike_from_every_kind_of_table(rng, tmp_path, monkeypatch, resident):
+    monkeypatch.setattr(_rows, "_RESIDENT_BYTES", resident)
+    X = np.where(rng.random((30, 5)) < 0.4, rng.normal(size=(30, 5)), 0.0)
+    rows, order = np.arange(3, 27), rng.permutation(24)
+    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=X.shape)
+    mapped[:] = X
+    for table in (X, np.asfortranarray(X), mapped, sparse.csr_array(X), torch.from_numpy(X)):
+        reader = Rows(table, rows, dtype=torch.float32, device=CPU)
+        batches = list(reader.batches(7, order))
+        assert [len(batch) for batch in batches] == [7, 7, 7, 3] and reader.n_batches(7) == 4
+        np.testing.assert_array_equal(torch.cat(batches).numpy(), X[rows][order].astype(np.float32))
+        np.testing.assert_array_equal(torch.cat(list(reader.batches(7))).numpy(), X[rows].astype(np.float32))
+        np.testing.assert_allclose(reader.deviation().numpy(), X[rows].std(axis=0), rtol=1e-5)
+
+
+def test_linear_networks_on_torch_agree_with_numpy(tall, monkeypatch):
+    from stableselect.reconstruction import _scorer_train
+
+    settings = QUICK | {"init": "pca"}  # the published start has ties, which NumPy's mask keeps and torch's does not
+    expected = ss.ScorerSelector(4, **settings).fit(tall)
+    monkeypatch.setattr(_scorer_train, "_wants_cuda", lambda device, X: True)
+    selector = ss.ScorerSelector(4, **settings).fit(tall)
+    np.testing.assert_allclose(selector.loss_history_, expected.loss_history_, rtol=1e-4)
+    np.testing.assert_array_equal(selector.selected_, expected.selected_)
+    np.testing.assert_allclose(selector.forward(tall), selector.reconstruct(selector.transform(tall)), atol=1e-9)
+
+
+def test_a_searched_start_keeps_the_searched_columns_unless_training_finds_better(tall):
+    found = ss.ColumnSubset(4, ridge=0.0).fit(tall)
+    selector = ss.ScorerSelector(4, decoder=(8,), init="search", ridge=0.0, **(QUICK | {"epochs": 1})).fit(tall)
+    assert set(selector.selected_) == set(found.selected_)
