@@ -82,7 +82,7 @@ def large_fit(torch: Any, decoder: Any) -> dict[str, Any]:
 
 
 def host_and_device(name: str, decoder: Any) -> dict[str, Any]:
-    """Train on both: the loss after 20 steps and 20 more, in torch, and the columns in common after a whole training."""
+    """Train on both: the loss after 20 steps and 20 more in torch, and the columns in common after a fit."""
     X, k = random_split(name, 0)[0], COLUMNS[name]
     losses, chosen, seconds = [], [], []
     for device in ("cpu", "cuda"):

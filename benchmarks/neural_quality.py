@@ -181,7 +181,7 @@ def seed_stability() -> str:
                 cells = [parts.get(f"{name} | {method} | {split} | {seed}") for seed in range(SEEDS)]
                 if None not in cells:
                     masks = np.array([np.isin(np.arange(m), cell["selected"]) for cell in cells])
-                    found.append(float(stability(masks)))
+                    found.append(stability(masks).nogueira)
             row.append(f"{np.mean(found):.2f}" if found else "-")
         lines.append(f"| {name}, {k} | " + " | ".join(row) + " |")
     return "\n".join(lines)

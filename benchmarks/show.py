@@ -9,7 +9,10 @@ import core_faithful
 import core_quality
 import core_scale
 import core_speed
+import gpu_neural
 import graph_quality
+import neural_quality
+import neural_speed
 from _data import RESULTS, ROOT
 
 _START = "<!-- results: written by benchmarks/show.py --readme -->"
@@ -51,6 +54,17 @@ SECTIONS = {
     "Classical methods: test error with a ridge refit": lambda: graph_quality.table("ridge"),
     "Classical methods: where they lose to random columns (ridge refit)": lambda: graph_quality.losses("ridge"),
     "Classical methods: accuracy, %": lambda: graph_quality.table("accuracy"),
+    "Networks: own error on test rows": lambda: neural_quality.table("own"),
+    "Networks: below as many principal components": neural_quality.below_floor,
+    "Networks: test error with a least-squares refit": lambda: neural_quality.table("least_squares"),
+    "Networks: test error with a ridge refit": lambda: neural_quality.table("ridge"),
+    "Networks: where they lose to random columns (ridge refit)": neural_quality.losses,
+    "Networks: accuracy, %": lambda: neural_quality.table("accuracy"),
+    "Networks: stability over seeds (Nogueira), rows held fixed": neural_quality.seed_stability,
+    "Networks: seconds to select": lambda: neural_quality.table("seconds"),
+    "Networks: published settings on the published split": neural_quality.published_table,
+    "Networks: speed": neural_speed.table,
+    "Networks: GPU": gpu_neural.table,
 }
 
 
@@ -65,7 +79,7 @@ def write_readme() -> None:
     path = ROOT / "README.md"
     before, rest = path.read_text().split(_START)
     after = rest.split(_END)[1]
-    summary = f"{core_quality.summary()}\n\n{graph_quality.summary()}"
+    summary = f"{core_quality.summary()}\n\n{graph_quality.summary()}\n\n{neural_quality.summary()}"
     path.write_text(f"{before}{_START}\n{summary}\n{_END}{after}")
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import stableselect as ss
 from stableselect import _training
@@ -163,6 +164,7 @@ def test_callbacks_are_torn_down_when_training_fails(tall):
         ({"validation_fraction": 1.0}, "validation_fraction must be"),
         ({"epochs": True}, "epochs must be"),
         ({"learning_rate": np.nan}, "learning_rate must be"),
+        ({"batch_size": None}, "batch_size must be"),
     ],
 )
 def test_bad_training_settings_are_refused(tall, setting, words):
@@ -176,7 +178,76 @@ def test_a_linear_network_holds_rows_out_and_starts_several_times_without_torch(
     ).fit(tall)
     assert len(selector.validation_history_) == selector.n_epochs_ <= 30
     assert selector.validation_history_[selector.best_epoch_ - 1] == selector.validation_history_.min()
-    assert selector.loss_selector_ == selector.loss_history_[selector.best_epoch_ - 1, 0]
+
+
+@pytest.mark.parametrize("settings", [{"solver": "sgd"}, {"solver": "sgd", "anneal": True}, {"solver": "gradient"}])
+def test_the_losses_are_those_of_the_network_as_it_is(tall, settings):
+    selector = ss.ScorerSelector(3, epochs=15, learning_rate=0.02, random_state=0, **settings).fit(tall)
+    for path, loss in (("selector", selector.loss_selector_), ("scorer", selector.loss_scorer_)):
+        assert np.mean((selector.forward(tall, path) - tall) ** 2) == pytest.approx(loss, rel=1e-4)
+
+
+def test_patience_keeps_the_weights_of_the_best_step(tall):
+    settings = {"solver": "gradient", "epochs": 400, "learning_rate": 0.3, "random_state": 2}
+    selector = ss.ScorerSelector(3, patience=5, **settings).fit(tall)
+    assert selector.stopped_ == "patience"
+    steps = [ss.ScorerSelector(3, **(settings | {"epochs": 400})).fit(tall).loss_history_[: selector.n_epochs_ - 1]]
+    objectives = steps[0] @ [1, selector.scorer_weight]
+    assert selector.objective_ <= 1.02 * objectives.min()
+
+
+class Failing(Script):
+    """A script that fails from its first epoch."""
+
+    def train_epoch(self, start, end):
+        raise self.losses[0]
+
+
+def starts_of(scripts):
+    """Train scripts as starts of one fit; return the estimator and what was kept."""
+    selector = ss.ScorerSelector()
+    return selector, lambda **stopping: selector._train(
+        lambda start: scripts[start], Stopping(**stopping), len(scripts)
+    )
+
+
+def test_the_start_whose_kept_weights_are_best_wins():
+    scripts = [Script([2.0, 1.5, 1.5, 1.5]), Script([1.0, 3.0, 3.0, 3.0])]
+    selector, run = starts_of(scripts)
+    assert run(epochs=4, patience=2) is scripts[1]
+    assert selector.best_epoch_ == 1
+
+
+def test_a_start_that_diverges_drops_out():
+    scripts = [Script([np.nan]), Script([1.0])]
+    assert starts_of(scripts)[1](epochs=1) is scripts[1]
+    with pytest.raises(ValueError, match="The loss became"):
+        starts_of([Script([np.nan]), Script([np.inf])])[1](epochs=1)
+
+
+def test_an_interruption_in_a_later_start_keeps_the_earlier_one():
+    scripts = [Script([1.0]), Failing([KeyboardInterrupt()]), Script([0.5])]
+    with pytest.warns(UserWarning, match="start 2 of 3"):
+        assert starts_of(scripts)[1](epochs=1) is scripts[0]
+
+
+def test_a_callback_stops_all_starts(tall):
+    pytest.importorskip("sklearn.callback")
+    recorder = Recorder(stop_after=1)
+    ss.ScorerSelector(3, solver="sgd", epochs=5, n_starts=3, random_state=0).set_callbacks(recorder).fit(tall)
+    assert recorder.events.count("end epoch") == 1
+
+
+def test_a_validation_loss_that_is_not_finite_stops():
+    with pytest.raises(ValueError, match="became nan in epoch 1"):
+        train(Script([1.0], held_out=[np.nan]), Stopping(1))
+
+
+def test_a_schedule_cut_short_is_told(tall):
+    pytest.importorskip("sklearn.callback")
+    selector = ss.ScorerSelector(3, solver="sgd", anneal=True, epochs=50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="while more than k columns were kept. Raise epochs"):
+        selector.set_callbacks(Recorder(stop_after=2)).fit(tall)
 
 
 @pytest.mark.parametrize("solver", ["gradient", "sgd"])

@@ -1,6 +1,6 @@
 """Unsupervised feature selection that keeps original columns and says how far the choice can be trusted."""
 
-from . import metrics
+from . import datasets, metrics
 from ._base import BaseSelector
 from ._explain import Explanation
 from ._persist import load
@@ -31,6 +31,7 @@ __all__ = [
     "RandomSelector",
     "ScorerSelector",
     "all_selectors",
+    "datasets",
     "load",
     "metrics",
 ]

@@ -19,6 +19,10 @@ Watch = Callable[[int, Callable[[], tuple[float, ...]]], bool]
 """Runs the work of an epoch, which returns its losses, between callbacks; True asks to stop."""
 
 
+class Diverged(ValueError):
+    """A loss is no longer a number."""
+
+
 class Trainee(ABC):
     """Something that learns by epochs: a network with its rows, or with the moments of its rows.
 
@@ -99,6 +103,16 @@ def unwatched(epoch: int, work: Callable[[], tuple[float, ...]]) -> bool:
     return False
 
 
+def check_loss(losses: tuple[float, ...], epoch: int) -> None:
+    """Stop where a loss is no longer finite."""
+    for loss in losses:
+        if not np.isfinite(loss):
+            raise Diverged(
+                f"The loss became {loss} in epoch {epoch}. The likely cause is a table whose columns are far from unit "
+                "scale: scale it, for instance with MinMaxScaler; or lower learning_rate."
+            )
+
+
 def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> History:
     """Train until one of the limits, and leave the trainee with the best weights.
 
@@ -123,11 +137,7 @@ def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> His
 
     def epoch(start: float, end: float) -> tuple[float, ...]:
         losses = trainee.train_epoch(start, end)
-        if not np.all(np.isfinite(losses)):
-            raise ValueError(
-                f"The loss became {losses[0]} in epoch {len(history.losses) + 1}. The likely cause is a table whose "
-                "columns are far from unit scale: scale it, for instance with MinMaxScaler; or lower learning_rate."
-            )
+        check_loss(losses, len(history.losses) + 1)
         history.losses.append(losses)
         return losses
 
@@ -142,29 +152,31 @@ def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> His
         end = min(1.0, progress + step)
         try:
             stop = watch(number, partial(epoch, progress, end))
-            held_out = trainee.validate()
+            progress, held_out = end, trainee.validate()
+            if held_out is not None:
+                check_loss((held_out,), number + 1)
+                history.validation.append(held_out)
+            if best_state is None:
+                history.best_epoch = number + 1
+            if trainee.settled and (held_out is not None or stopping.patience is not None):
+                loss = history.losses[-1][0] if held_out is None else held_out
+                waited = 0 if loss < best * (1 - stopping.tol) else waited + 1
+                if loss < best:
+                    best, best_state, history.best_epoch = loss, trainee.state(), number + 1
+                if stopping.patience is not None and waited >= stopping.patience:
+                    history.stopped = "patience"
+                    break
         except KeyboardInterrupt:
             if not history.losses:
                 raise
             history.stopped = "interrupted"
+            history.best_epoch = max(1, history.best_epoch)
             warnings.warn(
                 f"Interrupted after {len(history.losses)} of {stopping.epochs} epochs; the best weights so far are "
                 "kept.",
                 stacklevel=2,
             )
             break
-        progress = end
-        history.best_epoch = number + 1 if best_state is None else history.best_epoch
-        if held_out is not None:
-            history.validation.append(held_out)
-        if trainee.settled and (held_out is not None or stopping.patience is not None):
-            loss = history.losses[-1][0] if held_out is None else held_out
-            waited = 0 if loss < best * (1 - stopping.tol) else waited + 1
-            if loss < best:
-                best, best_state, history.best_epoch = loss, trainee.state(), number + 1
-            if stopping.patience is not None and waited >= stopping.patience:
-                history.stopped = "patience"
-                break
         if stop:
             history.stopped = "callback"
             break

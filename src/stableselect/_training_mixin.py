@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ._compat import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
-from ._training import History, Stopping, Trainee, Watch, train, unwatched
+from ._training import Diverged, History, Stopping, Trainee, Watch, train, unwatched
 
 T = TypeVar("T", bound=Trainee)
 
@@ -33,36 +33,46 @@ class TrainingMixin(CallbackSupportMixin):
         What ended the training: "epochs", "patience", "max_time", "callback" or "interrupted".
     """
 
+    _chooses_validation = False
+    """Whether ``validation_fraction=None`` has a meaning."""
+
     @with_callbacks
     def _train(self, make: Callable[[int], T], stopping: Stopping, starts: int = 1) -> T:
         """Train what ``make(start)`` returns for every start; keep the one of least validation loss.
 
-        Without rows held out the objective of the last epoch decides.
+        Without rows held out the objective decides. A start whose loss is no longer finite drops out.
         """
         watch, finish = self._watcher(starts * stopping.epochs)
         best: tuple[float, T, History] | None = None
+        failure: BaseException | None = None
         for start in range(starts):
-            trainee = make(start)
-            history = train(trainee, stopping, watch)
-            loss = self._final_loss(history)
+            try:
+                trainee = make(start)
+                history = train(trainee, stopping, watch)
+            except (Diverged, KeyboardInterrupt) as error:
+                failure = error
+                if isinstance(error, Diverged):
+                    continue
+                break
+            losses = history.validation or [losses[0] for losses in history.losses]
+            loss = losses[history.best_epoch - 1]
             if best is None or loss < best[0]:
                 best = loss, trainee, history
-            if history.stopped == "interrupted":
+            if history.stopped in ("interrupted", "callback"):
                 break
         finish()
-        assert best is not None
+        if best is None:
+            assert failure is not None
+            raise failure
+        if isinstance(failure, KeyboardInterrupt):
+            warnings.warn(f"Interrupted in start {start + 1} of {starts}; the best before it is kept.", stacklevel=2)
         self._keep_history(best[2])
         return best[1]
-
-    def _final_loss(self, history: History) -> float:
-        if history.validation:
-            return history.validation[history.best_epoch - 1]
-        return history.losses[-1][0]
 
     def _keep_history(self, history: History) -> None:
         self.n_epochs_ = len(history.losses)
         self.best_epoch_ = history.best_epoch
-        self.loss_history_ = np.array(history.losses, dtype=np.float64)
+        self.loss_history_ = np.array(history.losses, dtype=np.float64) if history.losses else np.zeros((0, 2))
         self.validation_history_ = np.array(history.validation, dtype=np.float64)
         self.stopped_ = history.stopped
 
@@ -96,8 +106,10 @@ class TrainingMixin(CallbackSupportMixin):
         tol = getattr(self, "tol", 0.0)
         if not (is_number(tol) and 0 <= tol < 1):
             raise ValueError(f"tol must be a number of at least 0 and below 1, got {tol!r}.")
-        share = getattr(self, "validation_fraction", None)
-        if share is not None and not (is_number(share) and 0 <= share < 1):
+        share = getattr(self, "validation_fraction", 0.0)
+        if share is None and self._chooses_validation:
+            return
+        if not (is_number(share) and 0 <= share < 1):
             raise ValueError(f"validation_fraction must be at least 0 and below 1, got {share!r}.")
 
 

@@ -13,11 +13,12 @@ from .._base import BaseSelector, Selection
 from .._gram import Gram
 from .._training import History, Stopping
 from .._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
+from .._validation import normalised_moments
 from ..moments import Moments
 from ._cae_moments import ConcreteMoments, assign, draw_worth, log_odds, take
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
-from ._specs import Spec, check_network, run_network
+from ._specs import Spec, check_network, fitted_activation, run_network
 
 _STEPS, _FEWEST_STEPS, _WORK = 1000, 150, 1.5e8
 """Full-batch steps: at most, at least, and steps x nodes x columns in between."""
@@ -219,7 +220,7 @@ class CAE(TrainingMixin, BaseSelector):
     def _select(self, X: Array, k: int) -> Selection:
         self._check_settings()
         moments = Moments.from_array(X)
-        gram, unit = moments.operator().normalised()
+        gram, unit = normalised_moments(moments)
         spread = to_numpy(moments.maximum) > to_numpy(moments.minimum)
         varying = np.flatnonzero(spread & (to_numpy(gram.diagonal()) > 0))
         gram = take(gram, varying)
@@ -298,11 +299,12 @@ class CAE(TrainingMixin, BaseSelector):
             device=self.device,
         )
         stopping = Stopping(epochs, None if linear else self.patience, self.tol, self.max_time)
-        with task.session():
+        with task.session(rng):
             trained = self._train(lambda start: task.trainee(rng), stopping)
             logits, weights = task.result(trained)
         if not linear:
             self.decoder_weights_ = weights
+            self._activation = fitted_activation(self.decoder, self.activation)
         return logits
 
     def _diagnose(self, gram: Gram, logits: np.ndarray) -> np.ndarray:
@@ -326,7 +328,7 @@ class CAE(TrainingMixin, BaseSelector):
         if self.decoder_weights_ is None:
             return None
         inputs = values[:, np.searchsorted(np.sort(self.selected_), self.node_columns_)]
-        return run_network(self.decoder, self.decoder_weights_, self.activation, inputs, self.n_features_in_)
+        return run_network(self.decoder, self.decoder_weights_, self._activation, inputs, self.n_features_in_)
 
     def _check_settings(self) -> None:
         self._check_training()
@@ -338,7 +340,11 @@ class CAE(TrainingMixin, BaseSelector):
         if self.solver == "gradient" and self.decoder != "linear":
             raise ValueError("solver='gradient' trains a linear decoder; use solver='sgd' or decoder='linear'.")
         pair = self.temperature
-        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(is_number(T) and T > 0 for T in pair)):
+        if not (
+            isinstance(pair, (tuple, list))
+            and len(pair) == 2
+            and all(is_number(T) and 0 < T < float("inf") for T in pair)
+        ):
             raise ValueError(f"temperature must be two numbers above 0, first and last; got {pair!r}.")
         rate = self.logit_learning_rate
         if rate is not None and not (is_number(rate) and 0 < rate < float("inf")):

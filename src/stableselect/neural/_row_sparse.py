@@ -95,6 +95,10 @@ class RowSparseTrainee(Trainee):
 
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
         """Make one step and drop columns in it; return the objective and the mean squared error of what is left."""
+        with np.errstate(all="ignore"):
+            return self._step(end)
+
+    def _step(self, end: float) -> tuple[float, ...]:
         K = self.G @ self.G.T
         largest = float(np.linalg.eigvalsh(K)[-1]) if self.rank else 0.0
         target = self.G.T.copy()
@@ -154,4 +158,12 @@ def _solve_shifted(inner: np.ndarray, s: float, right: np.ndarray) -> np.ndarray
     """Return (I + s inner)^-1 right, using inner up."""
     inner *= s
     inner.flat[:: len(inner) + 1] += 1.0
-    return cho_solve(cho_factor(inner, overwrite_a=True, check_finite=False), right, check_finite=False)
+    try:
+        solved = cho_solve(cho_factor(inner, overwrite_a=True, check_finite=False), right, check_finite=False)
+    except np.linalg.LinAlgError:
+        solved = np.full(1, np.nan)
+    if not np.all(np.isfinite(solved)):
+        raise ValueError(
+            "The penalties are too far from the table's scale for double precision; bring them nearer to the defaults."
+        )
+    return solved

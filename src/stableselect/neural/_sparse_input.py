@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array
+from .._arrays import Array, to_numpy
 from .._base import BaseSelector, Selection
 from .._gram import Gram
 from .._training import Stopping
 from .._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
+from .._validation import normalised_moments
 from ..moments import Moments
 from ._elimination import Elimination
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
 from ._row_sparse import RowSparseTrainee
-from ._specs import check_network, run_network
+from ._specs import check_network, fitted_activation, run_network
 
 _STEPS = {True: 100, False: 1000}
 """Full-batch steps by default, with and without elimination; chosen on Mice Protein, COIL-20, USPS and arcene."""
@@ -32,6 +33,8 @@ _SGD_RATE, _SGD_DECAY, _SGD_BETA = 3e-3, 0.1, 0.01
 """Adam's rate, the share of it left at the end of an elimination, and the weight decay of nonlinear networks; chosen on
 Mice Protein and USPS."""
 _BATCH = 64
+_FEWEST_ROWS = 10
+"""Below so many rows none are held out."""
 
 
 class SparseInputSelector(TrainingMixin, BaseSelector):
@@ -88,8 +91,14 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
 
     def _select(self, X: Array, k: int) -> Selection:
         self._check_settings()
+        self._activations = (
+            None
+            if self._is_linear()
+            else tuple(fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder))
+        )
         self.latent_width_ = int(self.latent_width or self._default_width(X, k))
         use = self._select_on_moments if self._solver() == "gradient" else self._select_on_rows
+        self._eliminated = bool(self.eliminate)
         elimination, strength = use(X, k, self.latent_width_)
         order, scores = elimination.ranking()
         self.n_active_ = int(np.sum(strength > 0))
@@ -113,12 +122,13 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
         return linear and getattr(self, "output_activation", None) is None
 
     def _select_on_moments(self, X: Array, k: int, width: int) -> tuple[Elimination, np.ndarray]:
-        gram, unit = Moments.from_array(X).operator().normalised()
+        gram, unit = normalised_moments(Moments.from_array(X))
         # The trainee weighs 1/2 of the error summed over columns of mean variance one.
         scale = 1.0 if self.error_scale == "variance" else gram.n_features / (2 * unit)
         steps = self.epochs or _STEPS[bool(self.eliminate)]
         stopping = Stopping(steps, patience=self.patience, tol=float(self.tol), max_time=self.max_time)
         trainee = self._train(lambda start: self._moments_trainee(gram, k, width, scale), stopping)
+        self.latent_width_ = trainee.rank
         self._keep_linear(trainee)
         return trainee.elimination, trainee.strength()
 
@@ -135,7 +145,9 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
 
         rng = check_random_state(self.random_state)
         device, batch_size = resolve_device(self.device, X), self.batch_size or _BATCH
-        train_rows, held_rows = hold_out(X.shape[0], self.validation_fraction, rng)
+        share = self.validation_fraction if X.shape[0] >= _FEWEST_ROWS else 0.0
+        train_rows, held_rows = hold_out(X.shape[0], share, rng)
+        varying = self._varying(X)
 
         def make(start: int) -> TorchTrainee:
             rows = Rows(X, train_rows, dtype=torch.float32, device=device)
@@ -143,7 +155,7 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
             deviation = rows.deviation().cpu().double().numpy()
             unit = float(np.mean(deviation**2)) or 1.0
             factor = 1 / (2 * unit) if self.error_scale == "variance" else 1 / X.shape[1]
-            elimination = Elimination(deviation > 0, k, bool(self.eliminate), _SGD_SHARE)
+            elimination = Elimination(varying, k, bool(self.eliminate), _SGD_SHARE)
             model = self._torch_model(elimination, factor, width, rng).float().to(device)
             return TorchTrainee(
                 model,
@@ -158,12 +170,25 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
 
         epochs = self.epochs or -(-_SGD_STEPS // -(-len(train_rows) // batch_size))
         stopping = Stopping(epochs, self.patience, float(self.tol), self.max_time)
-        with session(device, batch_size):
+        with session(device, batch_size, rng):
             model: Any = self._train(make, stopping).model
         strength = model.finish()
         self.encoder_weights_, self.decoder_weights_ = to_arrays(model.encoder), to_arrays(model.decoder)
         self._keep_model(model)
         return model.elimination, strength
+
+    def _varying(self, X: Array) -> np.ndarray:
+        """Return which columns vary; refuse those whose variation is lost in single precision."""
+        moments = Moments.from_array(X)
+        low, high = to_numpy(moments.minimum), to_numpy(moments.maximum)
+        varying = high > low
+        lost = np.flatnonzero(varying & (low.astype(np.float32) == high.astype(np.float32)))
+        if len(lost):
+            raise ValueError(
+                f"Column {lost[0]} varies too little beside its size for training in single precision; centre or scale "
+                "the table first, for instance with StandardScaler."
+            )
+        return varying
 
     def _keep_model(self, model: Any) -> None:
         """Keep what a torch model has besides its encoder and decoder."""
@@ -190,14 +215,15 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         """Rebuild all columns with the network, where it is not linear and uses the kept columns alone."""
-        if self._is_linear() or not (self.eliminate and self.converged_):
+        if self._activations is None or not (self._eliminated and self.converged_):
             return None
+        first, second = self._activations
         inputs = np.zeros((len(values), self.n_features_in_))
         inputs[:, self.support_] = values * self._input_factor()[self.support_]
         hidden = self._finish_layers(
-            run_network(self.encoder, self.encoder_weights_, self.activation, inputs, self.latent_width_)
+            run_network(self.encoder, self.encoder_weights_, first, inputs, self.latent_width_)
         )
-        output = run_network(self.decoder, self.decoder_weights_, self.activation, hidden, self.n_features_in_)
+        output = run_network(self.decoder, self.decoder_weights_, second, hidden, self.n_features_in_)
         return self._finish_layers(output)
 
     def _input_factor(self) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,11 @@ def check_network(name: str, spec: object) -> bool:
     sizes = isinstance(spec, (tuple, list)) and all(
         isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 1 for size in spec
     )
+    if _is_module(spec):
+        raise ValueError(
+            f"{name} is a module; pass a function that makes one, for instance lambda n_in, n_out: "
+            "torch.nn.Linear(n_in, n_out), so that every start has its own."
+        )
     if callable(spec) or (sizes and spec):
         return False
     raise ValueError(
@@ -28,15 +35,30 @@ def check_network(name: str, spec: object) -> bool:
     )
 
 
+def fitted_activation(spec: Any, activation: str) -> str | None:
+    """Return what stands between the layers of a fitted network, None for a caller's own module."""
+    return None if callable(spec) else activation
+
+
+def _is_module(spec: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(spec, torch.nn.Module)
+
+
 def run_network(
-    spec: Any, arrays: dict[str, np.ndarray], activation: str, values: np.ndarray, n_out: int
+    spec: Any, arrays: dict[str, np.ndarray], activation: str | None, values: np.ndarray, n_out: int
 ) -> np.ndarray:
-    """Run rows through a trained encoder or decoder; only the caller's own modules need torch."""
-    if not callable(spec):
+    """Run rows through a trained encoder or decoder; only the caller's own modules need torch.
+
+    ``activation`` is None for a caller's own module, as :func:`fitted_activation` gives it when it is fitted.
+    """
+    if activation is not None:
         return apply_layers(arrays, activation, values)
+    if not callable(spec):
+        raise ValueError("The network was fitted with a module of your own; set the function that makes it again.")
     torch = require_torch()
     from ._torch._networks import from_arrays
 
     with torch.random.fork_rng(), torch.no_grad():
-        network = from_arrays(spec(values.shape[1], n_out), arrays).double().eval()
+        network = from_arrays(copy.deepcopy(spec(values.shape[1], n_out)), arrays).double().eval()
         return network(torch.from_numpy(np.ascontiguousarray(values))).numpy()

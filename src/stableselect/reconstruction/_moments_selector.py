@@ -14,7 +14,7 @@ from .._arrays import Array, to_numpy
 from .._base import BaseSelector, Selection, unchanged_on_error
 from .._folds import fold_moments
 from .._gram import Gram
-from .._validation import check_unique, check_weights, resolve_include_exclude, resolve_k
+from .._validation import check_unique, check_weights, normalised_moments, resolve_include_exclude, resolve_k
 from ..moments import Moments
 from ._ridge import N_FOLDS, choose_ridge
 
@@ -85,10 +85,13 @@ class MomentsSelector(BaseSelector):
             weights = check_weights(sample_weight, X.shape[0])
             if self.ridge == "auto" and self._uses_ridge():
                 folds = fold_moments(X, weights, N_FOLDS)
-                ridge = choose_ridge(folds, *wanted)
                 moments = Moments()
-                for part in folds:
-                    moments.merge(part)
+                with np.errstate(over="ignore", invalid="ignore"):  # checked below
+                    for part in folds:
+                        moments.merge(part)
+                if moments.n_features is not None:
+                    normalised_moments(moments)
+                ridge = choose_ridge(folds, *wanted)
             else:
                 ridge, moments = self._given_ridge(), Moments.from_array(X, weights)
             self.__dict__.pop("moments_", None)
@@ -171,10 +174,7 @@ class MomentsSelector(BaseSelector):
         if moments.n_features is None:
             raise ValueError("Every sample_weight is zero; give at least one row some weight.")
         k, include, exclude = wanted
-        gram, unit = moments.operator().normalised()
-        varies = bool(gram.xp.any(moments.maximum > moments.minimum))
-        if not np.isfinite(unit) or (varies and gram.trace() == 0):
-            raise ValueError("The columns' variances leave the range of double precision; scale the table first.")
+        gram, unit = normalised_moments(moments)
         problem = Problem(gram, unit, to_numpy(moments.mean), k, ridge, include, exclude, rows, weighted)
         selection = self._select_from(problem)
         selection.mean = problem.mean

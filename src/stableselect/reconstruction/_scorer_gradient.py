@@ -120,6 +120,8 @@ class GradientTrainee(Trainee):
         Adam's first rate; None for the default.
     anneal : bool
         Shrink the kept columns from m to k, and rank by reach instead of by score.
+    keeps_best : bool
+        Whether :meth:`state` will be asked for.
     """
 
     def __init__(
@@ -132,7 +134,9 @@ class GradientTrainee(Trainee):
         scorer_weight: float,
         learning_rate: float | None,
         anneal: bool,
+        keeps_best: bool = False,
     ) -> None:
+        self._keeps_best = keeps_best
         self._xp, diagonal = gram.xp, gram.diagonal()
         self._at = begin.around(like(begin.flat, diagonal, self._xp))
         self._gradient = self._at.around(self._xp.zeros_like(self._at.flat))
@@ -147,13 +151,15 @@ class GradientTrainee(Trainee):
         """Make one step; return the objective, the selector's and the scorer's error before it."""
         count = kept_count(start, 1, len(self._deviation), self._k, self._anneal)
         self.settled = count == self._k
+        if self._keeps_best:
+            self._before = self._xp.asarray(self._at.flat, copy=True)
         selector, scorer = self._objective(self._at, kept_columns(self._ranks(), count), self._gradient)
         self._adam.step(self._at, self._gradient, self._rate * _DECAY**start)
         return selector + self._scorer_weight * scorer, selector, scorer
 
     def state(self) -> Array:
-        """Return a copy of the weights."""
-        return self._xp.asarray(self._at.flat, copy=True)
+        """Return the weights that the last losses belong to: those before the step."""
+        return self._before
 
     def restore(self, state: Array) -> None:
         """Take weights back."""
@@ -164,7 +170,7 @@ class GradientTrainee(Trainee):
         ranks = self._ranks()
         selected = top_columns(ranks, self._k)
         final = self._objective(self._at, np.sort(selected), self._gradient)
-        return self._at.network(self._score, selected, ranks, np.vstack([losses[1:, 1:], final]))
+        return self._at.network(self._score, selected, ranks, np.vstack([losses[1:, 1:], final]), final)
 
     def _ranks(self) -> np.ndarray:
         s = score_weights(self._at.w, self._score, self._xp)

@@ -56,6 +56,8 @@ class Network:
         What the columns were ranked by, larger is better.
     history : ndarray of shape (steps or epochs, 2)
         Mean squared error per cell of the selector and of the scorer path.
+    errors : tuple of float
+        The same for the network as it is, with exactly k columns.
     """
 
     score_weights: np.ndarray
@@ -67,6 +69,7 @@ class Network:
     selected: np.ndarray
     scores: np.ndarray
     history: np.ndarray
+    errors: tuple[float, float]
 
 
 class Parameters:
@@ -90,7 +93,14 @@ class Parameters:
         """Return parameters of the same layout over another flat vector."""
         return Parameters(flat, self.w.shape[0], self.width, self.bias)
 
-    def network(self, score: Score, selected: np.ndarray, scores: np.ndarray, history: np.ndarray) -> Network:
+    def network(
+        self,
+        score: Score,
+        selected: np.ndarray,
+        scores: np.ndarray,
+        history: np.ndarray,
+        errors: tuple[float, float],
+    ) -> Network:
         """Return the trained network in NumPy double precision."""
         parts = (self.w, self.encoder, self.decoder, self.encoder_bias)
         w, encoder, decoder, encoder_bias = (to_numpy(part).astype(np.float64) for part in parts)
@@ -105,6 +115,7 @@ class Parameters:
             selected=selected,
             scores=np.array(scores, dtype=np.float64),
             history=history,
+            errors=errors,
         )
 
 

@@ -14,7 +14,7 @@ from .._arrays import to_numpy
 from .._base import Selection, least_squares_map
 from .._roles import column_roles
 from .._training_mixin import TrainingMixin
-from ..neural._specs import Spec, run_network
+from ..neural._specs import Spec, fitted_activation, run_network
 from ._column_subset import bounds, search_columns
 from ._moments_selector import MomentsSelector, Problem
 from ._scorer_network import Network, canonical_scores, top_columns
@@ -22,6 +22,17 @@ from ._scorer_objective import ScorerObjective
 from ._scorer_search import search_scorer
 from ._scorer_settings import check_settings
 from ._scorer_train import Trained, train_network
+
+_OF_ONE_KIND = (
+    "encoder_",
+    "decoder_",
+    "encoder_intercept_",
+    "scorer_intercept_",
+    "decoder_intercept_",
+    "encoder_weights_",
+    "decoder_weights_",
+)
+"""Attributes that only linear networks have, or only others: those of an earlier fit must not stay."""
 
 
 class ScorerSelector(TrainingMixin, MomentsSelector):
@@ -68,7 +79,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         full-batch default ("gradient").
     epochs : int or None, default=None
         Passes over the rows ("sgd") or full-batch steps ("gradient"). None: 200, 2000, and for networks that are not
-        linear as many as make 3,000 steps, 20 at least.
+        linear as many as make 1.2e9 steps times weights in all starts together, between 500 and 9,000 steps.
     batch_size : int, default=64
         Rows per batch for "sgd".
     n_starts : int or None, default=None
@@ -96,7 +107,8 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     Attributes
     ----------
     score_weights_ : ndarray of shape (m,)
-        Phi, larger inside the selection than outside.
+        Phi; with "search" larger inside the selection than outside. What a trained network ranks columns by is in
+        ``scores_``.
     encoder_ : ndarray of shape (m, d)
         W_E; linear networks only, as the three that follow.
     decoder_ : ndarray of shape (d, m)
@@ -110,9 +122,9 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     latent_width_ : int
         d.
     loss_selector_, loss_scorer_ : float
-        Mean squared error per cell of the two paths on the rows fitted on.
+        Mean squared error per cell of the two paths, with exactly k columns, on the rows learnt from.
     loss_history_ : ndarray of shape (steps, 2)
-        Both losses as training went on; one row for "search".
+        Both losses as training went on, with the columns and weights of each moment; one row for "search".
     validation_history_ : ndarray of shape (steps,) or (0,)
         The selector's error on the rows held out.
     n_epochs_, best_epoch_ : int
@@ -152,6 +164,8 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     >>> selector.encoder_.shape, selector.decoder_.shape
     ((4, 2), (2, 4))
     """
+
+    _chooses_validation = True
 
     def __init__(
         self,
@@ -275,8 +289,9 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
 
     def _run(self, scored: np.ndarray) -> np.ndarray:
         """Run scored columns through a network that is not linear."""
-        latent = run_network(self.encoder, self.encoder_weights_, self.activation, scored, self.latent_width_)
-        return run_network(self.decoder, self.decoder_weights_, self.activation, latent, self.n_features_in_)
+        first, second = self._activations
+        latent = run_network(self.encoder, self.encoder_weights_, first, scored, self.latent_width_)
+        return run_network(self.decoder, self.decoder_weights_, second, latent, self.n_features_in_)
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         if not hasattr(self, "decoder_weights_"):
@@ -288,7 +303,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     def _select_from(self, problem: Problem) -> Selection:
         settings = check_settings(self, problem)
         self.latent_width_ = settings.width
-        for name in ("encoder_", "decoder_", "encoder_weights_", "decoder_weights_"):
+        for name in _OF_ONE_KIND:
             self.__dict__.pop(name, None)
         if self.solver == "search":
             return self._search(problem, settings.width)
@@ -331,7 +346,8 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         M = network.score_weights[:, None] * network.encoder
         self.score_weights_, self.encoder_, self.decoder_ = network.score_weights, network.encoder, network.decoder
         # The gradient solver saw moments of mean variance one, the sgd solver the rows themselves.
-        self._keep_losses(network.history * (problem.unit if self.solver == "gradient" else 1.0))
+        unit = problem.unit if self.solver == "gradient" else 1.0
+        self._keep_losses(network.history * unit, [error * unit for error in network.errors])
         weight = float(self.scorer_weight)
         objective = (self.loss_selector_ + weight * self.loss_scorer_) / problem.unit
         floor = (1 + weight) * gram.floor(width) / gram.n_features
@@ -350,17 +366,17 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         order = network.selected
         self.score_weights_ = network.score_weights
         self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
-        self._keep_losses(network.history)
+        self._activations = tuple(fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder))
+        self._keep_losses(network.history, network.errors)
         self.objective_ = self.loss_selector_ + float(self.scorer_weight) * self.loss_scorer_
         self.floor_, self.gap_ = 0.0, 1.0
         self._keep_roles(column_roles(problem.gram, order.tolist(), 0.0))
         coefficients, _ = least_squares_map(problem.rows, order)
         return Selection(order.tolist(), network.scores, coefficients)
 
-    def _keep_losses(self, history: np.ndarray) -> None:
-        """Keep both paths' errors; those of the weights that were kept are the result's."""
+    def _keep_losses(self, history: np.ndarray, errors: Sequence[float]) -> None:
         self.loss_history_ = history
-        self.loss_selector_, self.loss_scorer_ = (float(loss) for loss in history[max(self.best_epoch_, 1) - 1])
+        self.loss_selector_, self.loss_scorer_ = (float(loss) for loss in errors)
 
     def _set_intercepts(self, M: np.ndarray, chosen: Sequence[int], mean: np.ndarray) -> None:
         """Give a network trained on centred columns the intercepts that centre them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ from ._scorer_gradient import EPOCHS as GRADIENT_EPOCHS
 if TYPE_CHECKING:
     from ._scorer_selector import ScorerSelector
 
-_NONLINEAR_STEPS = 3000
-"""Steps of a start of a network that is not linear."""
-_LEAST_EPOCHS = 20
+_MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
+"""Steps of a network that is not linear, shared out among its starts: at most, at least, and steps x weights in
+between."""
 _LEAST_WIDTH = 16
 """Latent width of such a network at least: while more than k columns are kept, a narrow code mixes them, and which one
 matters cannot be told."""
@@ -51,6 +52,8 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
     weight, solver = selector.scorer_weight, selector.solver
     if not isinstance(weight, Real) or not 0 <= weight < float("inf"):
         raise ValueError(f"scorer_weight must be a number of at least 0, got {weight!r}.")
+    if selector.batch_size is None:
+        raise ValueError("batch_size must be a whole number of at least 1, got None.")
     selector._check_training()
     linear = check_network("encoder", selector.encoder) & check_network("decoder", selector.decoder)
     if not linear and solver != "sgd":
@@ -75,12 +78,14 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
     rate = selector.learning_rate
     if solver == "sgd" and rate is None:
         rate = 1e-3 if linear else 5e-3
+    starts = (1 if linear or selector.init == "search" else 3) if selector.n_starts is None else selector.n_starts
+    width = _width(selector, problem, linear)
     return Settings(
-        width=_width(selector, problem, linear),
+        width=width,
         linear=linear,
         anneal=bool(anneal),
-        epochs=_epochs(selector, n, share, linear),
-        starts=(1 if linear or selector.init == "search" else 3) if selector.n_starts is None else selector.n_starts,
+        epochs=_epochs(selector, n - round(share * n), starts, _n_weights(selector, problem, width, linear)),
+        starts=starts,
         validation_fraction=float(share),
         learning_rate=rate,
         decay=1.0 if linear else 0.03,
@@ -94,12 +99,24 @@ def _width(selector: ScorerSelector, problem: Problem, linear: bool) -> int:
     return problem.k if linear else max(problem.k, _LEAST_WIDTH)
 
 
-def _epochs(selector: ScorerSelector, n: int, share: float, linear: bool) -> int:
+def _n_weights(selector: ScorerSelector, problem: Problem, width: int, linear: bool) -> int:
+    """Return about how many weights a network has that is not linear; 0 for a linear one."""
+    if linear:
+        return 0
+    m = problem.gram.n_features
+    layers = [
+        [n_in, *(spec if isinstance(spec, (tuple, list)) else ()), n_out]
+        for spec, n_in, n_out in ((selector.encoder, m, width), (selector.decoder, width, m))
+    ]
+    return sum(a * b for sizes in layers for a, b in pairwise(sizes))
+
+
+def _epochs(selector: ScorerSelector, n: int, starts: int, n_weights: int) -> int:
     if selector.epochs is not None:
         return int(selector.epochs)
     if selector.solver == "gradient":
         return GRADIENT_EPOCHS
-    if linear:
+    if not n_weights:
         return 200
-    batches = -(-(n - round(share * n)) // selector.batch_size)
-    return max(_LEAST_EPOCHS, -(-_NONLINEAR_STEPS // max(1, batches)))
+    steps = min(_MOST_STEPS, max(_FEWEST_STEPS, _WORK / n_weights))
+    return max(1, round(steps / (starts * max(1, -(-n // selector.batch_size)))))

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from .._arrays import Array
 from .._gram import DualGram, Gram, PrimalGram
 from .._rows import RowReader
-from .._training import Stopping, Trainee, train
+from .._training import Stopping, Trainee, check_loss, train
 from ._scorer_network import (
     Adam,
     Init,
@@ -106,12 +106,7 @@ class SgdTrainee(Trainee):
 
     def validate(self) -> float | None:
         """Return the selector's error with exactly k columns on the rows held out."""
-        n = self._held_out.shape[0]
-        if n == 0:
-            return None
-        kept = np.sort(top_columns(self._ranks(), self._k))
-        blocks = [self._held_out[np.arange(first, min(first + 4096, n))] for first in range(0, n, 4096)]
-        return sum(self._errors(block, kept)[0] * len(block) / n for block in blocks)
+        return self._errors_on(self._held_out)[0] if self._held_out.shape[0] else None
 
     def state(self) -> np.ndarray:
         """Return a copy of the weights."""
@@ -124,11 +119,23 @@ class SgdTrainee(Trainee):
     def network(self, history: np.ndarray) -> Network:
         """Return the network as it is, with the errors of its epochs."""
         ranks = self._ranks() if self._anneal else self._at.w
-        return self._at.network(self._score, top_columns(ranks, self._k), ranks, history)
+        errors = self._errors_on(self._rows)
+        check_loss(errors, len(history))
+        return self._at.network(self._score, top_columns(ranks, self._k), ranks, history, errors)
 
     def _ranks(self) -> np.ndarray:
         s = score_weights(self._at.w, self._score, np)
         return reach(s, self._at.encoder, self._deviation, np) if self._anneal else s
+
+    def _errors_on(self, rows: RowReader) -> tuple[float, float]:
+        """Return both paths' errors on some rows, with exactly k columns."""
+        n, total = rows.shape[0], np.zeros(2)
+        kept = np.sort(top_columns(self._ranks(), self._k))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, n, 4096):
+                block = rows[np.arange(first, min(first + 4096, n))]
+                total += np.asarray(self._errors(block, kept)) * (len(block) / n)
+        return float(total[0]), float(total[1])
 
     def _errors(self, batch: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
         return batch_gradient(

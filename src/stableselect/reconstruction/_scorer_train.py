@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import is_foreign, to_numpy
-from .._training import Stopping
-from .._training_mixin import hold_out
+from .._training import Stopping, Trainee, check_loss
+from .._training_mixin import hold_out, warn_not_converged
 from ..neural._lazy import require_torch
 from ..neural._scorer import TorchSettings, torch_trainee
 from ._column_subset import search_columns
@@ -37,6 +37,8 @@ class Trained:
         Weights by torch's names.
     history : ndarray of shape (epochs, 2)
         Both paths' errors.
+    errors : tuple of float
+        The same for the network as it is, with exactly k columns.
     """
 
     score_weights: np.ndarray
@@ -45,6 +47,7 @@ class Trained:
     encoder: dict[str, np.ndarray]
     decoder: dict[str, np.ndarray]
     history: np.ndarray
+    errors: tuple[float, float]
 
 
 def train_network(
@@ -65,9 +68,11 @@ def train_network(
                 scorer_weight=float(selector.scorer_weight),
                 learning_rate=settings.learning_rate,
                 anneal=settings.anneal,
+                keeps_best=selector.patience is not None,
             )
 
         trainee = selector._train(on_moments, stopping, settings.starts)
+        _check_settled(trainee, selector)
         return trainee.network(selector.loss_history_)
     if settings.linear and not _wants_cuda(selector.device, problem.rows):
         return _train_numpy(selector, problem, settings, rng, stopping, begin)
@@ -132,7 +137,8 @@ def _train_numpy(
 
     with one_thread():
         trainee = selector._train(make, stopping, settings.starts)
-    return trainee.network(selector.loss_history_[:, 1:])
+        _check_settled(trainee, selector)
+        return trainee.network(selector.loss_history_[:, 1:])
 
 
 def _train_torch(
@@ -168,16 +174,31 @@ def _train_torch(
         w = begin.scores() if own is None else own.w
         return torch_trainee(X, problem.k, engine, w=w, start=own, rows=rows, held_out=held_out, rng=rng)
 
-    with session(engine.device, settings.batch_size):
-        model = selector._train(make, stopping, settings.starts).model
+    with session(engine.device, settings.batch_size, rng):
+        trainee = selector._train(make, stopping, settings.starts)
+        selector_error, scorer_error = trainee.mean(trainee.model.path_errors)
+    _check_settled(trainee, selector)
+    errors = selector_error, scorer_error
+    check_loss(errors, selector.n_epochs_)
+    model = trainee.model
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.anneal or not settings.linear else w
     selected = top_columns(scores, problem.k)
     encoder, decoder, history = to_arrays(model.encoder), to_arrays(model.decoder), selector.loss_history_[:, 1:]
     if not settings.linear:
-        return Trained(s, scores, selected, encoder, decoder, history)
+        return Trained(s, scores, selected, encoder, decoder, history, errors)
     E, a, G, b = (value.astype(np.float64) for value in (*encoder.values(), *decoder.values()))
-    return Network(s, w, E.T.copy(), G.T.copy(), a, b, selected, scores, history)
+    return Network(s, w, E.T.copy(), G.T.copy(), a, b, selected, scores, history, errors)
+
+
+def _check_settled(trainee: Trainee, selector: ScorerSelector) -> None:
+    """Warn where the training ended before the schedule had come down to k columns."""
+    if not trainee.settled:
+        more = "max_time" if selector.stopped_ == "max_time" else "epochs"
+        warn_not_converged(
+            f"Training stopped after {selector.n_epochs_} epochs ({selector.stopped_}) while more than k columns were "
+            f"kept. Raise {more}."
+        )
 
 
 def _wants_cuda(device: str, X: Any) -> bool:

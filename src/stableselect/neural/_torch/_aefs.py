@@ -77,6 +77,11 @@ class SparseInputModel(Model):
         return self.strength().detach().cpu().double().numpy()[self.elimination.left]
 
 
+def squared(weights: list[nn.Parameter]) -> torch.Tensor | float:
+    """Return the sum of squares of all weights, 0 where there are none."""
+    return torch.stack([weight.square().sum() for weight in weights]).sum() if weights else 0.0
+
+
 class AEFSModel(SparseInputModel):
     """factor |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2.
 
@@ -108,20 +113,19 @@ class AEFSModel(SparseInputModel):
                 "one at the front of a torch.nn.Sequential."
             )
         self._alpha, self._beta = alpha, beta
-        self._first = [first.weight]
+        self._first = [first]
         self._others = [p for p in self.parameters() if p.ndim > 1 and p is not first.weight]
 
     def strength(self) -> torch.Tensor:
         """Return the lengths of the rows of W_1."""
-        return torch.linalg.vector_norm(self._first[0], dim=0)
+        return torch.linalg.vector_norm(self._first[0].weight, dim=0)
 
     def penalty(self) -> torch.Tensor:
         """Return alpha |W_1|_{2,1} over the columns left, plus the decay."""
-        decay = torch.stack([weight.square().sum() for weight in self._others]).sum()
-        return self._alpha * (self.strength() * self.present).sum() + 0.5 * self._beta * decay
+        return self._alpha * (self.strength() * self.present).sum() + 0.5 * self._beta * squared(self._others)
 
     @torch.no_grad()
     def finish(self) -> np.ndarray:
         """Do what the base does, and clear the first layer of columns that are not in use."""
-        self._first[0].mul_(self.present)
+        self._first[0].weight.mul_(self.present)
         return super().finish()

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from .._elimination import Elimination
-from ._aefs import SparseInputModel
+from ._aefs import SparseInputModel, squared
 from ._networks import ACTIVATIONS
 
 
@@ -58,7 +58,7 @@ class AgnoSSModel(SparseInputModel):
         # The slope of |a| at zero is taken as zero, as published: a slack that was projected there can come back.
         total = self._l1 * (self.slack.abs() * self.present).sum()
         if self._beta:
-            total = total + 0.5 * self._beta * torch.stack([weight.square().sum() for weight in self._decayed]).sum()
+            total = total + 0.5 * self._beta * squared(self._decayed)
         return total
 
     @torch.no_grad()

@@ -142,9 +142,9 @@ class Task:
         self._logit_rate, self._decoder_rate, self._batch_size = logit_rate, decoder_rate, batch_size
         self._device = resolve_device(device, X)
 
-    def session(self) -> AbstractContextManager[None]:
+    def session(self, rng: np.random.RandomState) -> AbstractContextManager[None]:
         """Return the conditions to train under."""
-        return session(self._device, self._batch_size)
+        return session(self._device, self._batch_size, rng)
 
     def trainee(self, rng: np.random.RandomState) -> TorchTrainee:
         """Return a model at its start: Glorot-normal logits, a Glorot-uniform decoder."""
@@ -153,7 +153,7 @@ class Task:
         allowed = torch.zeros(m, dtype=torch.bool)
         allowed[torch.from_numpy(self._varying)] = True
         model = ConcreteModel(
-            build_network(self._decoder, k, m, self._activation, rng, role="decoder"),
+            build_network(self._decoder, k, m, self._activation, rng, role="decoder").float(),
             start,
             allowed,
             temperature=self._temperature,

@@ -42,21 +42,29 @@ class Rows:
 
     def batches(self, batch_size: int, order: np.ndarray | None = None) -> Iterator[torch.Tensor]:
         """Yield the rows, batch by batch, in the given order of 0 ... n_rows - 1, or as they come."""
+        sizes = self._sizes(batch_size)
         if self._table is not None and order is None:
-            yield from torch.split(self._table, batch_size)
+            yield from torch.split(self._table, sizes)
             return
         order = np.arange(self.n_rows) if order is None else order
         if self._table is not None:
             # One copy of the order to the device an epoch, none a batch.
-            for part in torch.split(torch.as_tensor(order, device=self._device), batch_size):
+            for part in torch.split(torch.as_tensor(order, device=self._device), sizes):
                 yield self._table[part]
             return
-        for first in range(0, self.n_rows, batch_size):
-            yield self._read(order[first : first + batch_size])
+        for positions in np.split(order, np.cumsum(sizes)[:-1]):
+            yield self._read(positions)
 
     def n_batches(self, batch_size: int) -> int:
         """Return how many batches there are."""
-        return -(-self.n_rows // batch_size)
+        return len(self._sizes(batch_size))
+
+    def _sizes(self, batch_size: int) -> list[int]:
+        """Return the sizes of the batches; a last one of a single row, which has no spread, joins the one before."""
+        full, rest = divmod(self.n_rows, batch_size)
+        if rest == 1 and full and batch_size > 1:
+            return [*[batch_size] * (full - 1), batch_size + 1]
+        return [*[batch_size] * full, *([rest] if rest else [])]
 
     def deviation(self) -> torch.Tensor:
         """Return the columns' standard deviations."""

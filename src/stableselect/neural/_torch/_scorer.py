@@ -65,7 +65,7 @@ class ScorerModel(Model):
         self.k, self.score, self.scorer_weight, self.anneal = k, score, scorer_weight, anneal
         self.levels = levels
         self._first = first_linear(encoder, len(w))
-        self._rest = encoder[1:] if isinstance(encoder, nn.Sequential) else nn.Identity()
+        self._rest = nn.Identity() if self._first is None else nn.Sequential(*list(encoder.children())[1:])
 
     def score_weights(self) -> torch.Tensor:
         """Return s = phi(w)."""
@@ -98,6 +98,10 @@ class ScorerModel(Model):
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the selector's error with exactly k columns."""
         return self._errors(batch, self.k)[0]
+
+    def path_errors(self, batch: torch.Tensor) -> torch.Tensor:
+        """Return the selector's error with exactly k columns, and the scorer's."""
+        return torch.stack(self._errors(batch, self.k))
 
     def _errors(self, batch: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         s, m = self.score_weights(), batch.shape[1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -17,26 +19,35 @@ def resolve_device(device: str, X: Any = None) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         chosen = torch.device(device)
-        torch.empty(1, device=chosen)
-    except (RuntimeError, AssertionError, TypeError) as error:
+        float(torch.zeros(1, device=chosen))
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"There is no device {device!r} here ({reason}); use device='auto' or 'cpu'.") from None
     return chosen
 
 
 @contextmanager
-def session(device: torch.device, batch_size: int) -> Iterator[None]:
-    """Train on one thread, without denormal numbers, and turn an allocation failure into advice.
+def session(device: torch.device, batch_size: int, rng: np.random.RandomState) -> Iterator[None]:
+    """Train on one thread, without denormal numbers, with seeds of our own; turn an allocation failure into advice.
 
     The products of a batch are too small to share out: a second thread gains little on an idle machine, costs a factor
     of ten and more on a busy one, and would make the path depend on the number of cores. Adam's moments of a unit that
-    gets no gradient decay into denormal numbers, which are many times slower.
+    gets no gradient decay into denormal numbers, which are many times slower. A caller's module may draw numbers
+    (dropout): the seed comes from ``rng``, which is not moved, and torch's own state is put back.
     """
-    threads, flushes = torch.get_num_threads(), bool(torch.tensor([1e-40]) * 1.0 == 0)
+    threads = torch.get_num_threads()
+    flushes = bool(torch.tensor([1e-40], dtype=torch.float32) * 1.0 == 0)
+    seed = int(copy.deepcopy(rng).randint(2**31 - 1))
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     try:
-        yield
+        with (
+            torch.random.fork_rng([device] if device.type == "cuda" else []),
+            torch.inference_mode(False),
+            torch.enable_grad(),
+        ):
+            torch.manual_seed(seed)
+            yield
     except (RuntimeError, MemoryError) as error:
         if not isinstance(error, (torch.OutOfMemoryError, MemoryError)) and "allocate" not in str(error):
             raise

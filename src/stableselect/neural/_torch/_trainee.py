@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -124,8 +124,9 @@ class TorchTrainee(Trainee):
     def _step(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
         self._adam.zero_grad(set_to_none=True)
         losses = self.model.losses(batch, progress)
-        losses[0].backward()
-        self._adam.step()
+        if losses.requires_grad:  # a caller's module may have nothing to train
+            losses[0].backward()
+            self._adam.step()
         self.model.project()
         return losses.detach()
 
@@ -146,6 +147,15 @@ class TorchTrainee(Trainee):
         for batch in self._held_out.batches(4096):
             total += float(self.model.validation_loss(batch)) * len(batch) / n
         return total
+
+    @torch.no_grad()
+    def mean(self, errors: Callable[[torch.Tensor], torch.Tensor]) -> list[float]:
+        """Return the mean of some errors over the rows learnt from, the model as it is when it is used."""
+        self.model.eval()
+        total: Any = 0.0
+        for batch in self._rows.batches(4096):
+            total = total + errors(batch) * (len(batch) / self._rows.n_rows)
+        return total.tolist()
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return a copy of the weights."""
