@@ -199,6 +199,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 
         The file is a zip of JSON and plain arrays, without pickles. A parameter that is neither data nor a random
         generator, such as a function, is not stored: ``load`` asks for it. Callbacks and metadata requests are dropped.
+        A file that is replaced keeps its permissions, and a link is followed.
 
         Parameters
         ----------

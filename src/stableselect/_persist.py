@@ -11,7 +11,9 @@ import math
 import os
 import re
 import secrets
+import stat
 import struct
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +23,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import BaseSelector
-from ._persist_tree import Packer, Unpacker, Unstorable, check_array, expect
+from ._persist_tree import Packer, Unpacker, Unstorable, check_array, expect, is_plain_array
 from ._registry import all_selectors
 
 FORMAT = "stableselect selector"
@@ -50,7 +52,8 @@ class _Refusal(Exception):
 
 def save(selector: BaseSelector, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a fitted selector; see :meth:`BaseSelector.save`."""
-    path = Path(path)
+    # A link stays one: its target is written.
+    path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     cls = type(selector)
     check_is_fitted(selector, "support_", msg="This %(name)s is not fitted yet; call fit before save.")
     if all_selectors().get(cls.__name__) is not cls:
@@ -66,6 +69,9 @@ def save(selector: BaseSelector, path: str | os.PathLike[str], *, overwrite: boo
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as stream, zipfile.ZipFile(stream, "w") as archive:
+            if path.exists():
+                # Before a byte is written: what only its owner could read stays so.
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
             # A ZipInfo made by hand carries no clock time: equal selectors give equal files.
             archive.writestr(zipfile.ZipInfo(_TREE), json.dumps(record, allow_nan=False))
             for name, array in arrays.items():
@@ -86,8 +92,13 @@ def _describe(selector: BaseSelector) -> tuple[dict[str, Any], dict[str, np.ndar
     for name, value in parameters.items():
         try:
             stored[name] = packer.pack(value, name)
-        except Unstorable:
+        except Unstorable as error:
             given.append(name)
+            if not callable(value):
+                warnings.warn(
+                    f"The parameter {name} is not stored: {error}; load will ask for it. Make it a list or an array.",
+                    stacklevel=4,
+                )
     for name, value in vars(selector).items():
         if name in parameters or name.startswith(_PASSING):
             continue
@@ -105,6 +116,7 @@ def _describe(selector: BaseSelector) -> tuple[dict[str, Any], dict[str, np.ndar
         "class": type(selector).__name__,
         "parameters": stored,
         "given": given,
+        "callables": [name for name in given if callable(parameters[name])],
         "attributes": fitted,
     }
     return record, packer.arrays
@@ -114,7 +126,7 @@ def load(path: str | os.PathLike[str], /, **parameters: Any) -> BaseSelector:
     """Read a selector that :meth:`BaseSelector.save` wrote.
 
     Nothing in the file is executed. Files of earlier versions stay readable. Moments gathered from torch tensors come
-    back on the CPU.
+    back on the CPU, and parameters that were a range, an index or a series as tuples and lists.
 
     Parameters
     ----------
@@ -122,6 +134,7 @@ def load(path: str | os.PathLike[str], /, **parameters: Any) -> BaseSelector:
         The file.
     **parameters
         The parameters that could not be stored, such as functions that build a network; only these, and all of them.
+        What was a function has to be given as one.
 
     Returns
     -------
@@ -206,13 +219,38 @@ def _load_1(record: dict[str, Any], read: Callable[[str], np.ndarray], given: di
     surplus = [name for name in given if name not in left_out]
     if surplus:
         raise _Refusal(f"does not leave {surplus[0]} open; leave it out here and call set_params afterwards.")
+    attributes = expect(record["attributes"], dict)
+    # The first files do not say which were callables; what has weights was one that makes a network.
+    networks = [name for name in left_out if f"{name}_weights_" in attributes]
+    for name in expect(record.get("callables", networks), list):
+        if not callable(given.get(name)):
+            raise _Refusal(
+                f"was saved with a function as {name!s:.60}; load got {given.get(name)!r:.60}; give it that function."
+            )
     unpacker = Unpacker(read)
     selector = cls(**{name: unpacker.unpack(tree) for name, tree in stored.items()}, **given)
-    for attribute, tree in expect(record["attributes"], dict).items():
+    for attribute, tree in attributes.items():
         _check_name(attribute, cls)
         selector.__dict__[attribute] = unpacker.unpack(tree)
+    if cls.__name__ in _COMPLETIONS:
+        _COMPLETIONS[cls.__name__](selector)
     _check_result(selector.__dict__)
     return selector
+
+
+def _complete_scorer_selector(selector: Any) -> None:
+    """Add what the first ScorerSelector did not keep: it was linear and kept the weights of the last epoch."""
+    fitted, searched = vars(selector), selector.solver == "search"
+    if "latent_width_" not in fitted:
+        fitted["latent_width_"] = selector.encoder_.shape[1]
+    fitted.setdefault("n_epochs_", 0 if searched else len(selector.loss_history_))
+    fitted.setdefault("best_epoch_", fitted["n_epochs_"])
+    fitted.setdefault("stopped_", "search" if searched else "epochs")
+    fitted.setdefault("validation_history_", np.zeros(0))
+
+
+_COMPLETIONS = {"ScorerSelector": _complete_scorer_selector}
+"""By class: what adds the documented attributes that a file written before them lacks."""
 
 
 _LOADERS = {1: _load_1}
@@ -227,8 +265,8 @@ def _check_name(name: str, cls: type[BaseSelector]) -> None:
 
 def _check_result(fitted: dict[str, Any]) -> None:
     """Refuse fitted attributes that do not fit together."""
-    m = expect(fitted.get("n_features_in_"), int)
-    support, selected = expect(fitted.get("support_"), np.ndarray), expect(fitted.get("selected_"), np.ndarray)
+    m = expect(fitted.get("n_features_in_"), int, "n_features_in_")
+    support, selected = (_expect_array(fitted, name) for name in ("support_", "selected_"))
     shapes = {"support_": (m,), "ranking_": (m,), "scores_": (m,), "selected_": (int(support.sum()),)}
     optional = {
         "feature_names_in_": (m,),
@@ -238,11 +276,16 @@ def _check_result(fitted: dict[str, Any]) -> None:
     shapes |= {name: shape for name, shape in optional.items() if fitted.get(name) is not None}
     kinds = {"support_": "b", "selected_": "i", "ranking_": "i", "feature_names_in_": "OU"}
     for name, shape in shapes.items():
-        array = expect(fitted.get(name), np.ndarray)
+        array = _expect_array(fitted, name)
         if array.shape != shape or array.dtype.kind not in kinds.get(name, "f"):
             raise ValueError(f"{name} is not of the shape or type that goes with the other attributes")
     if not np.array_equal(np.sort(selected), np.flatnonzero(support)):
         raise ValueError("selected_ and support_ are not the same columns")
+
+
+def _expect_array(fitted: dict[str, Any], name: str) -> np.ndarray:
+    array: Any = fitted.get(name)
+    return array if is_plain_array(array) else expect(array, np.ndarray, name)
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
@@ -255,7 +298,8 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
         if not start.startswith(_MAGIC) or header is None:
             raise ValueError(f"{info.filename} is not a plain array of numbers or text")
         dtype, shape = np.dtype(header[1]), tuple(int(n) for n in header[3].replace(" ", "").split(",") if n)
-        if math.prod(shape) * dtype.itemsize != info.file_size - len(start) - length:
+        # Text of no characters would take no bytes in the file, but some in memory.
+        if not dtype.itemsize or math.prod(shape) * dtype.itemsize != info.file_size - len(start) - length:
             raise ValueError(f"{info.filename} does not have the size that its header says")
         array = np.empty(shape, dtype, order="F" if header[2] == "True" else "C")
         flat, done = array.reshape(-1, order="A"), 0

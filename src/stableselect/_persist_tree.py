@@ -1,14 +1,15 @@
 """Values as a JSON tree with arrays beside it, and back.
 
 Numbers, text, None and lists stand for themselves. Anything else is an object with one key that names its kind, from a
-fixed list: what a file says is never imported, called or evaluated.
+fixed list: what a file says is never imported, called or evaluated. Key views and the columns of data frames become
+lists, and ranges tuples, which say the same.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, KeysView, ValuesView
 from typing import Any
 
 import array_api_compat
@@ -62,16 +63,20 @@ class Packer:
             return value
         if kind is float:
             return value if math.isfinite(value) else {"float": struct.pack(">d", value).hex()}
-        if kind is list:
-            return [self._pack(item, name) for item in value]
-        if kind is tuple:
+        items = _listed(value)
+        if items is not None:
+            return [self._pack(item, name) for item in items]
+        if kind in (tuple, range):
             return {"tuple": [self._pack(item, name) for item in value]}
+        if kind in (set, frozenset):
+            # A set has no order of its own; a sorted one makes equal files of equal sets.
+            return {kind.__name__: sorted((self._pack(item, name) for item in value), key=repr)}
         if kind is dict and all(type(key) is str for key in value):
             return {"dict": {key: self._pack(item, name) for key, item in value.items()}}
         if isinstance(value, np.generic) and value.dtype.kind in KINDS:
             single = np.asarray(value)
             return {"scalar": [single.dtype.str, single.tobytes().hex()]}
-        if kind is np.ndarray and value.dtype.kind in KINDS:
+        if is_plain_array(value) and value.dtype.kind in KINDS and value.dtype.itemsize:
             return {"array": self._keep(value, name)}
         if kind is np.ndarray and value.dtype == object and value.ndim == 1:
             return {"objects": [self._pack(item, name) for item in value]}
@@ -111,6 +116,8 @@ class Unpacker:
         self._forms: dict[str, Callable[[Any], Any]] = {
             "float": self._float,
             "tuple": lambda body: tuple(self._items(body)),
+            "set": lambda body: set(self._items(body)),
+            "frozenset": lambda body: frozenset(self._items(body)),
             "dict": self._dict,
             "scalar": self._scalar,
             "array": self._array,
@@ -222,10 +229,27 @@ def _check_form(state: Any, pattern: Any, name: str = "") -> None:
         raise ValueError("the state of its random generator is not one")
 
 
-def expect(value: Any, kind: type) -> Any:
+def _listed(value: Any) -> list[Any] | None:
+    """Return the items of a list, a view of a dictionary, or an index or series; None for all else."""
+    if type(value) is list or isinstance(value, KeysView | ValuesView):
+        return list(value)
+    # Neither package needs to be installed; their tables have no such method.
+    if type(value).__module__.partition(".")[0] in ("pandas", "polars"):
+        for name in ("to_list", "tolist"):
+            if callable(method := getattr(value, name, None)):
+                return list(method())
+    return None
+
+
+def is_plain_array(value: Any) -> bool:
+    """Tell whether ``value`` is an array without a meaning beyond its values, which masked arrays have."""
+    return type(value) in (np.ndarray, np.memmap)
+
+
+def expect(value: Any, kind: type, what: str = "it") -> Any:
     """Return ``value``, refusing one that is not of the type ``kind``; a bool is no int."""
     if type(value) is not kind:
-        raise ValueError(f"it has a value of type {type(value).__name__} where {kind.__name__} is due")
+        raise ValueError(f"{what} has a value of type {type(value).__name__} where {kind.__name__} is due")
     return value
 
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.io import savemat
 
 from stableselect import datasets
-from stableselect.datasets import _registry
+from stableselect.datasets import _fetch, _registry
 from stableselect.datasets._fetch import fetch_info
 from stableselect.datasets._registry import RemoteFile, Source
 from stableselect.datasets._storage import digest
@@ -93,7 +93,12 @@ def test_large_file_is_refused(served, tmp_path):
 def test_message_says_what_to_get_and_where_to_put_it(served, server, tmp_path):
     del server.files["GLIOMA.mat"]
     message = refused(served, tmp_path, "404")
-    for part in ("GLIOMA.mat", server.url("GLIOMA.mat"), str(tmp_path / "glioma.npz"), "arrays X (6 x 3) and y"):
+    for part in (
+        "GLIOMA.mat",
+        server.url("GLIOMA.mat"),
+        str(tmp_path / "glioma.npz"),
+        "arrays X (6 x 3, float32) and y (6 labels",
+    ):
         assert part in message
 
 
@@ -156,11 +161,38 @@ def test_unregistered_table_is_held_to_its_first_download(small, server, tmp_pat
     assert sorted(tmp_path.iterdir()) == [path, record]
     path.unlink()
     server.files["activity.zip"] = archive(X + 1)
-    with pytest.raises(datasets.DatasetError, match="SHA-256 of X"):
+    with pytest.raises(
+        datasets.DatasetError, match=r"SHA-256 of X is .*, as .*activity\.sha256\.json noted at the first"
+    ):
         fetch_info(entry, tmp_path)
     assert list(tmp_path.iterdir()) == [record]
     server.files["activity.zip"] = archive(X)
     assert fetch_info(entry, tmp_path) == path
+
+
+def test_an_unregistered_table_never_stands_without_its_record(small, server, tmp_path, monkeypatch):
+    X, y, entry = small
+    entry = replace(entry, sha256=None, sources=(server.source("mat", GLIOMA__mat=mat_bytes(X, y)),))
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    for step in ("write_record", "write_arrays"):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(_fetch, step, interrupted)
+            fetch_info(entry, tmp_path)
+        assert not (tmp_path / "glioma.npz").exists()
+    fetch_info(entry, tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["glioma.npz", "glioma.sha256.json"]
+
+
+def test_missing_values_of_an_unregistered_table_are_refused(small, server, tmp_path):
+    X, y, entry = small
+    for value in (np.nan, np.inf):
+        changed = X.astype(float)
+        changed[2, 1] = value
+        source = server.source("mat", GLIOMA__mat=mat_bytes(changed, y))
+        refused(replace(entry, sha256=None, sources=(source,)), tmp_path, "missing or infinite values")
 
 
 def test_a_wrong_file_in_place_is_not_overwritten(served, tmp_path):

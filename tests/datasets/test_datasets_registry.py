@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 
@@ -62,6 +64,22 @@ def test_entries_cannot_be_changed():
         datasets.registry["usps"] = None
     with pytest.raises(TypeError):
         datasets.info("usps").sha256["X"] = ""
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_entries_can_be_copied_pickled_and_hashed(name):
+    found = datasets.info(name)
+    for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found), copy.copy(found)):
+        assert other == found and hash(other) == hash(found)
+    assert asdict(found)["sha256"] == found.sha256
+    assert pickle.loads(pickle.dumps(datasets.registry)) == datasets.registry
+    assert len({datasets.info(name): name for name in datasets.names()}) == 10
+
+
+def test_digests_read_as_a_mapping():
+    digests = datasets.info("usps").sha256
+    assert digests == dict(digests) and list(digests) == ["X", "y"] and len(digests) == 2
+    assert eval(repr(digests), {"FrozenMapping": dict}) == digests
 
 
 @pytest.mark.parametrize("name", ["GLIOMA", "../glioma", "", None, 3, "glioma.npz"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -141,12 +143,36 @@ def test_group_split_needs_groups():
     [
         ({"kind": "stratified"}, "kind should be one of 'published', 'random', 'group'"),
         ({"protocol": "none"}, "protocol should be one of"),
-        ({"kind": "random", "valid_size": 1.5}, "valid_size should be a share"),
+        *(({"kind": "random", "valid_size": size}, "valid_size should be a share") for size in (1.5, -1, "a", [0.1])),
+        ({"kind": "group", "valid_size": float("nan")}, "valid_size should be a share"),
     ],
 )
 def test_wrong_choices_are_refused(table, options, message):
     with pytest.raises(ValueError, match=message):
         table.split(**options)
+
+
+@pytest.mark.parametrize("protocol", ["papre", None, 1])
+def test_a_table_has_one_of_the_protocols(protocol, table):
+    with pytest.raises(ValueError, match="protocol should be one of 'sound', 'paper', 'raw'"):
+        replace(table, protocol=protocol)
+
+
+def test_the_protocol_of_a_table_does_not_change_under_its_values(table):
+    paper = replace(table, protocol="paper")
+    scaled = paper.X
+    with pytest.raises(FrozenInstanceError):
+        paper.protocol = "raw"
+    assert paper.X is scaled and replace(paper, protocol="raw").X is table.raw
+
+
+def test_tables_can_be_copied_and_pickled(table):
+    paper = replace(table, protocol="paper")
+    for before in (False, True):
+        for other in (pickle.loads(pickle.dumps(paper)), copy.deepcopy(paper)):
+            assert other.info == paper.info and ("X" in vars(other)) == before
+            np.testing.assert_array_equal(other.split("group").X_test, paper.split("group").X_test)
+        assert paper.X.shape == (60, 5)
 
 
 def test_sound_scaling_is_learnt_from_training_rows(table):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,8 @@ def test_altered_value_is_refused(stored, small):
     _storage.write_arrays(stored, {"X": X, "y": small[1]})
     with pytest.raises(datasets.DatasetError, match=r"glioma.npz is not the registered table: the SHA-256 of X"):
         datasets.load("glioma", data_home=stored.parent)
-    with pytest.raises(datasets.DatasetError, match="Delete the file and fetch the table again"):
+    advice = r"Replace the file by one with arrays X \(6 x 3, float32\) and y \(6 labels from 0, uint8\), or delete it"
+    with pytest.raises(datasets.DatasetError, match=advice):
         datasets.verify("glioma", stored.parent)
 
 
@@ -71,7 +74,11 @@ def test_altered_value_is_refused(stored, small):
     [
         (lambda X, y: {"y": y}, "has no array 'X'"),
         (lambda X, y: {"X": X.T, "y": y}, "6 rows and 3 columns"),
-        (lambda X, y: {"X": X.astype(str), "y": y}, "numbers and integers are expected"),
+        (lambda X, y: {"X": X.astype(str), "y": y}, "holds X of type <U32; numbers of type float32 are expected"),
+        (lambda X, y: {"X": X.astype(complex), "y": y}, "holds X of type complex128; numbers"),
+        (lambda X, y: {"X": X, "y": y.astype(str)}, "holds y of type <U3; numbers of type uint8"),
+        (lambda X, y: {"X": X, "y": y + 0.5}, "holds y of type float64, whose values are not all of the type uint8"),
+        (lambda X, y: {"X": X, "y": y - np.int64(1)}, "holds y of type int64, whose values are not all"),
         (lambda X, y: {"X": X, "y": y + 1}, "0 to 1 are expected"),
         (lambda X, y: {"X": X, "y": np.array([0, 0, 0, 0, 0, 1])}, "rows per class"),
     ],
@@ -106,6 +113,118 @@ def test_damaged_files_are_refused(stored, damage):
         datasets.load("glioma", data_home=stored.parent)
 
 
+def npy(descr, shape, data=b""):
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": descr, "fortran_order": False, "shape": shape})
+    return stream.getvalue() + data
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (npy("<f8", (10**12,)), "does not have the size that its header says"),
+        (npy("<f8", (2**40, 2**40)), "does not have the size"),
+        (npy("<f4", (6, 3), bytes(73)), "does not have the size"),
+        (npy("<U0", (10**12,)), "holds values of type <U0"),
+        (npy("|O", (1,), bytes(8)), "holds values of type object"),
+        (npy("<f4", (6, 3), bytes(72)).replace(b"NUMPY\1", b"NUMPY\7"), "unknown version"),
+        (b"not an array", "plain arrays"),
+        (b"PK\3\4", "plain arrays"),
+        (b"", "plain arrays"),
+    ],
+)
+def test_members_that_are_not_what_they_say_are_refused(stored, small, content, message):
+    with zipfile.ZipFile(stored, "w") as archive:
+        archive.writestr("X.npy", content)
+        archive.writestr("y.npy", npy("|u1", (6,), small[1].tobytes()))
+    with pytest.raises(datasets.DatasetError, match=f"readable NPZ file of plain arrays .*{message}|{message}"):
+        datasets.load("glioma", data_home=stored.parent)
+
+
+@pytest.mark.parametrize("flip", [0x01, 0xFF])
+def test_every_flipped_byte_is_refused_or_harmless(stored, small, flip):
+    whole = stored.read_bytes()
+    refused = 0
+    for position in range(len(whole)):
+        stored.write_bytes(whole[:position] + bytes([whole[position] ^ flip]) + whole[position + 1 :])
+        try:
+            found = _storage.read_verified(small[2], stored)
+            assert found["X"].tobytes() == small[0].tobytes() and found["y"].tobytes() == small[1].tobytes()
+        except datasets.DatasetError:
+            refused += 1
+    assert refused > len(whole) / 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["float64", "float128" if hasattr(np, "float128") else "float64", ">f4"],
+    ids=["double", "long", "big-endian"],
+)
+@pytest.mark.parametrize("labels", ["int64", "uint16", "float32"])
+def test_equal_values_of_another_type_are_the_table(stored, small, kind, labels):
+    X, y, _ = small
+    _storage.write_arrays(stored, {"X": X.astype(kind), "y": y.astype(labels)})
+    found = datasets.load("glioma", data_home=stored.parent)
+    assert (found.raw.dtype, found.y.dtype) == (np.float32, np.uint8)
+    np.testing.assert_array_equal(found.raw, X)
+    np.testing.assert_array_equal(found.y, y)
+
+
+def test_doubles_are_rounded_as_the_converters_do(stored, small):
+    exact = np.arange(18).reshape(6, 3) ** 2 / 7
+    assert not np.array_equal(exact, small[0])
+    _storage.write_arrays(stored, {"X": exact, "y": small[1]})
+    np.testing.assert_array_equal(datasets.load("glioma", data_home=stored.parent).raw, small[0])
+
+
+def test_integers_are_never_rounded(stored, small, monkeypatch):
+    X = np.arange(18, dtype=np.int16).reshape(6, 3)
+    entry = replace(small[2], dtype="int16", sha256={"X": _storage.digest(X), "y": _storage.digest(small[1])})
+    monkeypatch.setattr(_registry, "registry", {"glioma": entry})
+    for values in (X + 0.25, X.astype(int) + 2**16, np.where(X == 3, np.nan, X)):
+        _storage.write_arrays(stored, {"X": values, "y": small[1]})
+        with pytest.raises(datasets.DatasetError, match="whose values are not all of the type int16"):
+            datasets.load("glioma", data_home=stored.parent)
+    _storage.write_arrays(stored, {"X": X.astype(float), "y": small[1]})
+    assert datasets.load("glioma", data_home=stored.parent).raw.dtype == np.int16
+
+
+def test_arrays_outside_the_registry_are_left_out(stored, small):
+    X, y, _ = small
+    _storage.write_arrays(stored, {"X": X, "y": y, "mouse_id": np.array(["1"]), "feature_names": np.array(["a"])})
+    found = datasets.load("glioma", data_home=stored.parent)
+    assert found.groups is None and found.feature_names is None and found.splits == ("published", "random")
+
+
+@pytest.mark.parametrize(("name", "kept"), [("mice_protein", ("X", "y", "mouse_id")), ("isolet", ("X", "y"))])
+def test_a_real_table_made_by_hand_needs_only_what_the_messages_say(name, kept, real, tmp_path):
+    table = real(name)
+    arrays = {"X": table.raw.astype(float), "y": table.y.astype(int)}
+    if "mouse_id" in kept:
+        _storage.write_arrays(tmp_path / f"{name}.npz", arrays)
+        with pytest.raises(datasets.DatasetError, match="has no array 'mouse_id', which Mice Protein needs") as caught:
+            datasets.load(name, data_home=tmp_path)
+        assert "X (1080 x 77, float32), y (1080 labels from 0, uint8) and mouse_id (1080 texts)" in str(caught.value)
+        arrays["mouse_id"] = table.groups.astype("U7")
+    with open(tmp_path / f"{name}.npz", "wb") as stream:
+        np.savez(stream, **arrays)
+    found = datasets.load(name, data_home=tmp_path)
+    np.testing.assert_array_equal(found.raw, table.raw)
+    np.testing.assert_array_equal(found.split().train, table.split().train)
+    assert found.splits == table.splits and found.raw.dtype == table.raw.dtype
+
+
+def test_missing_and_infinite_values_of_an_unregistered_table_are_refused(stored, small, monkeypatch):
+    monkeypatch.setattr(_registry, "registry", {"glioma": replace(small[2], sha256=None)})
+    # The last is finite as a double only.
+    for value in (np.nan, np.inf, -np.inf, 1e300):
+        X = small[0].astype(float)
+        X[1, 1] = value
+        _storage.write_arrays(stored, {"X": X, "y": small[1]})
+        with pytest.raises(datasets.DatasetError, match="missing or infinite values; GLIOMA has none"):
+            datasets.load("glioma", data_home=stored.parent)
+
+
 def test_a_file_that_would_fill_the_memory_is_refused(stored, monkeypatch):
     monkeypatch.setattr(_storage, "MAX_STORED_BYTES", 100)
     with pytest.raises(datasets.DatasetError, match="at most 100"):
@@ -130,7 +249,7 @@ def test_record_of_the_first_download_is_kept(small, tmp_path):
     assert _storage.read_record(path) is None
     _storage.write_record(path, {"X": X, "y": y})
     assert json.loads(path.read_text()) == {"X": _storage.digest(X), "y": _storage.digest(y)}
-    for content in ("{", "[1]", '{"X": 1}'):
+    for content in ("{", "[1]", '{"X": 1}', "{}", '{"X": "0"}'):
         path.write_text(content)
         with pytest.raises(datasets.DatasetError, match="delete it"):
             _storage.read_record(path)

@@ -12,12 +12,12 @@ import numpy as np
 from ._fetch import fetch
 from ._registry import DatasetInfo, info
 from ._splits import PROTOCOLS, Kind, Protocol, Scale, Split, check_choice, cut, split_rows
-from ._storage import read_verified, resolve_home
+from ._storage import describe_arrays, read_verified, resolve_home
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Dataset:
-    """A benchmark table.
+    """A benchmark table; :func:`dataclasses.replace` gives one with another protocol.
 
     Attributes
     ----------
@@ -51,6 +51,9 @@ class Dataset:
     feature_names: np.ndarray | None = None
     groups: np.ndarray | None = None
     protocol: Protocol = "sound"
+
+    def __post_init__(self) -> None:
+        check_choice(self.protocol, PROTOCOLS, "protocol")
 
     @cached_property
     def X(self) -> np.ndarray:
@@ -150,7 +153,8 @@ def load(
 
     Notes
     -----
-    Files are read without pickles and their arrays compared with the registered digests, see :func:`verify`.
+    Files are read without pickles and their arrays compared with the registered digests, see :func:`verify`. A file
+    made by hand needs X, y and, for Mice Protein, mouse_id; arrays that the registry does not know are left out.
 
     References
     ----------
@@ -177,8 +181,9 @@ def load(
 def verify(name: str, data_home: str | os.PathLike[str] | None = None) -> None:
     """Check a stored table against the registry.
 
-    Shape, labels and class counts have to agree, and so has the SHA-256 of each array's type, shape and values. For
-    Activity and SMK_CAN_187 the digests are those noted at the first download, if there was one.
+    Shape, labels and class counts have to agree, and so has the SHA-256 of each array's type, shape and values; arrays
+    of another type count as their conversion to the registered one. For Activity and SMK_CAN_187 the values have to be
+    finite, and the digests are those noted at the first download, if there was one.
 
     Parameters
     ----------
@@ -209,6 +214,6 @@ def _verified(found: DatasetInfo, path: Path) -> dict[str, np.ndarray]:
         raise FileNotFoundError(
             f"{found.title} is not at {path}. Give its folder as data_home or in the variable STABLESELECT_DATA, "
             f"download it with stableselect.datasets.fetch({found.name!r}), "
-            f"or put it there with arrays X ({found.n_rows} x {found.n_columns}) and y."
+            f"or put it there with {describe_arrays(found)}."
         )
     return read_verified(found, path)

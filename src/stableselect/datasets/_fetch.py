@@ -14,7 +14,15 @@ from typing import BinaryIO
 
 from ._convert import convert
 from ._registry import DatasetError, DatasetInfo, RemoteFile, info
-from ._storage import check_arrays, read_verified, record_path, resolve_home, write_arrays, write_record
+from ._storage import (
+    check_arrays,
+    describe_arrays,
+    read_verified,
+    record_path,
+    resolve_home,
+    write_arrays,
+    write_record,
+)
 
 _TIMEOUT = 60
 
@@ -71,21 +79,21 @@ def fetch_info(found: DatasetInfo, home: Path) -> Path:
             with tempfile.TemporaryDirectory(prefix=f".{found.name}-", dir=home) as folder:
                 files = {file.name: download(file, Path(folder)) for file in source.files}
             arrays = convert(found, source.form, files)
-            check_arrays(found, arrays, "what was downloaded", record)
+            arrays = check_arrays(found, arrays, "what was downloaded", record)
         except DatasetError as error:
             failures.append(str(error).rstrip("."))
             continue
-        write_arrays(path, arrays)
+        # The record comes first: a table whose record was never written could be altered unnoticed.
         if found.sha256 is None and not record.exists():
             write_record(record, arrays)
+        write_arrays(path, arrays)
         return path
     addresses = "; ".join(
         ", ".join(f"{file.name} from {file.url}" for file in source.files) for source in found.sources
     )
     raise DatasetError(
         f"{found.title} could not be downloaded: {'; '.join(failures)}. It is made from {addresses} "
-        f"(described at {found.page}). Without these, put the table into {path}, "
-        f"with arrays X ({found.n_rows} x {found.n_columns}) and y."
+        f"(described at {found.page}). Without these, put the table into {path}, with {describe_arrays(found)}."
     )
 
 

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 MEBIBYTE = 2**20
+Value = TypeVar("Value")
 
 
 class DatasetError(ValueError):
     """A benchmark table could not be had, or is not the one in the registry."""
+
+
+class FrozenMapping(Mapping[str, Value]):
+    """A read-only mapping that, unlike :class:`types.MappingProxyType`, can be copied, pickled and hashed."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._values!r})"
 
 
 @dataclass(frozen=True)
@@ -114,7 +138,7 @@ def _entry(name: str, row: dict[str, Any]) -> DatasetInfo:
         n_classes=row.pop("n_classes", len(counts or ())),
         class_counts=None if counts is None else tuple(counts),
         sources=sources,
-        sha256=None if digests is None else MappingProxyType(digests),
+        sha256=None if digests is None else FrozenMapping(digests),
         **lists,  # type: ignore[arg-type]
         **row,
     )
@@ -122,7 +146,7 @@ def _entry(name: str, row: dict[str, Any]) -> DatasetInfo:
 
 def _read_registry() -> Mapping[str, DatasetInfo]:
     text = resources.files(__package__).joinpath("registry.toml").read_text(encoding="utf-8")
-    return MappingProxyType({name: _entry(name, row) for name, row in tomllib.loads(text).items()})
+    return FrozenMapping({name: _entry(name, row) for name, row in tomllib.loads(text).items()})
 
 
 registry: Mapping[str, DatasetInfo] = _read_registry()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -112,7 +113,7 @@ def split_rows(
 ) -> Rows:
     """Return the training, validation and test rows of a split."""
     check_choice(kind, KINDS, "kind")
-    if valid_size is not None and not 0 <= valid_size < 1:
+    if valid_size is not None and not (isinstance(valid_size, Real) and 0 <= valid_size < 1):
         raise ValueError(f"valid_size should be a share of the training rows, from 0 to below 1; got {valid_size!r}.")
     if kind == "published":
         if seed != 0 or valid_size is not None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import secrets
 import sys
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,8 +20,13 @@ import numpy as np
 from ._registry import MEBIBYTE, DatasetError, DatasetInfo
 
 MAX_STORED_BYTES = 512 * MEBIBYTE
-EXTRA_ARRAYS = ("feature_names", "class_names", "mouse_id", "group")
-"""What a file may hold beside X and y."""
+LABEL_DTYPE = "uint8"
+EXTRA_ARRAYS = {"feature_names": "U32", "class_names": "U6", "mouse_id": "U8", "group": "uint8"}
+"""What a table may have beside X and y, and of which type."""
+NEEDED = ("X", "y", "mouse_id")
+"""What a file has to hold where the table has it; all else follows from these or is for the reader."""
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def resolve_home(data_home: str | os.PathLike[str] | None) -> Path:
@@ -56,58 +61,110 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Read X, y and what goes with them from an NPZ file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        if size > MAX_STORED_BYTES:
-            raise DatasetError(f"{path} holds {size} bytes; at most {MAX_STORED_BYTES} are expected.")
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in ("X", "y", *EXTRA_ARRAYS) if name in stored.files}
+            members = {member.filename: member for member in archive.infolist()}
+            size = sum(member.file_size for member in members.values())
+            if size > MAX_STORED_BYTES:
+                raise DatasetError(f"{path} holds {size} bytes; at most {MAX_STORED_BYTES} are expected.")
+            return {
+                name: _read_member(archive, members[f"{name}.npy"])
+                for name in ("X", "y", *EXTRA_ARRAYS)
+                if f"{name}.npy" in members
+            }
     except DatasetError:
         raise
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    # zipfile and NumPy raise all kinds of errors on damaged files.
+    except Exception as error:
         raise DatasetError(
-            f"{path} is not a readable NPZ file of plain arrays ({error}); delete it and fetch the table again."
+            f"{path} is not a readable NPZ file of plain arrays ({error}); replace it, "
+            "or delete it and fetch the table again."
         ) from error
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """Read one array; memory is taken only when its header agrees with its length."""
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in _HEADERS:
+            raise ValueError(f"{member.filename} has the unknown version {version}")
+        shape, _, dtype = _HEADERS[version](stream)
+        if dtype.hasobject or not dtype.itemsize:
+            raise ValueError(f"{member.filename} holds values of type {dtype}")
+        if math.prod(shape) * dtype.itemsize != member.file_size - stream.tell():
+            raise ValueError(f"{member.filename} does not have the size that its header says, {shape} of {dtype}")
+    with archive.open(member) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def describe_arrays(info: DatasetInfo) -> str:
+    """Say which arrays a file made by hand needs."""
+    needed = f"arrays X ({info.n_rows} x {info.n_columns}, {info.dtype})"
+    labels = f"y ({info.n_rows} labels from 0, {LABEL_DTYPE})"
+    if "mouse_id" in (info.sha256 or {}):
+        return f"{needed}, {labels} and mouse_id ({info.n_rows} texts)"
+    return f"{needed} and {labels}"
 
 
 def read_verified(info: DatasetInfo, path: Path) -> dict[str, np.ndarray]:
     """Read the arrays of a stored table and check them."""
     arrays = read_arrays(path)
     try:
-        check_arrays(info, arrays, str(path), record_path(path))
+        return check_arrays(info, arrays, str(path), record_path(path))
     except DatasetError as error:
-        raise DatasetError(f"{error} Delete the file and fetch the table again.") from error
-    return arrays
+        raise DatasetError(
+            f"{error} Replace the file by one with {describe_arrays(info)}, or delete it and fetch the table again."
+        ) from error
 
 
-def check_arrays(info: DatasetInfo, arrays: Mapping[str, np.ndarray], what: str, record: Path) -> None:
-    """Refuse arrays that are not the registered table; ``what`` names them in the message."""
-    for name in ("X", "y"):
-        if name not in arrays:
-            raise DatasetError(f"{what} has no array {name!r}; {info.title} needs the arrays X and y.")
+def check_arrays(info: DatasetInfo, arrays: Mapping[str, np.ndarray], what: str, record: Path) -> dict[str, np.ndarray]:
+    """Return the arrays in the registered types, without those that the registry does not know.
+
+    Arrays that are not the registered table are refused; ``what`` names them in the message.
+    """
+    expected = info.sha256 if info.sha256 is not None else read_record(record) or {}
+    types = {"X": info.dtype, "y": LABEL_DTYPE}
+    types |= {name: wanted for name, wanted in EXTRA_ARRAYS.items() if name in expected}
+    for name in NEEDED:
+        if name in types and name not in arrays:
+            raise DatasetError(f"{what} has no array {name!r}, which {info.title} needs.")
     X, y = arrays["X"], arrays["y"]
     if X.shape != (info.n_rows, info.n_columns) or y.shape != (info.n_rows,):
         raise DatasetError(
             f"{what} holds X of shape {X.shape} and y of shape {y.shape}; "
             f"{info.title} has {info.n_rows} rows and {info.n_columns} columns."
         )
-    if X.dtype.kind not in "fiu" or y.dtype.kind not in "iu":
-        raise DatasetError(
-            f"{what} holds X of type {X.dtype} and y of type {y.dtype}; numbers and integers are expected."
-        )
+    known = {
+        name: _converted(array, types[name], f"{what} holds {name}") for name, array in arrays.items() if name in types
+    }
+    X, y = known["X"], known["y"]
+    # A registered digest says by itself which values are missing.
+    if info.sha256 is None and not np.isfinite(X).all():
+        raise DatasetError(f"{what} holds an X with missing or infinite values; {info.title} has none.")
     labels, counts = np.unique(y, return_counts=True)
     if not np.array_equal(labels, np.arange(info.n_classes)):
         raise DatasetError(f"{what} has the labels {labels.tolist()}; 0 to {info.n_classes - 1} are expected.")
     if info.class_counts is not None and tuple(counts.tolist()) != info.class_counts:
         raise DatasetError(f"{what} has {counts.tolist()} rows per class; {list(info.class_counts)} are expected.")
-    expected = info.sha256 if info.sha256 is not None else read_record(record)
-    for name, wanted in (expected or {}).items():
-        if name not in arrays:
-            raise DatasetError(f"{what} has no array {name!r}, which the registered table has.")
-        found = digest(arrays[name])
-        if found != wanted:
+    for name, wanted in expected.items():
+        if name in known and (found := digest(known[name])) != wanted:
+            noted = "" if info.sha256 is not None else f", as {record} noted at the first download"
             raise DatasetError(
-                f"{what} is not the registered table: the SHA-256 of {name} is {found}; {wanted} is expected."
+                f"{what} is not the registered table: the SHA-256 of {name} is {found} (as {types[name]}); "
+                f"{wanted} is expected{noted}."
             )
+    return known
+
+
+def _converted(array: np.ndarray, wanted: str, what: str) -> np.ndarray:
+    """Return an array as the type ``wanted``: floats are rounded as converters do, all else has to be equal."""
+    dtype = np.dtype(wanted)
+    sort = "text" if dtype.kind == "U" else "numbers"
+    if array.dtype.kind not in ("U" if sort == "text" else "fiu"):
+        raise DatasetError(f"{what} of type {array.dtype}; {sort} of type {dtype} are expected.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = array.astype(dtype, copy=False)
+    if dtype.kind != "f" and not np.array_equal(converted, array):
+        raise DatasetError(f"{what} of type {array.dtype}, whose values are not all of the type {dtype}.")
+    return converted
 
 
 def record_path(path: Path) -> Path:
@@ -123,8 +180,8 @@ def read_record(path: Path) -> dict[str, str] | None:
         noted = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DatasetError(f"{path} is not readable JSON ({error}); delete it and fetch the table again.") from error
-    if not isinstance(noted, dict) or not all(isinstance(value, str) for value in noted.values()):
-        raise DatasetError(f"{path} should hold one SHA-256 per array; delete it and fetch the table again.")
+    if not isinstance(noted, dict) or not all(isinstance(noted.get(name), str) for name in ("X", "y")):
+        raise DatasetError(f"{path} should hold the SHA-256 of X and y; delete it and fetch the table again.")
     return noted
 
 
