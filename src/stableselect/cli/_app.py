@@ -12,6 +12,7 @@ from .. import __version__
 from ._apply import apply
 from ._demo import demo
 from ._methods import methods
+from ._paper import paper
 from ._reconstruct import reconstruct
 from ._select import select
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 for command in (select, apply, reconstruct, methods, demo):
     app.command()(command)
+app.add_typer(paper)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,81 @@
+"""The cell: one selection, named by what decides its outcome. Every table and figure shares the cells it needs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Protocol = Literal["paper", "sound"]
+Mode = Literal["full", "fast"]
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One selection: a method on one split of a dataset, with one seed.
+
+    Attributes
+    ----------
+    dataset, method : str
+        As in the registries.
+    protocol : {"paper", "sound"}
+        Decides scaling, split and settings.
+    split : int
+        Number of the split; 0, the published one, under "paper".
+    seed : int
+        0 for a deterministic method.
+    k : int
+        Columns to keep.
+    mode : {"full", "fast"}
+        "fast" cuts rows and steps.
+    cap : int or None
+        Steps allowed where the method is capped. Part of the name, so that cells of another cap are never mixed in.
+    """
+
+    dataset: str
+    method: str
+    protocol: Protocol
+    split: int
+    seed: int
+    k: int
+    mode: Mode = "full"
+    cap: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The cell as canonical JSON."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_key(cls, key: str) -> Cell:
+        """Return the cell of a key."""
+        return cls(**json.loads(key))
+
+    def __str__(self) -> str:
+        fast = ", fast" if self.mode == "fast" else ""
+        return f"{self.dataset}, {self.method}, {self.protocol}, k {self.k}, split {self.split}, seed {self.seed}{fast}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much to compute.
+
+    Attributes
+    ----------
+    fast : bool
+        Four small tables, one split, one seed, few steps.
+    splits, seeds : int
+        Splits under "sound", and seeds of a seeded method.
+    with_faults : bool
+        Add the cells that rank the test rows by themselves, under "paper".
+    """
+
+    fast: bool = False
+    splits: int = 3
+    seeds: int = 2
+    with_faults: bool = False
+
+    @property
+    def mode(self) -> Mode:
+        """The mode of the cells."""
+        return "fast" if self.fast else "full"

@@ -1,0 +1,174 @@
+"""Summary: which method to use. Ranks over datasets with a test, wins against random columns, and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+from ..datasets import info
+from ._bootstrap import paired_interval
+from ._comparison import all_cells
+from ._experiment import Experiment
+from ._methods import METHODS
+from ._results import Results, geometric_mean
+from ._tables import NONE, Block, Document, Table, number
+
+_LEVEL = 0.05
+_MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
+_RIVALS = ("random", "ColumnSubset")
+
+
+def _render(results: Results) -> Document:
+    blocks: list[Block] = [
+        "All figures are of the sound protocol. Rank 1 is best. The critical difference is that of Nemenyi's test at "
+        "the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
+        "(Demsar, 2006, Journal of Machine Learning Research 7).",
+    ]
+    data: list[dict[str, Any]] = []
+    for measure, title in _MEASURES.items():
+        table, rows = _ranks(results, measure, title)
+        blocks += [table, _differences(results, measure, title, rows)]
+        data += rows
+    if results.mode == "fast":
+        blocks.append("A fast run: four tables, one split, few steps. Not for comparison.")
+    return Document("summary", EXPERIMENT.title, blocks, data)
+
+
+def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict[str, Any]]]:
+    sign = -1.0 if measure == "accuracy" else 1.0
+    selecting = [name for name, method in METHODS.items() if method.selector is not None]
+    found = {
+        (method, name): value.mean
+        for method in selecting
+        for name in results.datasets
+        if (value := results.value(name, method, "sound", measure))
+    }
+    methods = [method for method in selecting if any((method, name) in found for name in results.datasets)]
+    complete = [name for name in results.datasets if methods and all((method, name) in found for method in methods)]
+    scores = np.array([found[method, name] for method in methods for name in complete])
+    scores = scores.reshape(len(methods), len(complete))
+    average = rankdata(sign * scores, axis=0).mean(axis=1) if complete else np.full(len(methods), np.nan)
+    order = np.argsort(average, kind="stable")
+    rows, data = [], []
+    for i in order:
+        method = methods[i]
+        wins, ties, ratios = _against_random(found, method, sign)
+        seconds = [
+            value.mean for name in results.datasets if (value := results.value(name, method, "sound", "seconds"))
+        ]
+        against = NONE if method == "random" or not ratios else f"{wins} of {len(ratios)}"
+        ratio = geometric_mean(ratios) if ratios and min(ratios) > 0 else None
+        rows.append(
+            [
+                method,
+                NONE if np.isnan(average[i]) else f"{average[i]:.2f}",
+                against if not ties or against == NONE else f"{against}, {ties} equal",
+                NONE if ratio is None or method == "random" else f"{ratio:.2f}",
+                number(float(np.median(seconds)) if seconds else None, "seconds"),
+                number(max(seconds) if seconds else None, "seconds"),
+            ]
+        )
+        data.append(
+            {
+                "measure": measure,
+                "method": method,
+                "average_rank": "" if np.isnan(average[i]) else average[i],
+                "datasets": len(complete),
+                "wins": wins,
+                "compared": len(ratios),
+                "ratio_to_random": "" if ratio is None else ratio,
+                "median_seconds": float(np.median(seconds)) if seconds else "",
+            }
+        )
+    header = ["method", "average rank", "better than random", "ratio to random", "median s", "largest s"]
+    return Table(title, header, rows, _verdict(scores, [info(name).title for name in complete])), data
+
+
+def _against_random(found: dict[tuple[str, str], float], method: str, sign: float) -> tuple[int, int, list[float]]:
+    """Return wins and ties against random columns, and the ratios of the two figures."""
+    pairs = [
+        (value, found["random", name])
+        for (other, name), value in found.items()
+        if other == method and ("random", name) in found
+    ]
+    wins = sum(sign * value < sign * chance for value, chance in pairs)
+    ties = sum(value == chance for value, chance in pairs)
+    return wins, ties, [value / chance for value, chance in pairs if chance > 0]
+
+
+def _differences(results: Results, measure: str, title: str, data: list[dict[str, Any]]) -> Table:
+    """Return each method against the rivals, split by split, and add the figures to the rows of the ranks."""
+    rows = []
+    for line in data:
+        method = line["method"]
+        row = [method]
+        for rival in _RIVALS:
+            pairs = _paired(results, method, rival, measure)
+            found = paired_interval(pairs) if pairs and method != rival else None
+            row.append(NONE if found is None else "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in found)))
+            for i, name in enumerate(("", "_low", "_high")):
+                line[f"difference_to_{rival}{name}"] = "" if found is None else found[i]
+            row.append(f"{len(pairs)} / {sum(map(len, pairs))}" if found else NONE)
+        rows.append(row)
+    unit = (
+        "in points of accuracy; above 0 is better"
+        if measure == "accuracy"
+        else "of the relative error, in per cent of the mean predictor's on the same split; below 0 is better"
+    )
+    notes = [
+        f"Mean difference {unit}. In brackets the 95 % interval of a paired bootstrap: 10,000 draws of datasets, and "
+        "of splits within each. With few datasets such intervals are too short; read them beside the ranks.",
+    ]
+    header = ["method", *(text for rival in _RIVALS for text in (f"less {rival}", "datasets / splits"))]
+    return Table(f"{title}: differences", header, rows, notes)
+
+
+def _paired(results: Results, method: str, rival: str, measure: str) -> list[list[float]]:
+    """Return, for each dataset, the differences on the splits that both have finished."""
+    found = []
+    for name in results.datasets:
+        ours, theirs = (results.by_split(name, which, measure) for which in (method, rival))
+        unit = results.by_split(name, "mean predictor", measure)
+        if measure == "accuracy":
+            unit = dict.fromkeys(ours, 1.0)
+        shared = [split for split in ours if split in theirs and unit.get(split, 0.0) > 0]
+        if shared:
+            found.append([(ours[split] - theirs[split]) / unit[split] for split in shared])
+    return found
+
+
+def _verdict(scores: np.ndarray, titles: list[str]) -> list[str]:
+    """Return the test in words."""
+    methods, datasets = scores.shape
+    if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
+        return ["Too few methods or datasets, or too much alike, for a test."]
+    statistic = friedmanchisquare(*scores)
+    difference = critical_difference(methods, datasets)
+    return [
+        f"Ranks over {datasets} datasets that every method finished: {', '.join(titles)}. Friedman's test: chi-squared "
+        f"{statistic.statistic:.1f}, p {_p_value(statistic.pvalue)}. Critical difference of the average ranks: "
+        f"{difference:.2f}.",
+        "Ratio to random: geometric mean over datasets; below 1 is better for an error, above 1 for an accuracy.",
+    ]
+
+
+def critical_difference(methods: int, datasets: int) -> float:
+    """Return Nemenyi's critical difference of average ranks at the level 0.05.
+
+    q sqrt(k (k + 1) / (6 N)) for k methods on N datasets, q the studentised range over sqrt(2).
+
+    References
+    ----------
+    Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7.
+    """
+    q = studentized_range.ppf(1 - _LEVEL, methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))
+
+
+def _p_value(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+EXPERIMENT = Experiment("summary", "Summary: which methods work", all_cells, _render)
