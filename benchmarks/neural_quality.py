@@ -161,11 +161,19 @@ def text(found: list[float], measured: str) -> str:
 def table(measured: str) -> str:
     """Return a Markdown table of one measure, mean over splits and seeds."""
     methods = [*REFERENCES[:2], *METHODS, *REFERENCES[2:]]
+    if measured == "own":
+        methods = ["mean", *OWN, "floor"]
     lines = ["| table, k | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for name, k in COLUMNS.items():
         cells = [text(values(name, method, measured), measured) for method in methods]
         lines.append(f"| {name}, {k} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def machine() -> str:
+    """Say what the cells were computed with."""
+    found = Store("neural_quality").content.get("versions", {})
+    return f"Computed on a machine with {found.get('cores')} cores, one thread a cell, all cores in use."
 
 
 def seed_stability() -> str:

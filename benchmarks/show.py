@@ -61,7 +61,7 @@ SECTIONS = {
     "Networks: where they lose to random columns (ridge refit)": neural_quality.losses,
     "Networks: accuracy, %": lambda: neural_quality.table("accuracy"),
     "Networks: stability over seeds (Nogueira), rows held fixed": neural_quality.seed_stability,
-    "Networks: seconds to select": lambda: neural_quality.table("seconds"),
+    "Networks: seconds to select": lambda: f"{neural_quality.machine()}\n\n{neural_quality.table('seconds')}",
     "Networks: published settings on the published split": neural_quality.published_table,
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,

@@ -226,6 +226,7 @@ class CAE(TrainingMixin, BaseSelector):
         gram = take(gram, varying)
         n_nodes, m = min(k, len(varying)), X.shape[1]
         self.decoder_weights_: dict[str, np.ndarray] | None = None
+        self._activation: str | None = None
         if n_nodes == 0 or (self.decoder == "linear" and n_nodes == len(varying)):
             return self._keep_all(varying, m, k)
         if self._solver() == "gradient":

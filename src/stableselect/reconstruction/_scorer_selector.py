@@ -31,6 +31,7 @@ _OF_ONE_KIND = (
     "decoder_intercept_",
     "encoder_weights_",
     "decoder_weights_",
+    "_activations",
 )
 """Attributes that only linear networks have, or only others: those of an earlier fit must not stay."""
 
