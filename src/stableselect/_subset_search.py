@@ -242,7 +242,7 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
     top = float(xp.max(best))
     if top == -float("inf"):
         return top, -1, -1
-    slack = TIE * max(state.loss, top)
+    slack = TIE * max(state.loss, top, 0.0)  # rounding may leave both slightly below zero
     j = int(xp.argmax(xp.astype(best >= top - slack, xp.int32)))
     gains = to_numpy(state.swap_gains(allowed, j, j + 1))[:, 0]
     largest = max(gains[free])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import matplotlib.image
 import numpy as np
@@ -119,3 +120,18 @@ def test_a_table_that_cannot_be_read_leaves_words(images, invented, monkeypatch)
     monkeypatch.setattr(_data, "_load", refuse)
     for name in ("figure1", "figure2"):
         assert pictures(EXPERIMENTS[name].render(stored(name, images, invented))) == {}
+
+
+def test_figure1_leaves_out_what_has_no_first_split(images, invented):
+    def keep(cell):
+        return cell.protocol == "sound" and cell.method == "|W|"
+
+    cells = [
+        item.cell for item in stored("figure1", images, invented, keep).everything() if item.cell.dataset == "coil20"
+    ]
+    items = [Stored(replace(cell, split=1), "done", invented(cell), "") for cell in cells]
+    items += [Stored(cell, "failed", {}, "no") for cell in cells]
+    assert items
+    document = EXPERIMENTS["figure1"].render(Results(items, data_home=images))
+    assert pictures(document) == {}
+    assert "COIL-20: failed." in document.markdown()

@@ -165,6 +165,63 @@ def test_cells_beside_one_that_kills_its_process_are_not_blamed(tmp_path, cells,
     assert len(outcomes) == 6
 
 
+def test_cells_tried_again_are_not_dropped_when_a_process_dies(tmp_path, cells, monkeypatch):
+    def refuse(cell, data_home):
+        raise ValueError("no")
+
+    execute(cells[:4], tmp_path, refuse)
+    batches = []
+
+    def pool(batch, jobs, arguments):
+        """Stand in for processes of which one writes its result, dies, and takes the pool with it."""
+        batches.append([cell.split for cell in batch])
+        if len(batches) == 1:
+            yield _run._compute(batch[0], *arguments)
+            _run._compute(batch[1], *arguments)
+            raise BrokenProcessPool
+        yield from (_run._compute(cell, *arguments) for cell in batch)
+
+    monkeypatch.setattr(_run, "_in_processes", pool)
+    outcomes = execute(cells[:4], tmp_path, lambda cell, data_home: {}, jobs=2, retry=True)
+    assert batches == [[0, 1, 2, 3], [2, 3]]
+    assert [(outcome.cell.split, outcome.status) for outcome in outcomes] == [(split, "done") for split in range(4)]
+
+
+def test_processes_that_die_before_they_begin_end_the_run(tmp_path, cells, monkeypatch):
+    pools = []
+
+    def pool(batch, jobs, arguments):
+        pools.append(len(batch))
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(_run, "_in_processes", pool)
+    with pytest.raises(ChildProcessError, match="before they began a cell"):
+        execute(cells, tmp_path, lambda cell, data_home: {}, jobs=2)
+    assert pools == [12, 12]
+    with Store(tmp_path) as store:
+        assert store.statuses() == {}
+    # A single one is to blame itself, though it was never claimed.
+    (outcome,) = execute(cells[:1], tmp_path, lambda cell, data_home: {}, jobs=2)
+    with Store(tmp_path) as store:
+        assert [item.status for item in store.cells()] == [outcome.status] == ["failed"]
+
+
+def test_a_single_cell_that_was_written_before_its_process_died_is_done(tmp_path, cells, monkeypatch):
+    def pool(batch, jobs, arguments):
+        _run._compute(batch[0], *arguments)
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(_run, "_in_processes", pool)
+    (outcome,) = execute(cells[:1], tmp_path, lambda cell, data_home: {}, jobs=2)
+    assert outcome.status == "done"
+    assert done(tmp_path) == {0}
+
+
+def test_a_claim_given_back_by_another_run_meanwhile_is_left_to_it(tmp_path, cells, monkeypatch):
+    monkeypatch.setattr(Store, "claim", lambda *args, **kwargs: False)
+    assert [outcome.status for outcome in execute(cells[:1], tmp_path, lambda cell, data_home: {})] == ["running"]
+
+
 def test_an_interrupted_cell_is_given_back(tmp_path, cells):
     def evaluate(cell, data_home):
         if cell.split == 1:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -76,6 +78,34 @@ def test_a_process_number_given_again_is_another_process(tmp_path, monkeypatch):
         assert store.claim(CELL)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system does not say how a process does")
+def test_the_claim_of_a_process_nobody_has_asked_for_is_taken_over(tmp_path, monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    with Store(tmp_path) as store:
+        owner = f"{process.pid} {_store._started(process.pid)}"
+        monkeypatch.setattr(_store, "_owner", lambda: owner)
+        assert store.claim(CELL)
+        monkeypatch.undo()
+        assert not store.claim(CELL)
+        process.kill()
+        # Waits for the end, but leaves the number with the system.
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert store.abandoned([CELL]) == [CELL]
+        assert store.claim(CELL)
+    process.communicate()
+
+
+def test_a_cell_is_buried_unless_it_is_finished_or_under_way(tmp_path):
+    other = Cell("glioma", "|W|", "paper", 0, 2, 64)
+    with Store(tmp_path) as store:
+        assert store.bury(CELL, "gone") == "failed"
+        assert store.cells()[0].error == "gone"
+        store.claim(other)
+        assert store.bury(other, "gone") == "running"
+        store.finish(other, {})
+        assert store.bury(other, "gone") == "done"
+
+
 def test_results_of_a_lost_claim_are_not_written(tmp_path, monkeypatch):
     with Store(tmp_path) as store:
         store.claim(CELL)
@@ -101,6 +131,9 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / FILE).write_text("not a database, but long enough to have a header of one")
     with pytest.raises(ValueError, match="cannot be used as a results file"):
         Store(tmp_path)
+    (tmp_path / "folder" / FILE).mkdir(parents=True)
+    with pytest.raises(ValueError, match="cannot be used as a results file"):
+        Store(tmp_path / "folder")
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="give a folder"):
         Store(tmp_path / "file")
@@ -113,3 +146,11 @@ def test_a_newer_file_is_refused(tmp_path):
     db.close()
     with pytest.raises(ValueError, match="newer version"):
         Store(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a way to open files without shared memory")
+def test_files_that_cannot_have_a_write_ahead_log_keep_their_journal(tmp_path):
+    db = sqlite3.connect(f"file:{tmp_path / FILE}?vfs=unix-dotfile", uri=True, isolation_level=None)
+    assert not _store._use_wal(db)
+    db.execute("CREATE TABLE t (x)")
+    db.close()

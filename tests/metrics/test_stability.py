@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from stableselect.metrics import stability
+from stableselect.metrics import stability, stability_test
+
+MEASURES = ("nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy")
+no_choice_allowed = pytest.mark.filterwarnings("ignore:Every run selected")
 
 masks = st.tuples(st.integers(3, 7), st.integers(2, 9)).flatmap(lambda shape: arrays(bool, shape))
 
@@ -60,6 +63,72 @@ def test_sets_of_different_sizes_by_hand():
     assert np.isnan(result.kuncheva)
 
 
+def test_published_values():
+    # The documentation of the R package stabm gives these for the sets 1:3, 1:4 and 1:5 of ten columns.
+    result = stability([[0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3, 4]], n_features=10)
+    assert result.nogueira == pytest.approx(0.7222222, abs=5e-8)
+    assert result.jaccard == pytest.approx(0.7166667, abs=5e-8)
+    assert result.dice == pytest.approx(0.8320106, abs=5e-8)
+    assert result.lustgarten == pytest.approx(0.5333333, abs=5e-8)
+    assert result.entropy == pytest.approx(0.855155, abs=5e-7)
+
+
+@no_choice_allowed
+@given(masks)
+@settings(max_examples=50, deadline=None)
+def test_pairwise_measures_and_entropy_by_definition(Z):
+    m = Z.shape[1]
+    sets = [set(np.flatnonzero(row).tolist()) for row in Z]
+    pairs = list(combinations(sets, 2))
+    result = stability(Z)
+    assert result.dice == pytest.approx(
+        np.mean([2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0 for a, b in pairs])
+    )
+    spans = [min(len(a), len(b)) - max(0, len(a) + len(b) - m) for a, b in pairs]
+    if min(spans) > 0:
+        terms = [(len(a & b) - len(a) * len(b) / m) / span for (a, b), span in zip(pairs, spans, strict=True)]
+        assert result.lustgarten == pytest.approx(np.mean(terms))
+    else:
+        assert np.isnan(result.lustgarten)
+    chosen = [f for a in sets for f in a]
+    if not chosen:
+        assert np.isnan(result.entropy)
+        return
+    # The entropy of a selection drawn from the pool runs from that of identical sets, log(q/M), to log q.
+    shares = np.unique(chosen, return_counts=True)[1] / len(chosen)
+    entropy = -np.sum(shares * np.log(shares))
+    assert result.entropy == pytest.approx((np.log(len(chosen)) - entropy) / np.log(len(Z)), abs=1e-12)
+
+
+def test_a_measure_asked_for_by_name_is_that_number():
+    Z = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 1, 1, 0, 0]], dtype=bool)
+    result = stability(Z)
+    for name in MEASURES:
+        value = stability(Z, measure=name)
+        assert isinstance(value, float)
+        assert value == getattr(result, name)
+
+
+@pytest.mark.parametrize(
+    ("sets", "measure", "message"),
+    [([[0], [0, 1]], "kuncheva", "sets of one size"), ([[], [0, 1]], "lustgarten", "neither empty nor")],
+)
+def test_a_measure_asked_for_by_name_warns_where_it_is_undefined(sets, measure, message):
+    with pytest.warns(UserWarning, match=message) as caught:
+        assert np.isnan(stability(sets, n_features=4, measure=measure))
+    assert caught[0].filename == __file__
+
+
+def test_every_measure_falls_as_the_sets_drift_apart():
+    # Run i keeps 10 columns, of which the last i * shift are its own.
+    results = []
+    for shift in range(4):
+        sets = [[*range(10 - shift), *range(10 + i * shift, 10 + (i + 1) * shift)] for i in range(5)]
+        results.append(stability(sets, n_features=40))
+    for name in MEASURES:
+        assert np.all(np.diff([getattr(r, name) for r in results]) < 0)
+
+
 @given(st.integers(2, 6), st.integers(2, 12), st.data())
 @settings(max_examples=50, deadline=None)
 def test_nogueira_is_the_mean_kuncheva_index_for_sets_of_one_size(n_runs, m, data):
@@ -70,6 +139,7 @@ def test_nogueira_is_the_mean_kuncheva_index_for_sets_of_one_size(n_runs, m, dat
     assert result.nogueira == pytest.approx(result.kuncheva)
 
 
+@no_choice_allowed
 @given(masks)
 @settings(max_examples=50, deadline=None)
 def test_interval_follows_the_published_variance(Z):
@@ -83,6 +153,7 @@ def test_interval_follows_the_published_variance(Z):
     assert result.confidence_interval == pytest.approx((phi - half, phi + half), abs=1e-9)
 
 
+@no_choice_allowed
 @given(masks, st.randoms(use_true_random=False))
 @settings(max_examples=50, deadline=None)
 def test_order_of_runs_and_of_columns_does_not_matter(Z, random):
@@ -90,15 +161,18 @@ def test_order_of_runs_and_of_columns_does_not_matter(Z, random):
     random.shuffle(rows)
     random.shuffle(columns)
     one, other = stability(Z), stability(Z[rows][:, columns])
-    for name in ("nogueira", "jaccard", "kuncheva", "confidence_interval"):
+    for name in (*MEASURES, "standard_error", "confidence_interval"):
         assert getattr(one, name) == pytest.approx(getattr(other, name), nan_ok=True, abs=1e-9)
 
 
+@no_choice_allowed
 @given(masks)
 @settings(max_examples=50, deadline=None)
 def test_values_keep_their_bounds(Z):
     result = stability(Z)
-    assert 0 <= result.jaccard <= 1
+    assert 0 <= result.jaccard <= result.dice <= 1
+    assert np.isnan(result.lustgarten) or -1 <= result.lustgarten <= 1
+    assert np.isnan(result.entropy) or -1e-12 <= result.entropy <= 1 + 1e-12
     if 0 < Z.sum() < Z.size:
         assert -1 / (len(Z) - 1) - 1e-12 <= result.nogueira <= 1 + 1e-12
 
@@ -107,19 +181,25 @@ def test_identical_sets_are_perfectly_stable():
     result = stability([[0, 4, 7]] * 5, n_features=9)
     assert result.nogueira == pytest.approx(1.0)
     assert result.confidence_interval == pytest.approx((1.0, 1.0))
-    assert (result.jaccard, result.kuncheva) == (1.0, 1.0)
+    assert (result.jaccard, result.dice, result.kuncheva) == (1.0, 1.0, 1.0)
+    assert result.entropy == pytest.approx(1.0)
+    assert result.lustgarten == pytest.approx(1 - 3 / 9)
 
 
 def test_disjoint_sets_reach_the_lower_bound():
     result = stability([[0, 1], [2, 3], [4, 5]], n_features=6)
     assert result.nogueira == pytest.approx(-1 / 2)
-    assert result.jaccard == 0.0
+    assert (result.jaccard, result.dice, result.entropy) == (0.0, 0.0, 0.0)
 
 
 def test_random_sets_have_no_stability():
     result = stability(random_sets(200, 100, 20, seed=0), n_features=100)
     assert abs(result.nogueira) < 0.01
-    assert result.jaccard > 0.1
+    assert abs(result.lustgarten) < 0.01
+    low, high = result.confidence_interval
+    assert low < 0 < high
+    assert stability_test(result).p_value > 0.05
+    assert min(result.jaccard, result.dice, result.entropy) > 0.1
 
 
 def test_variance_agrees_with_the_jackknife():
@@ -141,11 +221,16 @@ def test_share_of_95_percent_intervals_that_hold_the_true_value(n_runs, least, m
 
 @pytest.mark.parametrize("fill", [True, False])
 def test_all_or_nothing_selected_has_no_chance_level(fill):
-    result = stability(np.full((3, 4), fill))
-    assert np.isnan(result.nogueira)
-    assert np.isnan(result.kuncheva)
-    assert np.isnan(result.confidence_interval).all()
-    assert result.jaccard == 1.0
+    with pytest.warns(UserWarning, match=f"selected {'all' if fill else 'none'} of the 4 columns") as caught:
+        result = stability(np.full((3, 4), fill))
+    assert caught[0].filename == __file__
+    undefined = [result.nogueira, result.standard_error, result.kuncheva, result.lustgarten]
+    assert np.isnan([*undefined, *result.confidence_interval]).all()
+    assert (result.jaccard, result.dice) == (1.0, 1.0)
+    assert result.entropy == pytest.approx(1.0 if fill else np.nan, nan_ok=True)
+    for name in MEASURES:
+        with pytest.warns(UserWarning, match="no choice"):
+            assert stability(np.full((3, 4), fill), measure=name) == pytest.approx(getattr(result, name), nan_ok=True)
 
 
 def test_two_runs_get_no_interval():
@@ -188,6 +273,7 @@ def test_an_empty_run_is_a_set_like_any_other():
         (np.array([True, False]), {"n_features": 2}, "one-dimensional"),
         (np.eye(3, dtype=bool), {"confidence": 1.0}, "confidence must lie between 0 and 1"),
         (np.eye(3, dtype=bool), {"n_features": 0}, "n_features must be an integer of at least 1"),
+        (np.eye(3, dtype=bool), {"measure": "spearman"}, "measure must be None or one of nogueira, .*'spearman'"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(supports, options, message):
@@ -195,3 +281,79 @@ def test_bad_input_is_refused_in_one_sentence(supports, options, message):
         stability(supports, **options)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+def test_z_test_of_one_stability_by_hand():
+    result = stability([[0, 1, 2], [0, 1, 3], [0, 1, 2]], n_features=10)
+    # The standard error as in the first test: 2/3 of the spread of the mean overlaps.
+    error = 2 / 3 * (1 / 30 / 0.21) * np.sqrt(2 / 3)
+    phi = 1 - (1 / 15) / 0.21
+    tested = stability_test(result, value=0.5)
+    assert result.standard_error == pytest.approx(error)
+    assert (tested.estimate, tested.standard_error) == pytest.approx((phi, error))
+    assert tested.statistic == pytest.approx((phi - 0.5) / error)
+    assert tested.p_value == pytest.approx(2 * (1 - norm.cdf((phi - 0.5) / error)))
+    assert stability_test(result, value=2 * phi - 0.5).p_value == pytest.approx(tested.p_value)
+
+
+def test_z_test_agrees_with_the_interval():
+    result = stability(np.random.default_rng(5).random((9, 20)) < 0.3, confidence=0.9)
+    for end in result.confidence_interval:
+        assert stability_test(result, value=end).p_value == pytest.approx(0.1)
+
+
+def test_z_test_of_two_stabilities_adds_the_variances():
+    rng = np.random.default_rng(6)
+    runs = [(rng.random((n, 20)) < np.linspace(0.1, 0.9, 20)).astype(float) for n in (12, 30)]
+    a, b = (stability(Z.astype(bool)) for Z in runs)
+    tested = stability_test(a, b)
+    terms = [influence_by_definition(Z)[1] for Z in runs]
+    variance = sum(4 / len(t) ** 2 * np.sum((t - t.mean()) ** 2) for t in terms)
+    assert tested.statistic == pytest.approx((a.nogueira - b.nogueira) / np.sqrt(variance))
+    back = stability_test(b, a)
+    assert (back.statistic, back.p_value) == pytest.approx((-tested.statistic, tested.p_value))
+    assert stability_test(a, b, value=tested.estimate).p_value == pytest.approx(1.0)
+    with pytest.raises(FrozenInstanceError):
+        tested.p_value = 0.0
+
+
+def test_z_tests_of_true_hypotheses_seldom_reject():
+    p = np.linspace(0.02, 0.9, 40)
+    truth = 1 - np.mean(p * (1 - p)) / (p.mean() * (1 - p.mean()))
+    rng = np.random.default_rng(7)
+    found = [stability(rng.random((20, 40)) < p) for _ in range(400)]
+    assert 0.03 < np.mean([stability_test(a, value=truth).p_value < 0.05 for a in found]) < 0.12
+    assert 0.03 < np.mean([stability_test(*ab).p_value < 0.05 for ab in combinations(found[:30], 2)]) < 0.12
+    assert all(stability_test(a).p_value < 0.001 for a in found)
+
+
+def test_the_variance_for_random_sets_of_one_size_is_about_twice_too_large():
+    found = [stability(random_sets(30, 60, 12, seed), n_features=60) for seed in range(300)]
+    values = np.array([r.nogueira for r in found])
+    assert abs(values.mean()) < 3 * values.std() / np.sqrt(300)
+    assert 1.6 < np.mean([r.standard_error**2 for r in found]) / values.var() < 2.5
+    assert np.mean([stability_test(r).p_value < 0.05 for r in found]) < 0.05
+
+
+@pytest.mark.parametrize("sets", [[[0, 1], [0, 2]], [[0, 1]] * 4])
+def test_z_test_without_a_standard_error_is_nan(sets):
+    result = stability(sets, n_features=5)
+    with pytest.warns(UserWarning, match="three or more runs") as caught:
+        tested = stability_test(result)
+    assert caught[0].filename == __file__
+    assert tested.estimate == result.nogueira
+    assert np.isnan([tested.statistic, tested.p_value]).all()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "value", "message"),
+    [
+        (0.5, None, 0.0, "a must be a Stability but is a float"),
+        (stability([[0], [1], [0]], n_features=3), [[0, 1]], 0.0, "b must be a Stability but is a list"),
+        (stability([[0], [1], [0]], n_features=3), None, np.nan, "value must be a finite number but is nan"),
+    ],
+)
+def test_bad_input_to_the_z_test_is_refused_in_one_sentence(a, b, value, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        stability_test(a, b, value=value)
+    assert str(caught.value).endswith(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +19,12 @@ paper = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An experiment; see 'stableselect paper list'.")]
-Results = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder of results.sqlite and the output.")]
+Results = Annotated[
+    Path,
+    typer.Option(
+        "--results", metavar="DIR", help="Folder of results.sqlite and the output; fast output goes to DIR/fast."
+    ),
+]
 Protocol = Annotated[
     Literal["paper", "sound", "both"],
     typer.Option("--protocol", metavar="HOW", help="paper (as published, faults left out), sound or both."),
@@ -29,6 +35,12 @@ Splits = Annotated[int, typer.Option("--splits", min=1, help="Splits under sound
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Seeds of methods that depend on one.")]
 WithFaults = Annotated[
     bool, typer.Option("--with-faults", metavar="", help="Add the published ranking of test rows, under paper.")
+]
+Method = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method", "-m", metavar="NAME", help="Compute this method only, named as in the tables; repeatable."
+    ),
 ]
 Retry = Annotated[bool, typer.Option("--retry", metavar="", help="Compute failed cells again.")]
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Folder of the datasets.")]
@@ -55,6 +67,7 @@ def run(
     jobs: Jobs = 1,
     splits: Splits = 3,
     seeds: Seeds = 2,
+    method: Method = None,
     with_faults: WithFaults = False,
     retry: Retry = False,
     data: Data = None,
@@ -64,10 +77,10 @@ def run(
     """Run one experiment.
 
     Stop it at any time and say the same again: it goes on where it was.
-    Failed cells are left alone unless --retry is said.
+    Failed cells are left alone unless --retry is said; while there are any, the exit code is 1.
     """
     with reported(debug):
-        _run([name], results, protocol, fast, jobs, splits, seeds, with_faults, retry, data, quiet)
+        _run([name], results, protocol, fast, jobs, splits, seeds, method, with_faults, retry, data, quiet)
 
 
 @paper.command("all")
@@ -78,6 +91,7 @@ def all_(
     jobs: Jobs = 1,
     splits: Splits = 3,
     seeds: Seeds = 2,
+    method: Method = None,
     with_faults: WithFaults = False,
     retry: Retry = False,
     data: Data = None,
@@ -89,7 +103,7 @@ def all_(
         from ..experiments import list_experiments
 
         names = list(list_experiments())
-        _run(names, results, protocol, fast, jobs, splits, seeds, with_faults, retry, data, quiet)
+        _run(names, results, protocol, fast, jobs, splits, seeds, method, with_faults, retry, data, quiet)
 
 
 @paper.command()
@@ -110,31 +124,42 @@ def _run(
     jobs: int,
     splits: int,
     seeds: int,
+    method: list[str] | None,
     with_faults: bool,
     retry: bool,
     data: Path | None,
     quiet: bool,
 ) -> None:
-    from ..experiments import run as run_experiment
+    from ..experiments._api import Batch
     from ..experiments._progress import progress
+    from ..experiments._tables import NO_PICTURES, can_draw
 
     report = console(quiet=quiet)
-    folder = shown(str(results))
+    batch = Batch(
+        names,
+        results=results,
+        protocol=protocol,
+        fast=fast,
+        jobs=jobs,
+        splits=splits,
+        seeds=seeds,
+        methods=method or None,
+        with_faults=with_faults,
+        retry=retry,
+        data_home=data,
+    )
+    if batch.absent:
+        report.print(f"Not at hand, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
+    if not can_draw():
+        report.print(NO_PICTURES, soft_wrap=True)
+    folder = shown(str(batch.folder))
     page = f" and {folder}/index.html"
     for name in names:
+        last = name == names[-1]
         with progress(quiet=quiet) as tell:
-            run_experiment(
-                name,
-                results=results,
-                protocol=protocol,
-                fast=fast,
-                jobs=jobs,
-                splits=splits,
-                seeds=seeds,
-                with_faults=with_faults,
-                retry=retry,
-                data_home=data,
-                report=tell,
-                page=name == names[-1],
-            )
-        report.print(f"{name}: wrote {folder}/{name}.md{page if name == names[-1] else ''}.", soft_wrap=True)
+            batch.run(name, report=tell, page=last)
+        report.print(f"{name}: wrote {folder}/{name}.md{page if last else ''}.", soft_wrap=True)
+    if failed := batch.failed:
+        count = "1 cell" if failed == 1 else f"{failed} cells"
+        print(f"stableselect: {count} failed; {folder}/index.html says why, --retry tries again.", file=sys.stderr)
+        raise typer.Exit(1)

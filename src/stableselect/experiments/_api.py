@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from ..datasets._storage import resolve_home
 from ._cell import Cell, Mode, Options, Protocol
 from ._data import is_available
+from ._experiment import Experiment
 from ._measure import evaluate
-from ._methods import find_method
+from ._methods import FAULTY, find_method
 from ._page import write_document, write_page
 from ._registry import EXPERIMENTS, find_experiment
 from ._results import Results
 from ._run import Report, execute
-from ._store import Store
+from ._store import FILE, Status, Store
 from ._tables import Document
 
 Folder = str | os.PathLike[str]
@@ -47,6 +49,7 @@ def run(
     jobs: int = 1,
     splits: int = 3,
     seeds: int = 2,
+    methods: Sequence[str] | None = None,
     with_faults: bool = False,
     retry: bool = False,
     data_home: Folder | None = None,
@@ -63,7 +66,7 @@ def run(
     name : str
         One of :func:`list_experiments`.
     results : path
-        Folder for ``results.sqlite`` and the files made of it.
+        Folder for ``results.sqlite`` and the files made of it; those of fast runs go to ``fast`` inside it.
     protocol : {"paper", "sound", "both"}
         Published splits, scaling and settings; or sound ones.
     fast : bool
@@ -72,6 +75,8 @@ def run(
         Processes.
     splits, seeds : int
         Splits under "sound", seeds of seeded methods. More of either adds cells to those that are there.
+    methods : sequence of str, optional
+        Compute the cells of these methods only, named as in the tables; all by default. What is shown does not change.
     with_faults : bool
         Add the published ranking of test rows, under "paper", to show where printed figures come from.
     retry : bool
@@ -88,6 +93,11 @@ def run(
     Document
         With ``markdown()`` and ``csv()``.
 
+    Raises
+    ------
+    FileNotFoundError
+        When cells are wanted, none of the datasets is at hand and there are no earlier results.
+
     Examples
     --------
     >>> import tempfile
@@ -96,12 +106,109 @@ def run(
     >>> print(shown.markdown().splitlines()[0])
     # Table 1: statistics of the datasets
     """
-    experiment = find_experiment(name)
-    options = Options(fast=fast, splits=_count(splits, "splits"), seeds=_count(seeds, "seeds"), with_faults=with_faults)
-    home = None if data_home is None else os.fspath(data_home)
-    cells = [cell for p in _protocols(protocol) for cell in experiment.cells(p, options)]
-    execute(computable(cells, home), results, evaluate, jobs=jobs, retry=retry, data_home=home, report=report)
-    return show(name, results=results, fast=fast, data_home=home, page=page)
+    batch = Batch(
+        [name],
+        results=results,
+        protocol=protocol,
+        fast=fast,
+        jobs=jobs,
+        splits=splits,
+        seeds=seeds,
+        methods=methods,
+        with_faults=with_faults,
+        retry=retry,
+        data_home=data_home,
+    )
+    return batch.run(name, report=report, page=page)
+
+
+class Batch:
+    """Experiments that are run one after the other, with the cells they want between them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The experiments; the others are as in :func:`run`.
+
+    Attributes
+    ----------
+    absent : list of str
+        Datasets that are wanted, but not at hand.
+    folder : pathlib.Path
+        Where the files go; those of fast runs to a folder of their own, so that they never replace full ones.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        results: Folder,
+        protocol: Literal["paper", "sound", "both"],
+        fast: bool,
+        jobs: int,
+        splits: int,
+        seeds: int,
+        methods: Sequence[str] | None,
+        with_faults: bool,
+        retry: bool,
+        data_home: Folder | None,
+    ) -> None:
+        experiments = {name: find_experiment(name) for name in names}
+        options = Options(
+            fast=fast, splits=_count(splits, "splits"), seeds=_count(seeds, "seeds"), with_faults=with_faults
+        )
+        self._jobs = _count(jobs, "jobs")
+        self._results, self._fast, self._retry = results, fast, retry
+        self._home = None if data_home is None else os.fspath(data_home)
+        chosen = None if methods is None else {find_method(method).name for method in methods}
+        self._cells = {
+            name: [
+                cell
+                for p in _protocols(protocol)
+                for cell in experiment.cells(p, options)
+                if chosen is None or cell.method.removesuffix(FAULTY) in chosen
+            ]
+            for name, experiment in experiments.items()
+        }
+        self._failed: set[Cell] = set()
+        self.folder = output_folder(results, options.mode)
+        wanted = dict.fromkeys(cell.dataset for cells in self._cells.values() for cell in cells)
+        self.absent = [name for name in wanted if not is_available(name, self._home)]
+        if wanted and len(self.absent) == len(wanted) and not self._ended("done"):
+            first = self.absent[0]
+            raise FileNotFoundError(
+                f"There is nothing to compute: no dataset of {', '.join(names)} is in {resolve_home(self._home)}; "
+                f"expected a file like {first}.npz. Name the folder of the datasets with --data (data_home in Python) "
+                f"or in the variable STABLESELECT_DATA, or get one with stableselect.datasets.fetch({first!r})."
+            )
+
+    def run(self, name: str, *, report: Report | None = None, page: bool = True) -> Document:
+        """Compute what one of the experiments lacks, write its files and return what it shows."""
+        # What failed under an earlier experiment of the batch has been tried again already.
+        cells = [cell for cell in computable(self._cells[name], self._home) if cell not in self._failed]
+        outcomes = execute(
+            cells,
+            self._results,
+            evaluate,
+            jobs=self._jobs,
+            retry=self._retry,
+            data_home=self._home,
+            report=report,
+        )
+        self._failed.update(outcome.cell for outcome in outcomes if outcome.status == "failed")
+        return show(name, results=self._results, fast=self._fast, data_home=self._home, page=page)
+
+    @property
+    def failed(self) -> int:
+        """The number of cells that are wanted and have failed, now or earlier."""
+        return self._ended("failed")
+
+    def _ended(self, status: Status) -> int:
+        if not (Path(self._results) / FILE).is_file():
+            return 0
+        keys = {cell.key for cells in self._cells.values() for cell in cells}
+        with Store(self._results, create=False) as store:
+            return sum(found == status for key, found in store.statuses().items() if key in keys)
 
 
 def show(
@@ -136,10 +243,16 @@ def show(
     with Store(results, create=False) as store:
         found = Results(store.cells(), mode, None if data_home is None else Path(data_home))
     document = experiment.render(found)
-    write_document(results, document)
+    folder = output_folder(results, found.mode)
+    write_document(folder, document)
     if page:
-        write_page(results, _begun(found, document), found)
+        write_page(folder, _begun(found, document), found)
     return document
+
+
+def output_folder(results: Folder, mode: Mode) -> Path:
+    """Return where files go: the results folder, and for fast runs one inside it."""
+    return Path(results) / "fast" if mode == "fast" else Path(results)
 
 
 def computable(cells: Sequence[Cell], data_home: str | None) -> list[Cell]:
@@ -149,7 +262,7 @@ def computable(cells: Sequence[Cell], data_home: str | None) -> list[Cell]:
 
 
 def _begun(results: Results, document: Document) -> list[Document]:
-    """Return the document of every experiment that has a finished cell, and the one that is there already."""
+    """Return the document of every experiment that has a finished cell or needs none, and the one already there."""
     done = {item.cell.key for item in results.everything() if item.status == "done"}
     options = Options(fast=results.mode == "fast", splits=1, seeds=1)
     shown = []
@@ -157,9 +270,14 @@ def _begun(results: Results, document: Document) -> list[Document]:
         needed = [cell for protocol in _protocols("both") for cell in experiment.cells(protocol, options)]
         if other == document.name:
             shown.append(document)
-        elif any(cell.key in done for cell in needed):
+        elif any(cell.key in done for cell in needed) or not _ever(experiment):
             shown.append(experiment.render(results))
     return shown
+
+
+def _ever(experiment: Experiment) -> bool:
+    """Tell whether an experiment has cells at all; some have none in a fast run."""
+    return any(experiment.cells(protocol, Options()) for protocol in _protocols("both"))
 
 
 def _protocols(protocol: str) -> tuple[Protocol, ...]:

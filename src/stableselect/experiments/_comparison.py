@@ -9,7 +9,7 @@ from ._cell import Cell, Options, Protocol
 from ._methods import FAULTY, METHODS, WITH_FAULT, plan
 from ._published import CAUSES, causes, differs, printed, published_value
 from ._results import NOT_AVAILABLE, Results
-from ._tables import NONE, Table, number, with_spread
+from ._tables import NONE, Table, with_spread, without_spread
 
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "sound")
 
@@ -28,9 +28,12 @@ def overview(results: Results, measure: str, title: str) -> Table:
         for dataset in shown:
             value = results.value(dataset, method, "sound", measure)
             reason = results.reason(dataset, method, "sound")
-            row.append(number(value.mean, measure) if value else "n/a" if reason == NOT_AVAILABLE else NONE)
+            row.append(without_spread(value, measure, "n/a" if reason == NOT_AVAILABLE else NONE))
         rows.append(row)
-    notes = ["n/a: not available. Mean over splits and seeds; the spread is in the tables below."]
+    notes = [
+        "n/a: not available. Mean over splits and seeds; the spread is in the tables below.",
+        "SPEC by phi2 on the graph of LS is LS: with default settings, as here, both are one ranking.",
+    ]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
 
 
@@ -127,6 +130,7 @@ def tidy(results: Results, measures: tuple[str, ...]) -> list[dict[str, Any]]:
                             "mean": "" if value is None else value.mean,
                             "spread": "" if value is None or value.spread is None else value.spread,
                             "cells": 0 if value is None else value.count,
+                            "failed": results.failures(dataset, method, protocol),
                             "published": "" if theirs is None else theirs,
                             "missing": "" if value else results.reason(dataset, method, protocol),
                         }
@@ -140,8 +144,9 @@ def introduction(results: Results) -> list[str]:
         "published: as printed. paper: the published split, scaling and settings, faults left out; ± is the standard "
         "deviation over seeds. sound: scaling fitted on training rows, several splits, default settings for the "
         "baselines; ± is the standard error over splits.",
-        "The letters say what is known to lie behind a large difference between the published figure and ours "
-        "under paper (a quarter of an error, five points of accuracy); they are listed at the end.",
+        "(2 of 3) after a figure: of three cells that ended one failed, and the figure is that of the other two.",
+        "The letters say what may lie behind a large difference between the published figure and ours under paper (a "
+        "quarter of an error, five points of accuracy), ? that no cause is known; they are listed at the end.",
     ]
     if results.mode == "fast":
         text.append("A fast run: four tables, at most 2,000 rows, one split, few steps. Not for comparison.")

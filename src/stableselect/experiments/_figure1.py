@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ._experiment import Experiment
 from ._images import Images, find_images, one_of_each, sheet, why_none
 from ._methods import plan
 from ._results import Results
-from ._tables import Block, Document, Picture, number, picture
+from ._tables import Block, Document, Picture, drawn, number, picture
 
 _DATASETS = ("mnist_fashion", "coil20")
 _METHODS = {
@@ -43,7 +44,8 @@ def _render(results: Results) -> Document:
         if not found:
             blocks.append(why_none(results, dataset, "|W|"))
             continue
-        blocks += [_short(dataset, title, found), _long(dataset, title, found)]
+        for draw in (_short, _long):
+            blocks.append(drawn(partial(draw, dataset, title, found)))
         data += [
             {
                 "dataset": dataset,
@@ -93,8 +95,8 @@ def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
             error = number(images.error, "error")
             parts[f"{words}: rebuilt, error {error}"] = images.grey(images.rebuilt[:_LONG_NUMBER])
     figure = Figure(figsize=(7.5, 3.3 * len(parts)), layout="constrained")
-    for axis, (words, drawn) in zip(figure.subplots(len(parts), 1, squeeze=False)[:, 0], parts.items(), strict=True):
-        axis.imshow(sheet(drawn, _PER_ROW), interpolation="none")
+    for axis, (words, shown) in zip(figure.subplots(len(parts), 1, squeeze=False)[:, 0], parts.items(), strict=True):
+        axis.imshow(sheet(shown, _PER_ROW), interpolation="none")
         axis.set_title(words, fontsize=10, loc="left")
         axis.axis("off")
     count = min(_LONG_NUMBER, len(first.original))

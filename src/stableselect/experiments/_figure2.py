@@ -10,7 +10,7 @@ from ._experiment import Experiment
 from ._images import Images, find_images, one_of_each, sheet, why_none
 from ._methods import plan
 from ._results import Results
-from ._tables import Block, Document, Picture, number, picture
+from ._tables import Block, Document, Picture, drawn, number, picture
 
 _DATASET = "usps"
 _METHODS = {
@@ -37,7 +37,7 @@ def _render(results: Results) -> Document:
     data: list[dict[str, Any]] = []
     found = [images for part in find_images(results, _DATASET, tuple(_METHODS), _SEEDS).values() for images in part]
     if found:
-        blocks.append(_draw(found))
+        blocks.append(drawn(lambda: _draw(found)))
         for images in found:
             cell = images.cell
             columns = " ".join(map(str, images.selected))

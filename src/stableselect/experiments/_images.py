@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from ..datasets import DatasetError, info
 from ._cell import Cell
 from ._data import is_available, load_rows
-from ._results import Results
+from ._results import NOT_RUN, Results
 
 _DROPPED = np.array([0x5B, 0x8F, 0xC7]) / 255
 """Blue, so that a dropped pixel differs from a dark and from a light one, whatever one's eyes."""
@@ -70,7 +70,7 @@ def find_images(results: Results, dataset: str, methods: tuple[str, ...], seeds:
     dataset : str
         A table of images.
     methods : tuple of str
-        Wanted; those without a finished cell are left out.
+        Wanted; those without a finished cell on the first split are left out.
     seeds : int
         Seeds of each at most.
 
@@ -83,7 +83,8 @@ def find_images(results: Results, dataset: str, methods: tuple[str, ...], seeds:
         return {}
     for protocol in ("paper", "sound"):
         found = {method: results.records(dataset, method, protocol) for method in methods}
-        wanted = {m: [pair for pair in pairs if pair[0].split == 0][:seeds] for m, pairs in found.items() if pairs}
+        first = {m: [pair for pair in pairs if pair[0].split == 0][:seeds] for m, pairs in found.items()}
+        wanted = {m: pairs for m, pairs in first.items() if pairs}
         if wanted:
             break
     try:
@@ -94,8 +95,10 @@ def find_images(results: Results, dataset: str, methods: tuple[str, ...], seeds:
 
 def why_none(results: Results, dataset: str, method: str) -> str:
     """Say why there are no images of a dataset."""
-    done = any(results.records(dataset, method, protocol) for protocol in ("paper", "sound"))
-    reason = "the images are not at hand" if done else results.reason(dataset, method, "paper")
+    found = [results.records(dataset, method, protocol) for protocol in ("paper", "sound")]
+    done = any(cell.split == 0 for records in found for cell, _ in records)
+    reasons = [results.reason(dataset, method, protocol) for protocol in ("paper", "sound")]
+    reason = "the images are not at hand" if done else next((r for r in reasons if r != NOT_RUN), NOT_RUN)
     return f"{info(dataset).title}: {reason}."
 
 

@@ -11,7 +11,7 @@ from ._colours import BLUE, GREY, VERMILION
 from ._experiment import Experiment
 from ._methods import WEIGHTS, plan, weighted
 from ._results import Results
-from ._tables import NONE, Block, Document, Picture, Table, number, picture, with_spread
+from ._tables import NONE, Block, Document, Picture, Table, drawn, number, picture, with_spread
 
 _DATASET = "mnist_fashion"
 _SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector search": ("search", BLUE)}
@@ -52,7 +52,7 @@ def _render(results: Results) -> Document:
     notes = ["± is the standard deviation over seeds, where there are several.", *_reading(results)]
     blocks.append(Table(f"{info(_DATASET).title}, validation error", header, rows, notes))
     if any(row["mean"] != "" for row in data):
-        blocks.append(_draw(results))
+        blocks.append(drawn(lambda: _draw(results)))
     return Document("lambda_search", EXPERIMENT.title, blocks, data)
 
 

@@ -38,6 +38,7 @@ img { max-width: 100%; height: auto; background: #fff; }
 def write_document(folder: str | os.PathLike[str], document: Document) -> list[Path]:
     """Write the files of one experiment and return their paths."""
     base = Path(folder)
+    base.mkdir(parents=True, exist_ok=True)
     files = {f"{document.name}.md": document.markdown().encode()}
     if document.data:
         files[f"{document.name}.csv"] = document.csv().encode()

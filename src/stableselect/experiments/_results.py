@@ -17,6 +17,7 @@ from ._methods import FAST_DATASETS, cap, find_method
 from ._store import Stored
 
 NOT_AVAILABLE = "not available"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,14 @@ class Value:
         over the seeds. None for a single one.
     count : int
         Cells.
+    failed : int
+        Cells that failed, and are not in the mean.
     """
 
     mean: float
     spread: float | None
     count: int
+    failed: int = 0
 
 
 class Results:
@@ -104,7 +108,11 @@ class Results:
             spread = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None
         else:
             spread = float(np.std(by_split[min(by_split)], ddof=1)) if count > 1 else None
-        return Value(float(np.mean(means)), spread, count)
+        return Value(float(np.mean(means)), spread, count, self.failures(dataset, method, protocol, k))
+
+    def failures(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> int:
+        """Return how many cells of a method on a dataset failed."""
+        return sum(item.status == "failed" for item in self.stored(dataset, method, protocol, k))
 
     def by_split(self, dataset: str, method: str, measure: str, k: int | None = None) -> dict[int, float]:
         """Return a measure under "sound" by split, mean over the seeds."""
@@ -122,11 +130,11 @@ class Results:
         if dataset not in self._here:
             return NOT_AVAILABLE
         if method is None or protocol is None:
-            return "not run"
+            return NOT_RUN
         if not find_method(method).available():
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
-        return "failed" if "failed" in statuses else "running" if "running" in statuses else "not run"
+        return "failed" if "failed" in statuses else "running" if "running" in statuses else NOT_RUN
 
 
 def geometric_mean(values: Iterable[float]) -> float:

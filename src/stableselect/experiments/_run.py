@@ -17,6 +17,8 @@ from ._store import Status, Store
 
 Evaluate = Callable[[Cell, str | None], dict[str, Any]]
 
+_ROUNDS = 2
+"""Pools that may break one after the other without a cell begun."""
 _KILLED = "The process that computed this cell was ended from outside; the usual cause is too little memory."
 
 
@@ -86,6 +88,11 @@ def execute(
     -------
     list of Outcome
         One for each cell that had to be computed, in the order in which they ended.
+
+    Raises
+    ------
+    ChildProcessError
+        When the processes end again and again before they begin a cell.
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}.")
@@ -106,23 +113,38 @@ def execute(
         # A worker that dies takes the others with it; then the cells under way go on one at a time, each in a process
         # of its own, so that the one at fault is found and the rest are not blamed.
         batches = [wanted]
+        before = store.ended()
+        idle = 0
         while batches:
             batch = batches.pop(0)
             try:
                 take(_in_processes(batch, jobs, arguments))
             except BrokenProcessPool:
-                ended = {outcome.cell for outcome in outcomes}
-                statuses = store.statuses()
-                hit = store.abandoned(cell for cell in batch if cell not in ended)
+                told = {outcome.cell for outcome in outcomes}
+                after = store.ended()
+                open_ = [cell for cell in batch if cell not in told]
+                # A cell that is tried again has an earlier failure in the file, which says nothing of this run.
+                written = [c for c in open_ if c.key in after and after[c.key] != before.get(c.key)]
+                take(Outcome(cell, after[cell.key][0]) for cell in written)
+                open_ = [cell for cell in open_ if cell not in written]
                 if len(batch) == 1:
-                    store.bury(batch[0], _KILLED)
-                    take([Outcome(batch[0], "failed", error=_KILLED)])
+                    take(_buried(cell, store) for cell in open_)
                     continue
-                written = [c for c in batch if c not in ended and statuses.get(c.key) in ("done", "failed")]
-                take(Outcome(cell, statuses[cell.key]) for cell in written)
-                left = [cell for cell in batch if cell not in ended and cell not in hit and cell not in written]
+                hit = store.abandoned(open_)
+                left = [cell for cell in open_ if cell not in hit]
+                idle = idle + 1 if len(left) == len(batch) else 0
+                if idle == _ROUNDS:
+                    raise ChildProcessError(
+                        f"The processes ended {_ROUNDS} times before they began a cell; the usual cause is too little "
+                        "memory. Ask for fewer jobs: one computes in this process, and shows the error."
+                    ) from None
                 batches = [*([cell] for cell in hit), *([left] if left else []), *batches]
         return outcomes
+
+
+def _buried(cell: Cell, store: Store) -> Outcome:
+    status = store.bury(cell, _KILLED)
+    return Outcome(cell, status, error=_KILLED if status == "failed" else "")
 
 
 def _in_processes(cells: Sequence[Cell], jobs: int, arguments: tuple[Any, ...]) -> Iterator[Outcome]:
@@ -147,7 +169,7 @@ def _compute(cell: Cell, folder: str, evaluate: Evaluate, retry: bool, data_home
     """Claim a cell, compute it and write what came of it."""
     with Store(folder) as store:
         if not store.claim(cell, retry=retry):
-            return Outcome(cell, store.statuses()[cell.key])
+            return Outcome(cell, store.statuses().get(cell.key, "running"))
         try:
             # One thread, so that times compare and processes do not fight.
             with threadpool_limits(1):

@@ -70,21 +70,21 @@ class Store:
         if self.path.parent.exists() and not self.path.parent.is_dir():
             raise NotADirectoryError(f"{folder} is a file; give a folder for the results.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Every statement outside _exclusive is a transaction of its own.
-        self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
         try:
-            self._prepare()
+            # Every statement outside _exclusive is a transaction of its own.
+            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
         except sqlite3.DatabaseError as error:
-            self._db.close()
             raise ValueError(f"{self.path} cannot be used as a results file ({error}); give another folder.") from error
-        except ValueError:
-            self._db.close()
-            raise
 
     def _prepare(self) -> None:
-        _use_wal(self._db)
-        # Killed processes lose nothing under NORMAL; a power cut may lose the last cells, but not the file.
-        self._db.execute("PRAGMA synchronous = NORMAL")
+        # Killed processes lose nothing under NORMAL; a power cut may lose the last cells, but with the write-ahead log
+        # not the file.
+        self._db.execute(f"PRAGMA synchronous = {'NORMAL' if _use_wal(self._db) else 'FULL'}")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version > _VERSION:
             raise ValueError(
@@ -153,14 +153,23 @@ class Store:
                 found.append(cell)
         return found
 
-    def bury(self, cell: Cell, error: str) -> None:
-        """Mark a cell as failed whose process is gone."""
+    def bury(self, cell: Cell, error: str) -> Status:
+        """Mark a cell as failed whose process is gone, whether or not it came to claim it.
+
+        Returns
+        -------
+        {"running", "done", "failed"}
+            Where the cell stands then; finished cells, and those of a process that lives, stay as they are.
+        """
         with self._exclusive():
-            if self.abandoned([cell]):
-                self._db.execute(
-                    "UPDATE cells SET status = 'failed', error = ?, changed = ? WHERE key = ?",
-                    (error, time.time(), cell.key),
-                )
+            row = self._db.execute("SELECT status FROM cells WHERE key = ?", (cell.key,)).fetchone()
+            if row is not None and row[0] != "failed" and not self.abandoned([cell]):
+                return row[0]
+            self._db.execute(
+                "INSERT OR REPLACE INTO cells (key, status, owner, error, changed) VALUES (?, 'failed', ?, ?, ?)",
+                (cell.key, _owner(), error, time.time()),
+            )
+            return "failed"
 
     def cells(self) -> list[Stored]:
         """Return every cell of the file, in the order of their names."""
@@ -173,6 +182,11 @@ class Store:
     def statuses(self) -> dict[str, Status]:
         """Return the status of every cell by key."""
         return dict(self._db.execute("SELECT key, status FROM cells"))
+
+    def ended(self) -> dict[str, tuple[Status, float]]:
+        """Return, by key, how every ended cell ended, and when."""
+        rows = self._db.execute("SELECT key, status, changed FROM cells WHERE status != 'running'")
+        return {key: (status, changed) for key, status, changed in rows}
 
     def close(self) -> None:
         """Close the file; the last to do so leaves it in one piece."""
@@ -205,12 +219,19 @@ class Store:
         self._db.execute("COMMIT")
 
 
-def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch the file to write-ahead logging, under which readers and a writer do not wait for each other."""
+def _use_wal(db: sqlite3.Connection) -> bool:
+    """Switch the file to write-ahead logging, under which readers and a writer do not wait for each other.
+
+    Returns
+    -------
+    bool
+        False where SQLite declines, as on file systems without shared memory; then it keeps its rollback journal,
+        which is as safe but lets processes wait.
+    """
     end = time.monotonic() + _PATIENCE
-    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+    while True:
         try:
-            db.execute("PRAGMA journal_mode = WAL")
+            return bool(db.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal")
         except sqlite3.OperationalError as error:
             # The switch does not wait for a second process that is just making it.
             if "locked" not in str(error) or time.monotonic() > end:
@@ -225,11 +246,13 @@ def _owner() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process began, in the system's ticks; empty where the system does not say."""
+    """Return when a process began, in the system's ticks; empty where the system does not say, or it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stream:
-            # The name, in brackets, may hold anything; the 20th field after it is the start.
-            return stream.read().rpartition(b")")[2].split()[19].decode("ascii")
+            # The name, in brackets, may hold anything; the first field after it is the state, the 20th the start.
+            fields = stream.read().rpartition(b")")[2].split()
+        # A killed process keeps its number until its parent asks for it.
+        return "" if fields[0] in (b"Z", b"X") else fields[19].decode("ascii")
     except (OSError, IndexError):
         return ""
 

@@ -39,32 +39,39 @@ def _render(results: Results) -> Document:
 def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict[str, Any]]]:
     sign = -1.0 if measure == "accuracy" else 1.0
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
-    found = {
-        (method, name): value.mean
-        for method in selecting
-        for name in results.datasets
-        if (value := results.value(name, method, "sound", measure))
-    }
-    methods = [method for method in selecting if any((method, name) in found for name in results.datasets)]
-    complete = [name for name in results.datasets if methods and all((method, name) in found for method in methods)]
-    scores = np.array([found[method, name] for method in methods for name in complete])
+    found = {(m, name): results.by_split(name, m, measure) for m in selecting for name in results.datasets}
+    methods = [method for method in selecting if any(found[method, name] for name in results.datasets)]
+    # Methods are ranked on the same rows: on the splits that all of them have.
+    shared = {name: _shared([found[method, name] for method in methods]) for name in results.datasets}
+    complete = [name for name in results.datasets if shared[name]]
+    scores = np.array([_mean(found[method, name], shared[name]) for method in methods for name in complete])
     scores = scores.reshape(len(methods), len(complete))
-    average = rankdata(sign * scores, axis=0).mean(axis=1) if complete else np.full(len(methods), np.nan)
+    twins = _twins(results, methods, scores, {name: shared[name] for name in complete})
+    single = [i for i, method in enumerate(methods) if method not in twins]
+    average = np.full(len(methods), np.nan)
+    if complete:
+        average[single] = rankdata(sign * scores[single], axis=0).mean(axis=1)
+        for method, first in twins.items():
+            average[methods.index(method)] = average[methods.index(first)]
     order = np.argsort(average, kind="stable")
     rows, data = [], []
     for i in order:
         method = methods[i]
-        wins, ties, ratios = _against_random(found, method, sign)
+        pairs, against_splits = _against_random(found, method, results.datasets)
+        wins = sum(sign * value < sign * chance for value, chance in pairs)
+        ties = sum(value == chance for value, chance in pairs)
+        ratios = [value / chance for value, chance in pairs if chance > 0]
         seconds = [
             value.mean for name in results.datasets if (value := results.value(name, method, "sound", "seconds"))
         ]
-        against = NONE if method == "random" or not ratios else f"{wins} of {len(ratios)}"
+        against = NONE if method == "random" or not pairs else f"{wins} of {len(pairs)}"
         ratio = geometric_mean(ratios) if ratios and min(ratios) > 0 else None
         rows.append(
             [
                 method,
                 NONE if np.isnan(average[i]) else f"{average[i]:.2f}",
                 against if not ties or against == NONE else f"{against}, {ties} equal",
+                NONE if against == NONE else str(against_splits),
                 NONE if ratio is None or method == "random" else f"{ratio:.2f}",
                 number(float(np.median(seconds)) if seconds else None, "seconds"),
                 number(max(seconds) if seconds else None, "seconds"),
@@ -76,26 +83,75 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
                 "method": method,
                 "average_rank": "" if np.isnan(average[i]) else average[i],
                 "datasets": len(complete),
+                "splits": sum(len(shared[name]) for name in complete),
+                "same_as": twins.get(method, ""),
                 "wins": wins,
-                "compared": len(ratios),
+                "compared": len(pairs),
+                "compared_splits": against_splits,
                 "ratio_to_random": "" if ratio is None else ratio,
                 "median_seconds": float(np.median(seconds)) if seconds else "",
             }
         )
-    header = ["method", "average rank", "better than random", "ratio to random", "median s", "largest s"]
-    return Table(title, header, rows, _verdict(scores, [info(name).title for name in complete])), data
-
-
-def _against_random(found: dict[tuple[str, str], float], method: str, sign: float) -> tuple[int, int, list[float]]:
-    """Return wins and ties against random columns, and the ratios of the two figures."""
-    pairs = [
-        (value, found["random", name])
-        for (other, name), value in found.items()
-        if other == method and ("random", name) in found
+    header = ["method", "average rank", "better than random", "splits", "ratio to random", "median s", "largest s"]
+    notes = _verdict(scores[single], {info(name).title: len(shared[name]) for name in complete})
+    notes += [
+        f"{method} keeps the same columns as {first} on every one of these splits, and the two count once in the ranks."
+        for method, first in twins.items()
     ]
-    wins = sum(sign * value < sign * chance for value, chance in pairs)
-    ties = sum(value == chance for value, chance in pairs)
-    return wins, ties, [value / chance for value, chance in pairs if chance > 0]
+    return Table(title, header, rows, notes), data
+
+
+def _shared(found: list[dict[int, float]]) -> list[int]:
+    """Return the splits that all have."""
+    return sorted(set.intersection(*map(set, found))) if found else []
+
+
+def _mean(by_split: dict[int, float], splits: list[int]) -> float:
+    return float(np.mean([by_split[split] for split in splits]))
+
+
+def _twins(results: Results, methods: list[str], scores: np.ndarray, shared: dict[str, list[int]]) -> dict[str, str]:
+    """Return the methods that keep the columns of an earlier one on every ranked split, with that one."""
+
+    def kept(method: str) -> dict[tuple[str, int, int], Any]:
+        return {
+            (name, cell.split, cell.seed): record.get("selected")
+            for name, splits in shared.items()
+            for cell, record in results.records(name, method, "sound")
+            if cell.split in splits
+        }
+
+    twins: dict[str, str] = {}
+    for i, method in enumerate(methods):
+        # Few have the scores of another, and only for these the columns are compared.
+        for j in range(i if shared else 0):
+            if methods[j] not in twins and np.array_equal(scores[i], scores[j]):
+                ours = kept(method)
+                if ours == kept(methods[j]) and None not in ours.values():
+                    twins[method] = methods[j]
+                    break
+    return twins
+
+
+def _against_random(
+    found: dict[tuple[str, str], dict[int, float]], method: str, datasets: list[str]
+) -> tuple[list[tuple[float, float]], int]:
+    """Return, for each dataset, a method's figure and that of random columns on the splits that both have.
+
+    Returns
+    -------
+    pairs : list of (float, float)
+        Means over the splits.
+    splits : int
+        Their number over all datasets.
+    """
+    pairs, count = [], 0
+    for name in datasets:
+        ours, chance = found[method, name], found["random", name]
+        if splits := _shared([ours, chance]):
+            pairs.append((_mean(ours, splits), _mean(chance, splits)))
+            count += len(splits)
+    return pairs, count
 
 
 def _differences(results: Results, measure: str, title: str, data: list[dict[str, Any]]) -> Table:
@@ -139,18 +195,24 @@ def _paired(results: Results, method: str, rival: str, measure: str) -> list[lis
     return found
 
 
-def _verdict(scores: np.ndarray, titles: list[str]) -> list[str]:
-    """Return the test in words."""
+def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
+    """Return the test in words; splits are counted by the title of the dataset."""
     methods, datasets = scores.shape
+    ratio = (
+        "Against random: datasets, and the splits on them that both finished. Ratio: geometric mean over datasets; "
+        "below 1 is better for an error, above 1 for an accuracy."
+    )
     if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
-        return ["Too few methods or datasets, or too much alike, for a test."]
+        return ["Too few methods or datasets, or too much alike, for a test.", ratio]
     statistic = friedmanchisquare(*scores)
     difference = critical_difference(methods, datasets)
+    titles = ", ".join(f"{title} ({count})" for title, count in splits.items())
     return [
-        f"Ranks over {datasets} datasets that every method finished: {', '.join(titles)}. Friedman's test: chi-squared "
+        f"Ranks of {methods} methods over {datasets} datasets, on the {sum(splits.values())} splits that all of them "
+        f"finished (in brackets those of each dataset): {titles}. Friedman's test: chi-squared "
         f"{statistic.statistic:.1f}, p {_p_value(statistic.pvalue)}. Critical difference of the average ranks: "
         f"{difference:.2f}.",
-        "Ratio to random: geometric mean over datasets; below 1 is better for an error, above 1 for an accuracy.",
+        ratio,
     ]
 
 

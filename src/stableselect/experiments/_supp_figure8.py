@@ -10,7 +10,7 @@ from ._experiment import Experiment
 from ._methods import METHODS, plan
 from ._published import published
 from ._results import NOT_AVAILABLE, Results
-from ._tables import NONE, Block, Document, Picture, Table, number, picture
+from ._tables import NONE, Block, Document, Picture, Table, drawn, number, picture
 
 _DATASET = "isolet"
 _KS = (10, 25, 40, 55, 70, 85)
@@ -35,7 +35,7 @@ def _render(results: Results) -> Document:
         for protocol in ("paper", "sound"):
             blocks.append(_table(results, protocol, measure, words, data))
     if any(row["mean"] != "" for row in data):
-        blocks.append(_draw(results))
+        blocks.append(drawn(lambda: _draw(results)))
     return Document("supp_figure8", EXPERIMENT.title, blocks, data)
 
 

@@ -12,7 +12,7 @@ from ._experiment import Experiment
 from ._methods import ALL_COLUMNS, plan
 from ._published import published, published_value
 from ._results import Results
-from ._tables import NONE, Block, Document, Picture, Table, number, picture, with_spread
+from ._tables import NONE, Block, Document, Picture, Table, drawn, number, picture, with_spread
 
 _METHODS = ("|W|", "ScorerSelector search", "ColumnSubset")
 _COLOURS = (GREY, VERMILION, BLUE, GREEN)
@@ -31,7 +31,7 @@ def _render(results: Results) -> Document:
     for protocol in ("paper", "sound"):
         blocks.append(_table(results, protocol, data))
     if any(row["kept"] != "" for row in data):
-        blocks.append(_draw(results))
+        blocks.append(drawn(lambda: _draw(results)))
     return Document("supp_table1", EXPERIMENT.title, blocks, data)
 
 

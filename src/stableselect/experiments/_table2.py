@@ -38,6 +38,11 @@ def _own_errors(results: Results) -> Table:
                 ratio = None if ours is None else ours.mean / printed[path]
                 within = NONE if ratio is None else "yes" if abs(ratio - 1) <= _TOLERANCE else "NO"
                 missing = results.reason(dataset, method, "paper")
+                seeds = [
+                    record["own"][path]
+                    for _, record in results.records(dataset, method, "paper")
+                    if path in (record.get("own") or {})
+                ]
                 rows.append(
                     [
                         f"{info(dataset).title} {method} {path}",
@@ -45,10 +50,16 @@ def _own_errors(results: Results) -> Table:
                         with_spread(ours, "own", NOT_AVAILABLE if missing == NOT_AVAILABLE else NONE),
                         NONE if ratio is None else f"{ratio:.2f}",
                         within,
+                        f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE,
                     ]
                 )
-    notes = ["Test error of the network's own output, mean over seeds ± standard deviation. No refit."]
-    header = ["path", "printed", "ours, paper", "ratio", "within 15 %"]
+    notes = [
+        "Test error of the network's own output, mean over seeds ± standard deviation. No refit.",
+        "The last column is the largest error of a seed over the smallest. Where it is far above 1.15 it shows that "
+        "the seed decides the error, and one printed run cannot be expected within 15 % of a mean over few seeds. "
+        "GLIOMA has 36 rows to train on, arcene 144.",
+    ]
+    header = ["path", "printed", "ours, paper", "ratio", "within 15 %", "largest / smallest seed"]
     return Table("The published network's own errors", header, rows, notes)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import html
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ._results import Value
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NONE = "–"  # noqa: RUF001
+NO_PICTURES = 'Pictures are left out: they need matplotlib and Pillow (pip install "stableselect[plot]").'
 
 
 @dataclass
@@ -137,6 +140,16 @@ class Document:
         return stream.getvalue()
 
 
+def can_draw() -> bool:
+    """Tell whether the packages that pictures need are here."""
+    return find_spec("matplotlib") is not None and find_spec("PIL") is not None
+
+
+def drawn(draw: Callable[[], Picture]) -> Block:
+    """Return a picture, or a sentence in its place where pictures cannot be drawn."""
+    return draw() if can_draw() else NO_PICTURES
+
+
 def picture(name: str, caption: str, figure: Figure) -> Picture:
     """Draw a matplotlib figure in both formats, with nothing in the files that changes from run to run."""
     from matplotlib import rc_context
@@ -164,11 +177,20 @@ def number(value: float | None, measure: str) -> str:
 
 
 def with_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
-    """Write a value and its spread."""
+    """Write a value, its spread, and where cells failed how many of those that ended are in it."""
     if value is None:
         return otherwise
-    text = number(value.mean, measure)
-    return text if value.spread is None else f"{text} ± {number(value.spread, measure)}"
+    spread = "" if value.spread is None else f" ± {number(value.spread, measure)}"
+    return number(value.mean, measure) + spread + _share(value)
+
+
+def without_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
+    """Write a value, and where cells failed how many of those that ended are in it."""
+    return otherwise if value is None else number(value.mean, measure) + _share(value)
+
+
+def _share(value: Value) -> str:
+    return f" ({value.count} of {value.count + value.failed})" if value.failed else ""
 
 
 def _escaped(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from ..datasets import info
@@ -31,10 +32,24 @@ def _render(results: Results) -> Document:
     for protocol in ("paper", "sound"):
         rows = [[method, *_row(results, method, protocol, data)] for method in METHODS if METHODS[method].selector]
         header = ["method", *(info(name).title for name in results.datasets)]
-        notes = ["n/a: not available."]
+        notes = ["n/a: not available.", _machines(results, protocol)]
         blocks.append(Table(f"Seconds to select, {protocol}", header, rows, notes))
     blocks.append(_epochs(results, data))
     return Document("timing", EXPERIMENT.title, blocks, data)
+
+
+def _machines(results: Results, protocol: Protocol) -> str:
+    """Say on what the cells of a protocol were computed; seconds of different machines do not compare."""
+    counts: dict[tuple[Any, ...], int] = defaultdict(int)
+    for item in results.everything():
+        if item.status == "done" and item.cell.protocol == protocol:
+            machine, versions = item.record.get("machine", {}), item.record.get("versions", {})
+            counts[machine.get("cores"), versions.get("python"), versions.get("numpy")] += 1
+    parts = [
+        f"{count} cells on a machine with {cores} cores (Python {python}, NumPy {numpy})"
+        for (cores, python, numpy), count in sorted(counts.items(), key=lambda entry: -entry[1])
+    ]
+    return f"Computed: {'; '.join(parts)}." if parts else "Nothing computed yet."
 
 
 def _row(results: Results, method: str, protocol: Protocol, data: list[dict[str, Any]]) -> list[str]:

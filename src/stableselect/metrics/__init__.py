@@ -6,18 +6,33 @@ Every measure takes plain tables and column sets, so it judges the result of any
 from __future__ import annotations
 
 from ._accuracy import downstream_accuracy
+from ._certificate import Certificate, differs_from_search, leave_one_out_certificate
 from ._clustering import ClusteringQuality, clustering_quality
+from ._ranking_stability import RankingStability, ranking_stability, score_stability
 from ._reconstruction import mean_predictor_error, random_error, reconstruction_error, reconstruction_floor
+from ._significance import StabilityTest, stability_test
+from ._similarity_stability import SimilarityStability, column_similarity, similarity_stability
 from ._stability import Stability, stability
 
 __all__ = [
+    "Certificate",
     "ClusteringQuality",
+    "RankingStability",
+    "SimilarityStability",
     "Stability",
+    "StabilityTest",
     "clustering_quality",
+    "column_similarity",
+    "differs_from_search",
     "downstream_accuracy",
+    "leave_one_out_certificate",
     "mean_predictor_error",
     "random_error",
+    "ranking_stability",
     "reconstruction_error",
     "reconstruction_floor",
+    "score_stability",
+    "similarity_stability",
     "stability",
+    "stability_test",
 ]

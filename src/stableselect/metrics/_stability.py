@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,14 @@ from scipy.stats import norm
 
 from .._arrays import to_numpy
 from ._checks import check_count, check_selected
+
+Measure = Literal["nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"]
+
+_NEEDS = {
+    "kuncheva": "it needs sets of one size",
+    "lustgarten": "it needs sets that are neither empty nor hold every column",
+}
+"""What the measures ask for that can be undefined although there is a choice."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +32,23 @@ class Stability:
     nogueira : float
         Nogueira's measure: 1 for identical sets, 0 on average for sets drawn at random. NaN when no run selected
         anything or every run selected everything.
+    standard_error : float
+        Asymptotic standard error of ``nogueira``. NaN for two runs, or where ``nogueira`` is NaN.
     confidence_interval : tuple of float
         Asymptotic interval for ``nogueira``. Both ends are NaN for two runs, or where ``nogueira`` is NaN.
     jaccard : float
         Mean over pairs of runs of the size of the intersection over the size of the union; 1 for a pair of empty sets.
+    dice : float
+        Mean over pairs of runs of the size of the intersection over the mean size; 1 for a pair of empty sets.
     kuncheva : float
         Mean over pairs of runs of Kuncheva's index. NaN when the sets differ in size, are empty or hold every column,
         where the index is not defined.
+    lustgarten : float
+        Mean over pairs of runs of Lustgarten's index, which is 0 on average for sets drawn at random but below 1 for
+        identical ones. NaN when a set is empty or holds every column.
+    entropy : float
+        Relative entropy of the selection counts: 1 for identical sets, 0 when no column was selected twice. NaN when no
+        run selected anything.
     n_runs, n_features : int
         Number of runs, and of columns to choose from.
 
@@ -41,16 +60,44 @@ class Stability:
     """
 
     nogueira: float
+    standard_error: float
     confidence_interval: tuple[float, float]
     jaccard: float
+    dice: float
     kuncheva: float
+    lustgarten: float
+    entropy: float
     n_runs: int
     n_features: int
 
 
+@overload
 def stability(
-    supports: ArrayLike | Iterable[ArrayLike], *, n_features: int | None = None, confidence: float = 0.95
-) -> Stability:
+    supports: ArrayLike | Iterable[ArrayLike],
+    *,
+    measure: None = None,
+    n_features: int | None = None,
+    confidence: float = 0.95,
+) -> Stability: ...
+
+
+@overload
+def stability(
+    supports: ArrayLike | Iterable[ArrayLike],
+    *,
+    measure: Measure,
+    n_features: int | None = None,
+    confidence: float = 0.95,
+) -> float: ...
+
+
+def stability(
+    supports: ArrayLike | Iterable[ArrayLike],
+    *,
+    measure: Measure | None = None,
+    n_features: int | None = None,
+    confidence: float = 0.95,
+) -> Stability | float:
     r"""Measure how far the column sets of several runs agree.
 
     Say what was varied between the runs, rows, seed or both: with the seed held fixed the figure says nothing about it.
@@ -59,6 +106,8 @@ def stability(
     ----------
     supports : array-like of shape (n_runs, m), or iterable of column sets
         One set per run: Boolean masks of length m, or lists of distinct column indices.
+    measure : {"nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"} or None, default=None
+        Return this measure alone. None returns all of them.
     n_features : int or None, default=None
         Number of columns m to choose from. Needed where the sets are given as indices.
     confidence : float, default=0.95
@@ -66,8 +115,15 @@ def stability(
 
     Returns
     -------
-    Stability
-        Nogueira's measure with its interval, and the mean pairwise Jaccard and Kuncheva indices.
+    Stability or float
+        Nogueira's measure with its interval and the other measures, or the one measure asked for. Where every run
+        selected all columns, or none did, there is nothing to choose: a warning says so. A measure asked for by name
+        also warns where it is NaN.
+
+    See Also
+    --------
+    stability_test : Is a stability, or a difference of two, more than chance?
+    similarity_stability : Stability where columns can stand for each other.
 
     Notes
     -----
@@ -89,10 +145,26 @@ def stability(
     are not independent, which narrows it further. Two sets of the same size always give it no width, so two runs get
     none.
 
+    For a pair of sets A and B, Jaccard's index is :math:`|A\cap B| / |A\cup B|`, Dice's [3]_ is
+    :math:`2|A\cap B| / (|A|+|B|)`, and Lustgarten's [4]_ is
+
+    .. math:: \frac{|A\cap B| - |A||B|/m}{\min(|A|,|B|) - \max(0, |A|+|B|-m)}.
+
+    Of two identical sets of :math:`k \le m/2` columns the last makes :math:`1 - k/m`. With :math:`h_f = M\hat p_f` the
+    number of runs that select column f and :math:`q = \sum_f h_f`, the relative entropy [5]_ is
+    :math:`\sum_{h_f>0} h_f \log_2 h_f / (q \log_2 M)`. Only Nogueira's, Kuncheva's and Lustgarten's measures are
+    corrected for chance: the others grow with the share of columns selected.
+
     References
     ----------
-    .. [1] S. Nogueira, K. Sechidis and G. Brown, "On the stability of feature selection algorithms", JMLR 18, 2018.
+    .. [1] S. Nogueira, K. Sechidis and G. Brown, "On the stability of feature selection algorithms", JMLR 18(174),
+       2018.
     .. [2] L. I. Kuncheva, "A stability index for feature selection", AIA, 2007.
+    .. [3] L. R. Dice, "Measures of the amount of ecologic association between species", Ecology 26, 1945.
+    .. [4] J. L. Lustgarten, V. Gopalakrishnan and S. Visweswaran, "Measuring stability of feature selection in
+       biomedical datasets", AMIA Annual Symposium Proceedings, 2009.
+    .. [5] J. Novovičová, P. Somol and P. Pudil, "A new measure of feature selection algorithms' stability", ICDM
+       Workshops, 2009.
 
     Examples
     --------
@@ -100,31 +172,86 @@ def stability(
     >>> result = stability([[0, 1, 2], [0, 1, 3], [0, 1, 2]], n_features=10)
     >>> round(result.nogueira, 3), round(result.jaccard, 3)
     (0.683, 0.667)
+    >>> round(stability([[0, 1, 2], [0, 1, 3]], n_features=10, measure="dice"), 3)
+    0.667
     """
+    if measure is not None and measure not in get_args(Measure):
+        raise ValueError(
+            f"measure must be None or one of {', '.join(get_args(Measure))} but is {measure!r}; choose one of them."
+        )
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1 but is {confidence!r}; use 0.95 for a 95 % interval.")
-    Z = _as_masks(supports, n_features).astype(np.float64)
-    n_runs, m = Z.shape
-    sizes, shares = Z.sum(axis=1), Z.mean(axis=0)
+    masks = as_masks(supports, n_features)
     # Columns never selected and columns always selected leave no chance level to compare with.
-    chance = shares.mean() * (1 - shares.mean())
-    nogueira, half_width = np.nan, np.nan
-    if 0 < sizes.sum() < Z.size:
+    some_choice = warn_if_no_choice(masks)
+    Z = masks.astype(np.float64)
+    n_runs, m = Z.shape
+    nogueira, error = np.nan, np.nan
+    if some_choice:
+        shares = Z.mean(axis=0)
+        chance = shares.mean() * (1 - shares.mean())
         nogueira = float(1 - n_runs / (n_runs - 1) * np.mean(shares * (1 - shares)) / chance)
         if n_runs > 2:
-            half_width = float(norm.ppf((1 + confidence) / 2) * _standard_error(Z, nogueira))
-    overlap = (Z @ Z.T)[np.triu_indices(n_runs, 1)]
-    unions = np.add.outer(sizes, sizes)[np.triu_indices(n_runs, 1)] - overlap
-    k = sizes[0]
-    kuncheva = float(np.mean((overlap * m - k**2) / (k * (m - k)))) if np.all(sizes == k) and 0 < k < m else np.nan
-    return Stability(
+            error = _standard_error(Z, nogueira)
+    half_width = float(norm.ppf((1 + confidence) / 2)) * error
+    sizes = Z.sum(axis=1)
+    one, other = np.triu_indices(n_runs, 1)
+    overlap = (Z @ Z.T)[one, other]
+    result = Stability(
         nogueira=nogueira,
+        standard_error=error,
         confidence_interval=(nogueira - half_width, nogueira + half_width),
-        jaccard=float(np.mean(np.divide(overlap, unions, out=np.ones_like(unions), where=unions > 0))),
-        kuncheva=kuncheva,
+        jaccard=_mean_share(overlap, sizes[one] + sizes[other] - overlap),
+        dice=_mean_share(2 * overlap, sizes[one] + sizes[other]),
+        kuncheva=_kuncheva(overlap, sizes, m),
+        lustgarten=_lustgarten(overlap, sizes[one], sizes[other], m),
+        entropy=_entropy(Z),
         n_runs=n_runs,
         n_features=m,
     )
+    if measure is None:
+        return result
+    value: float = getattr(result, measure)
+    if some_choice and np.isnan(value):
+        warnings.warn(
+            f"The measure {measure} is not defined for these sets and is NaN: {_NEEDS[measure]}; use 'nogueira', which "
+            "takes sets of any size.",
+            stacklevel=2,
+        )
+    return value
+
+
+def warn_if_no_choice(masks: np.ndarray) -> bool:
+    """Tell whether some column was selected and some was not; warn, in the name of the caller's caller, if not."""
+    if masks.any() and not masks.all():
+        return True
+    warnings.warn(
+        f"Every run selected {'all' if masks.any() else 'none'} of the {masks.shape[1]} columns, so there was no "
+        "choice to repeat and stability corrected for chance is NaN; select at least one column and not all.",
+        stacklevel=3,
+    )
+    return False
+
+
+def _mean_share(part: np.ndarray, whole: np.ndarray) -> float:
+    """Return the mean of part / whole, where nothing of nothing counts as 1."""
+    return float(np.mean(np.divide(part, whole, out=np.ones_like(whole), where=whole > 0)))
+
+
+def _kuncheva(overlap: np.ndarray, sizes: np.ndarray, m: int) -> float:
+    k = sizes[0]
+    return float(np.mean((overlap * m - k**2) / (k * (m - k)))) if np.all(sizes == k) and 0 < k < m else np.nan
+
+
+def _lustgarten(overlap: np.ndarray, a: np.ndarray, b: np.ndarray, m: int) -> float:
+    span = np.minimum(a, b) - np.maximum(0, a + b - m)  # between the least and the largest possible overlap
+    return float(np.mean((overlap - a * b / m) / span)) if np.all(span > 0) else np.nan
+
+
+def _entropy(Z: np.ndarray) -> float:
+    counts = Z.sum(axis=0)
+    counts = counts[counts > 0]
+    return float(np.sum(counts * np.log2(counts)) / (counts.sum() * np.log2(len(Z)))) if counts.size else np.nan
 
 
 def _standard_error(Z: np.ndarray, nogueira: float) -> float:
@@ -136,7 +263,7 @@ def _standard_error(Z: np.ndarray, nogueira: float) -> float:
     return float(2 / len(Z) * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
 
 
-def _as_masks(supports: Any, n_features: int | None) -> np.ndarray:
+def as_masks(supports: Any, n_features: int | None) -> np.ndarray:
     """Return the runs as a Boolean matrix (runs x m)."""
     runs = [to_numpy(run) for run in (to_numpy(supports) if hasattr(supports, "__array__") else supports)]
     if len(runs) < 2:
