@@ -12,8 +12,8 @@ from _data import BATCH, random_split
 from _store import Store
 from stableselect import CAE, ScorerSelector
 from stableselect._training import Stopping, train
-from stableselect.reconstruction._scorer_network import random_parameters
-from stableselect.reconstruction._scorer_sgd import SgdTrainee, one_thread
+from stableselect.experiments._epoch import numpy_trainee, torch_makers
+from stableselect.reconstruction._scorer_sgd import one_thread
 
 EPOCHS = 5
 REPEATS = 5
@@ -22,62 +22,7 @@ NETWORKS: dict[str, Any] = {"linear": "linear", "decoder (256,)": (256,)}
 
 def torch_trainees(X: np.ndarray, k: int, batch_size: int, decoder: Any, device: str) -> dict[str, Callable[[], Any]]:
     """Return makers of a plain autoencoder and of a scorer-selector of the same sizes, in torch."""
-    import torch
-
-    from stableselect.neural._torch._networks import build_network
-    from stableselect.neural._torch._rows import Rows
-    from stableselect.neural._torch._scorer import ScorerModel
-    from stableselect.neural._torch._trainee import Model, TorchTrainee
-
-    class Plain(Model):
-        """An autoencoder of all columns."""
-
-        def __init__(self, encoder: Any, decoder: Any) -> None:
-            super().__init__()
-            self.encoder, self.decoder = encoder, decoder
-
-        def losses(self, batch: Any, progress: float) -> Any:
-            return (self.decoder(self.encoder(batch)) - batch).square().mean()[None]
-
-        def form(self, progress: float) -> str:
-            return "plain"
-
-    where, m = torch.device(device), X.shape[1]
-    rows = Rows(X, np.arange(len(X)), dtype=torch.float32, device=where)
-
-    def make(plain: bool) -> Any:
-        rng = np.random.RandomState(0)
-        encoder = build_network("linear", m, k, "relu", rng, role="encoder").float()
-        network = build_network(decoder, k, m, "relu", rng, role="decoder").float()
-        if plain:
-            model: Any = Plain(encoder, network)
-        else:
-            w = rng.uniform(0.999, 1.0, m)
-            model = ScorerModel(
-                w, encoder, network, rows.deviation(), k=k, score="abs", scorer_weight=1 / 128, anneal=False
-            )
-        return TorchTrainee(model.to(where), rows, batch_size=batch_size, learning_rate=1e-3, rng=rng)
-
-    return {"plain": lambda: make(True), "scorer-selector": lambda: make(False)}
-
-
-def numpy_trainee(X: np.ndarray, k: int, batch_size: int) -> SgdTrainee:
-    """Return the linear scorer-selector in NumPy."""
-    rng = np.random.RandomState(0)
-    return SgdTrainee(
-        random_parameters(X.shape[1], k, True, rng),
-        X,
-        k,
-        X.std(axis=0),
-        score="abs",
-        scorer_weight=1 / 128,
-        learning_rate=1e-3,
-        batch_size=batch_size,
-        anneal=False,
-        rng=rng,
-        rows=np.arange(len(X)),
-        held_out=np.arange(0),
-    )
+    return dict(zip(("plain", "scorer-selector"), torch_makers(X, k, batch_size, decoder, device), strict=True))
 
 
 def seconds_an_epoch(make: Callable[[], Any]) -> float:

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from stableselect import ColumnSubset, Moments
 from stableselect._subset_search import EXHAUSTED, TIE, SwapState, best_swap, exchange_search, open_columns
-from stableselect.metrics import _certificate
+from stableselect.metrics import _row_removal
 from stableselect.metrics._certificate import differs_from_search, leave_one_out_certificate
 
 
@@ -163,9 +163,9 @@ def test_wide_tables_agree_with_the_dense_form():
 def test_rows_are_seldom_computed_afresh(monkeypatch):
     X = with_lone_value(correlated(20, 9, 5))
     asked = []
-    gram_without = _certificate._Task.gram_without
+    gram_without = _row_removal.Task.gram_without
     monkeypatch.setattr(
-        _certificate._Task, "gram_without", lambda task, row: asked.append(row) or gram_without(task, row)
+        _row_removal.Task, "gram_without", lambda task, row: asked.append(row) or gram_without(task, row)
     )
     leave_one_out_certificate(X, [0, 1, 2])
     assert asked == [5]  # column 6 is nearly constant without it
@@ -179,7 +179,7 @@ def test_block_size_and_choice_of_rows_do_not_matter(monkeypatch):
     part = leave_one_out_certificate(X, [8, 1, 4], rows=[31, 2, 2])
     np.testing.assert_array_equal(part.rows, [31, 2, 2])
     np.testing.assert_allclose(part.margin, whole.margin[[31, 2, 2]], rtol=1e-12)
-    monkeypatch.setattr(_certificate, "_BLOCK_ELEMENTS", 35)
+    monkeypatch.setattr(_row_removal, "_BLOCK_ELEMENTS", 35)
     np.testing.assert_allclose(leave_one_out_certificate(X, [1, 4, 8]).margin, whole.margin, rtol=1e-12)
 
 

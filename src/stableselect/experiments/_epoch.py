@@ -39,7 +39,8 @@ def epoch_times(X: np.ndarray, k: int, batch_size: int) -> dict[str, Any]:
         ``seconds`` in all; ``epoch`` with the median seconds of an epoch and, for the networks, the median ratio to
         the plain autoencoder's in the same round, so that a slow moment of the machine falls on both.
     """
-    makers = _torch_makers(X, k, batch_size) | {NETWORKS[1]: lambda: _numpy_trainee(X, k, batch_size)}
+    plain, network = torch_makers(X, k, batch_size)
+    makers = {PLAIN: plain, NETWORKS[0]: network, NETWORKS[1]: lambda: numpy_trainee(X, k, batch_size)}
     start = time.perf_counter()
     for make in makers.values():
         _seconds(make)
@@ -61,7 +62,8 @@ def _seconds(make: Callable[[], Any]) -> float:
     return (time.perf_counter() - start) / _EPOCHS
 
 
-def _numpy_trainee(X: np.ndarray, k: int, batch_size: int) -> SgdTrainee:
+def numpy_trainee(X: np.ndarray, k: int, batch_size: int) -> SgdTrainee:
+    """Return the linear scorer-selector in NumPy."""
     rng = np.random.RandomState(0)
     every = np.arange(len(X))
     return SgdTrainee(
@@ -78,8 +80,10 @@ def _numpy_trainee(X: np.ndarray, k: int, batch_size: int) -> SgdTrainee:
     )
 
 
-def _torch_makers(X: np.ndarray, k: int, batch_size: int) -> dict[str, Callable[[], Any]]:
-    """Return makers of the two linear networks in torch."""
+def torch_makers(
+    X: np.ndarray, k: int, batch_size: int, decoder: Any = "linear", device: str = "cpu"
+) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return makers of a plain autoencoder and of a scorer-selector of the same sizes, in torch."""
     import torch
 
     from ..neural._torch._networks import build_network
@@ -94,22 +98,26 @@ def _torch_makers(X: np.ndarray, k: int, batch_size: int) -> dict[str, Callable[
             super().__init__()
             self.encoder, self.decoder = encoder, decoder
 
+        def form(self, progress: float) -> str:
+            """Say that all steps are alike, so that a GPU may replay them."""
+            return "plain"
+
         def losses(self, batch: Any, progress: float) -> Any:
             """Return the mean squared error."""
             return (self.decoder(self.encoder(batch)) - batch).square().mean()[None]
 
-    cpu, m = torch.device("cpu"), X.shape[1]
-    rows = Rows(X, np.arange(len(X)), dtype=torch.float32, device=cpu)
+    where, m = torch.device(device), X.shape[1]
+    rows = Rows(X, np.arange(len(X)), dtype=torch.float32, device=where)
 
     def make(plain: bool) -> Any:
         rng = np.random.RandomState(0)
         encoder = build_network("linear", m, k, "relu", rng, role="encoder").float()
-        decoder = build_network("linear", k, m, "relu", rng, role="decoder").float()
+        network = build_network(decoder, k, m, "relu", rng, role="decoder").float()
         if plain:
-            model: Any = Plain(encoder, decoder)
+            model: Any = Plain(encoder, network)
         else:
             scores = np.asarray(rng.uniform(0.999, 1.0, m))
-            model = ScorerModel(scores, encoder, decoder, rows.deviation(), k=k, **_SETTINGS)
-        return TorchTrainee(model, rows, batch_size=batch_size, learning_rate=_RATE, rng=rng)
+            model = ScorerModel(scores, encoder, network, rows.deviation(), k=k, **_SETTINGS)
+        return TorchTrainee(model.to(where), rows, batch_size=batch_size, learning_rate=_RATE, rng=rng)
 
-    return {PLAIN: lambda: make(True), NETWORKS[0]: lambda: make(False)}
+    return lambda: make(True), lambda: make(False)
