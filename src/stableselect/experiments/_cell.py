@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 Protocol = Literal["paper", "sound"]
 Mode = Literal["full", "fast"]
@@ -30,6 +30,10 @@ class Cell:
         "fast" cuts rows and steps.
     cap : int or None
         Steps allowed where the method is capped. Part of the name, so that cells of another cap are never mixed in.
+    task : str
+        What is computed, as named in ``_tasks``; empty for a selection with the measures of the tables.
+    detail : str
+        What else decides the outcome of a task, as canonical JSON; see :meth:`details`.
     """
 
     dataset: str
@@ -40,11 +44,23 @@ class Cell:
     k: int
     mode: Mode = "full"
     cap: int | None = None
+    task: str = ""
+    detail: str = ""
 
     @property
     def key(self) -> str:
-        """The cell as canonical JSON."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """The cell as canonical JSON; a selection's has no task in it."""
+        named = {name: value for name, value in asdict(self).items() if value or name not in ("task", "detail")}
+        return _canonical(named)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The detail as a dictionary."""
+        return dict(json.loads(self.detail or "{}"))
+
+    def of_task(self, task: str, **details: Any) -> Cell:
+        """Return the cell of a task on the same split, with the same method and seed."""
+        return replace(self, task=task, detail=_canonical(details) if details else "")
 
     @classmethod
     def from_key(cls, key: str) -> Cell:
@@ -53,7 +69,15 @@ class Cell:
 
     def __str__(self) -> str:
         fast = ", fast" if self.mode == "fast" else ""
-        return f"{self.dataset}, {self.method}, {self.protocol}, k {self.k}, split {self.split}, seed {self.seed}{fast}"
+        task = f", {self.task}" + "".join(f", {name} {value}" for name, value in self.details.items())
+        return (
+            f"{self.dataset}, {self.method}, {self.protocol}, k {self.k}, split {self.split}, seed {self.seed}"
+            f"{task if self.task else ''}{fast}"
+        )
+
+
+def _canonical(value: dict[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from ._data import Rows, load_rows
 from ._epoch import epoch_times
 from ._faults import Ranking, crossed_measures, inf_fs_twice_scaled, spec_wrong_end
 from ._methods import ALL_COLUMNS, EPOCH, FAULTY, find_method
+from ._tasks import find_task
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 _MAY_USE_TORCH = ("AEFS", "AgnoSS", "CAE")
@@ -47,12 +48,12 @@ def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
         ``selected`` (None where nothing is), ``seconds`` to select, ``least_squares``, ``ridge`` and ``accuracy`` on
         the test rows (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
         (errors on training rows that the selection did not see, where there are any), ``halves``, ``cap``,
-        ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``.
+        ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``. A task's record holds what the task says,
+        and the last three.
     """
-    rows = load_rows(cell, data_home)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        record = _measure(cell, rows)
+        record = find_task(cell.task)(cell, data_home) if cell.task else _measure(cell, load_rows(cell, data_home))
     texts = dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)
     return record | {
         "cap": cell.cap,

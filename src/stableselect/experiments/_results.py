@@ -64,8 +64,13 @@ class Results:
         begun = {item.cell.dataset for item in stored if item.cell.mode == mode and item.status == "done"}
         self._here = begun | {name for name in names() if is_available(name, data_home)}
         self._by_row: dict[tuple[str, str, str, int], list[Stored]] = defaultdict(list)
+        self._by_task: dict[str, list[Stored]] = defaultdict(list)
         for item in stored:
             cell = item.cell
+            if cell.task:
+                if cell.mode == mode:
+                    self._by_task[cell.task].append(item)
+                continue
             # Cells of an earlier limit on the steps stay in the file, but are another experiment.
             current = cap(cell.method, cell.protocol, cell.dataset, fast=cell.mode == "fast")
             if cell.mode == mode and cell.cap == current:
@@ -85,8 +90,12 @@ class Results:
         return self._by_row.get((dataset, method, protocol, info(dataset).k if k is None else k), [])
 
     def everything(self) -> list[Stored]:
-        """Return every cell of the mode."""
-        return [item for items in self._by_row.values() for item in items]
+        """Return every cell of the mode, tasks included."""
+        return [item for rows in (self._by_row, self._by_task) for items in rows.values() for item in items]
+
+    def of_task(self, task: str) -> list[Stored]:
+        """Return every cell of a task, of whatever limit on the steps."""
+        return self._by_task[task]
 
     def records(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[tuple[Cell, dict]]:
         """Return the finished cells and their results."""

@@ -42,7 +42,7 @@ def _machines(results: Results, protocol: Protocol) -> str:
     """Say on what the cells of a protocol were computed; seconds of different machines do not compare."""
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     for item in results.everything():
-        if item.status == "done" and item.cell.protocol == protocol:
+        if item.status == "done" and item.cell.protocol == protocol and not item.cell.task:
             machine, versions = item.record.get("machine", {}), item.record.get("versions", {})
             counts[machine.get("cores"), versions.get("python"), versions.get("numpy")] += 1
     parts = [

@@ -1,0 +1,21 @@
+"""What a cell can compute beside a selection: one function a task, from a cell to its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._cell import Cell
+
+Task = Callable[[Cell, str | None], dict[str, Any]]
+"""From a cell and the folder of the datasets to the record, which should hold ``seconds``."""
+
+TASKS: dict[str, Task] = {}
+"""Every task by the name its cells carry."""
+
+
+def find_task(name: str) -> Task:
+    """Return a task by name."""
+    if name not in TASKS:
+        raise ValueError(f"There is no task {name!r} in this version; the tasks are {', '.join(TASKS)}.")
+    return TASKS[name]
