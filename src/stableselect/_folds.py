@@ -1,10 +1,12 @@
 """Folds that belong to the rows themselves, not to their order.
 
 A row's fold comes from a hash of its values that does not depend on the order of the columns. So shuffling rows or
-columns, or giving a row weight 2 instead of listing it twice, leaves every fold as it was.
+columns, giving a row weight 2 instead of listing it twice, or taking other rows away leaves every row in its fold.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
@@ -41,8 +43,13 @@ def _mix(values: Array, xp: object) -> Array:
     return bits
 
 
+def row_folds(X: Array, n_folds: int) -> np.ndarray:
+    """Return the fold of every row, which its values alone decide: no other row, and no order, has a say in it."""
+    return (row_hashes(X).view(np.uint64) % np.uint64(n_folds)).astype(np.intp)
+
+
 def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> list[Moments]:
-    """Return the moments of each fold; equal rows share a fold, and folds hold equally many distinct rows.
+    """Return the moments of each fold that has rows; a row's fold is that of :func:`row_folds`.
 
     Parameters
     ----------
@@ -51,31 +58,43 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> li
     sample_weight : array of shape (n,), optional
         Row weights; rows of weight zero belong to no fold.
     n_folds : int
-        Number of folds; fewer come back when there are fewer distinct rows.
+        Number of folds.
 
     Returns
     -------
     list of Moments
+        One for each fold with a row of positive weight, in the folds' order.
     """
-    hashes = row_hashes(X)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    live = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    _, distinct = np.unique(hashes[live], return_inverse=True)
-    folds = distinct % n_folds
+    folds = row_folds(X, n_folds)
+    if weights is not None:
+        folds[weights == 0] = -1
     xp = namespace(X)
     parts = []
-    for fold in range(min(n_folds, int(folds.max(initial=-1)) + 1)):
-        rows = live[folds == fold]
+    step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    for fold in range(n_folds):
+        rows = np.flatnonzero(folds == fold)
         moments = Moments()
-        step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
         for start in range(0, len(rows), step):
             chosen = rows[start : start + step]
             block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
             moments.update(block, None if weights is None else weights[chosen])
-        parts.append(moments)
+        if moments.n_rows:
+            parts.append(moments)
     m = X.shape[1]
-    if 2 * len(live) > m and 8 * m * m * (n_folds + 1) <= _memory_limit():
+    if 2 * int((folds >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= _memory_limit():
         # All but one fold together will be held as m x m sums: better converted once than at every merge.
         for moments in parts:
             moments._to_primal()
     return parts
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of all parts together; a single part is returned as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = Moments()
+    with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+        for part in parts:
+            whole.merge(part)
+    return whole

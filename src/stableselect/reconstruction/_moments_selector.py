@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from .._base import BaseSelector, Selection, unchanged_on_error
-from .._folds import fold_moments
+from .._folds import fold_moments, merged
 from .._gram import Gram
 from .._validation import check_unique, check_weights, normalised_moments, resolve_include_exclude, resolve_k
 from ..moments import Moments
@@ -81,21 +81,11 @@ class MomentsSelector(BaseSelector):
         with unchanged_on_error(self):
             self._check_ridge()
             X = self._check_table(X)
-            wanted = self._wanted()
             weights = check_weights(sample_weight, X.shape[0])
-            if self.ridge == "auto" and self._uses_ridge():
-                folds = fold_moments(X, weights, N_FOLDS)
-                moments = Moments()
-                with np.errstate(over="ignore", invalid="ignore"):  # checked below
-                    for part in folds:
-                        moments.merge(part)
-                if moments.n_features is not None:
-                    normalised_moments(moments)
-                ridge = choose_ridge(folds, *wanted)
-            else:
-                ridge, moments = self._given_ridge(), Moments.from_array(X, weights)
+            n_folds = self._folds_needed()
+            parts = fold_moments(X, weights, n_folds) if n_folds else [Moments.from_array(X, weights)]
             self.__dict__.pop("moments_", None)
-            self._finish(moments, wanted, ridge, rows=X, weighted=weights is not None)
+            self._finish(parts, rows=X, weighted=weights is not None)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -123,17 +113,18 @@ class MomentsSelector(BaseSelector):
             X = self._check_table(X, reset=first)
             moments = Moments() if first else Moments().merge(self.moments_)
             moments.update(X, check_weights(sample_weight, X.shape[0]))
-            self._finish(moments, self._wanted(), self._given_ridge())
+            self._finish([moments])
             self.moments_ = moments
         return self
 
-    def fit_moments(self, moments: Moments, feature_names: Sequence[str] | None = None) -> Self:
+    def fit_moments(self, moments: Moments | Sequence[Moments], feature_names: Sequence[str] | None = None) -> Self:
         """Choose the columns from moments alone; the table itself is not needed.
 
         Parameters
         ----------
-        moments : Moments
-            Of the table, gathered in any way.
+        moments : Moments or sequence of Moments
+            Of the table, gathered in any way. Several, each of a part of the rows, serve as the folds of what is chosen
+            by held-out error; from a single one ``ridge="auto"`` stands for 0.
         feature_names : sequence of str, optional
             Column names.
 
@@ -143,17 +134,19 @@ class MomentsSelector(BaseSelector):
         """
         with unchanged_on_error(self):
             self._check_ridge()
-            if moments.n_features is None:
+            parts = [moments] if isinstance(moments, Moments) else list(moments)
+            parts = [part for part in parts if part.n_rows]
+            if not parts:
                 raise ValueError("These moments hold no rows yet; call update() first.")
-            self.n_features_in_ = moments.n_features
+            self.n_features_in_ = int(parts[0].n_features or 0)
             for name in ("feature_names_in_", "moments_"):
                 self.__dict__.pop(name, None)
             if feature_names is not None:
-                if len(feature_names) != moments.n_features:
-                    raise ValueError(f"Expected {moments.n_features} feature names, got {len(feature_names)}.")
+                if len(feature_names) != self.n_features_in_:
+                    raise ValueError(f"Expected {self.n_features_in_} feature names, got {len(feature_names)}.")
                 check_unique(feature_names)
                 self.feature_names_in_ = np.asarray(feature_names, dtype=object)
-            self._finish(moments, self._wanted(), self._given_ridge())
+            self._finish(parts)
         return self
 
     @abstractmethod
@@ -163,23 +156,30 @@ class MomentsSelector(BaseSelector):
     def _select(self, X: Array, k: int) -> Selection:
         raise AssertionError("moments selectors go through _select_from")
 
-    def _finish(
-        self,
-        moments: Moments,
-        wanted: tuple[int, list[int], list[int]],
-        ridge: float,
-        rows: Array = None,
-        weighted: bool = False,
-    ) -> None:
+    def _finish(self, parts: Sequence[Moments], rows: Array = None, weighted: bool = False) -> None:
+        """Choose from the moments of the parts of the rows, which are the folds where there are several."""
+        moments = merged(parts)
         if moments.n_features is None:
             raise ValueError("Every sample_weight is zero; give at least one row some weight.")
-        k, include, exclude = wanted
         gram, unit = normalised_moments(moments)
+        k, include, exclude = self._wanted()
+        ridge = self._choose_ridge(parts, k, include, exclude)
         problem = Problem(gram, unit, to_numpy(moments.mean), k, ridge, include, exclude, rows, weighted)
         selection = self._select_from(problem)
         selection.mean = problem.mean
         self.ridge_ = ridge
         self._store(selection)
+
+    def _choose_ridge(self, parts: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+        if not self._uses_ridge():
+            return 0.0
+        if self.ridge != "auto":
+            return float(self.ridge)
+        return choose_ridge(parts, k, include, exclude) if len(parts) > 1 else 0.0
+
+    def _folds_needed(self) -> int:
+        """Return how many folds of the rows the settings need for what they choose by held-out error; 0 for none."""
+        return N_FOLDS if self.ridge == "auto" and self._uses_ridge() else 0
 
     def _uses_ridge(self) -> bool:
         """Tell whether the settings make use of the ridge."""
@@ -195,6 +195,3 @@ class MomentsSelector(BaseSelector):
         if ridge == "auto" or (isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= ridge < float("inf")):
             return
         raise ValueError(f"ridge must be 'auto' or a number of at least 0, got {ridge!r}.")
-
-    def _given_ridge(self) -> float:
-        return 0.0 if self.ridge == "auto" or not self._uses_ridge() else float(self.ridge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._arrays import Array, index
+from .._folds import merged
 from .._gram import Gram
 from .._subset_search import forward_search
 from ..moments import Moments
@@ -12,6 +13,8 @@ from ..moments import Moments
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the columns."""
 N_FOLDS = 5
+FEWEST_FOLDS = 3
+"""Folds with rows in them at least, for a held-out choice to mean anything."""
 _GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
 
@@ -31,14 +34,14 @@ def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int]
 
 
 def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
-    """Return the grid's ridge weight of least held-out error, 0 when there are too few distinct rows to tell.
+    """Return the grid's ridge weight of least held-out error, 0 when the rows fall into too few folds to tell.
 
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
     """
-    if len(folds) < N_FOLDS:
+    if len(folds) < FEWEST_FOLDS:
         return 0.0
-    rounds = [_leave_out(folds, held) for held in range(len(folds))]
+    rounds = [leave_out(folds, [held]) for held in range(len(folds))]
     scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors: list[float] = []
     for ridge in RIDGE_GRID:
@@ -53,14 +56,12 @@ def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclu
     return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
 
 
-def _leave_out(folds: Sequence[Moments], held: int) -> tuple[Gram, Gram, Array, float]:
-    """Return the moments of all folds but one, scaled to mean variance one, and of that one in the same units.
+def leave_out(folds: Sequence[Moments], held: Sequence[int]) -> tuple[Gram, Gram, Array, float]:
+    """Return the moments of all folds but those held, scaled to mean variance one, and of those in the same units.
 
     Also the difference of the means, and the weight that brings an error back to the table's units.
     """
-    train, test = Moments(), folds[held]
-    for f, part in enumerate(folds):
-        if f != held:
-            train.merge(part)
+    train = merged([part for f, part in enumerate(folds) if f not in held])
+    test = merged([folds[f] for f in held])
     gram, unit = train.operator().normalised()
     return gram, test.operator().scaled(1 / unit), (test.mean - train.mean) / unit**0.5, test.weight_sum * unit
