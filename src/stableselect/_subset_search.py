@@ -120,12 +120,14 @@ class SwapState:
     """R, V and what follows from them for one subset, kept up to date swap by swap.
 
     A swap costs one product of C with a vector and a few passes over k x m arrays; :meth:`refresh` recomputes all.
-    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept column.
+    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept column. With ``prices`` (length m, none below
+    zero) a subset costs its loss and the prices of its columns, and gains are falls of that cost.
     """
 
-    def __init__(self, gram: Gram, chosen: Sequence[int], alpha: float) -> None:
+    def __init__(self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None) -> None:
         self.gram = gram
         self.alpha = alpha
+        self.prices = prices
         self.chosen = list(chosen)
         self.variance = gram.diagonal()
         self.refresh()
@@ -146,6 +148,14 @@ class SwapState:
         """Return tr R."""
         return float(self.gram.xp.sum(self.h))
 
+    @property
+    def cost(self) -> float:
+        """Return the loss, and the prices of the kept columns where columns have prices."""
+        return self.loss + (0.0 if self.prices is None else float(self.gram.xp.sum(self._kept_prices())))
+
+    def _kept_prices(self) -> Array:
+        return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
+
     def _pivots(self) -> Array:
         """Return p = diag P, infinite for a kept column the others replace fully."""
         p = self.gram.xp.linalg.diagonal(self.P)
@@ -156,7 +166,7 @@ class SwapState:
         return self.gram.xp.sum(self.V * self.V, axis=1) / self._pivots()
 
     def swap_gains(self, allowed: Array, start: int = 0, stop: int | None = None) -> Array:
-        """Return how much swapping the a-th kept column for column j lowers the loss, k x (stop - start).
+        """Return how much swapping the a-th kept column for column j lowers the cost, k x (stop - start).
 
         Parameters
         ----------
@@ -165,7 +175,10 @@ class SwapState:
         start, stop : int
             The range of columns j.
         """
-        return self._gains(allowed, self.Y, self.g, self.drop_costs, slice(start, stop))
+        gains = self._gains(allowed, self.Y, self.g, self.drop_costs, slice(start, stop))
+        if self.prices is None:
+            return gains
+        return gains + self._kept_prices()[:, None] - self.prices[None, start:stop]
 
     def projected_gains(self, allowed: Array, G: Array) -> Array:
         """Return the same for the loss within the span of the orthonormal G (m x d), tr G'RG, k x m."""
@@ -242,7 +255,7 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
     top = float(xp.max(best))
     if top == -float("inf"):
         return top, -1, -1
-    slack = TIE * max(state.loss, top, 0.0)  # rounding may leave both slightly below zero
+    slack = TIE * max(state.cost, top, 0.0)  # rounding may leave both slightly below zero
     j = int(xp.argmax(xp.astype(best >= top - slack, xp.int32)))
     gains = to_numpy(state.swap_gains(allowed, j, j + 1))[:, 0]
     largest = max(gains[free])
@@ -250,12 +263,27 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
 
 
 def exchange_search(
-    gram: Gram, chosen: Sequence[int], alpha: float, include: Sequence[int] = (), exclude: Sequence[int] = ()
+    gram: Gram,
+    chosen: Sequence[int],
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
 ) -> tuple[list[int], int]:
-    """Swap kept columns for others until none lowers the loss: a certified 1-swap optimum.
+    """Swap kept columns for others until none lowers the cost: a certified 1-swap optimum.
 
-    From an optimum a few swaps are made that raise the loss least, none of them undone; where they lead below it, the
-    search goes on from there, else the optimum stands.
+    The cost is the loss and, where columns have ``prices``, those of the kept ones. From an optimum a few swaps are
+    made that raise the cost least, none of them undone; where they lead below it, the search goes on from there, else
+    the optimum stands.
+
+    Parameters
+    ----------
+    gram, alpha, include, exclude
+        As for :func:`forward_search`.
+    chosen : sequence of int
+        The start.
+    prices : array of length m, optional
+        What keeping a column costs beside the loss, in its units; none below zero.
 
     Returns
     -------
@@ -267,15 +295,15 @@ def exchange_search(
     total = gram.trace()
     if len(chosen) in (0, gram.n_features) or total == 0:
         return list(chosen), 0
-    state = SwapState(gram, chosen, alpha)
+    state = SwapState(gram, chosen, alpha, prices)
     n_swaps = _descend(state, total, include, exclude)
     while True:
-        best, loss = list(state.chosen), state.loss
+        best, cost = list(state.chosen), state.cost
         moves = _escape(state, total, include, exclude)
         if moves is None:
             return best, n_swaps
         moves += _descend(state, total, include, exclude)
-        if state.loss > loss * (1 - TIE):  # the fall was rounding
+        if state.cost > cost * (1 - TIE):  # the fall was rounding
             return best, n_swaps
         n_swaps += moves
 
@@ -287,14 +315,14 @@ def _descend(state: SwapState, total: float, include: Sequence[int], exclude: Se
     while True:
         if state.stale == 0:
             # Close to the rank a running loss is mostly rounding: one that has not really fallen ends the search.
-            if state.loss >= checked[0]:
+            if state.cost >= checked[0]:
                 state.chosen = checked[1]
                 state.refresh()
                 return checked[2]
-            checked = state.loss, list(state.chosen), n_swaps
+            checked = state.cost, list(state.chosen), n_swaps
         allowed = open_columns(state.gram, [*state.chosen, *exclude])
         gain, a, j = best_swap(state, allowed, include)
-        if state.loss > EXHAUSTED * total and gain > max(TIE * state.loss, 1e-13 * total):
+        if state.loss > EXHAUSTED * total and gain > max(TIE * state.cost, 1e-13 * total):
             state.swap(a, j)
             n_swaps += 1
         elif state.stale:
@@ -304,9 +332,9 @@ def _descend(state: SwapState, total: float, include: Sequence[int], exclude: Se
 
 
 def _escape(state: SwapState, total: float, include: Sequence[int], exclude: Sequence[int]) -> int | None:
-    """Leave an optimum by the swaps that raise the loss least; return their number once below it, None if not soon."""
-    loss = state.loss
-    if loss <= EXHAUSTED * total:
+    """Leave an optimum by the swaps that raise the cost least; return their number once below it, None if not soon."""
+    cost = state.cost
+    if state.loss <= EXHAUSTED * total:
         return None
     dropped: list[int] = []
     added: list[int] = []
@@ -318,6 +346,6 @@ def _escape(state: SwapState, total: float, include: Sequence[int], exclude: Seq
         dropped.append(state.chosen[a])
         added.append(j)
         state.swap(a, j)
-        if state.loss < loss * (1 - TIE):
+        if state.cost < cost * (1 - TIE):
             return moves
     return None

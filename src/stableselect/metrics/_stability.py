@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from .._arrays import to_numpy
+from .._nogueira import nogueira
 from ._checks import check_count, check_selected
 
 Measure = Literal["nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"]
@@ -186,21 +187,15 @@ def stability(
     some_choice = warn_if_no_choice(masks)
     Z = masks.astype(np.float64)
     n_runs, m = Z.shape
-    nogueira, error = np.nan, np.nan
-    if some_choice:
-        shares = Z.mean(axis=0)
-        chance = shares.mean() * (1 - shares.mean())
-        nogueira = float(1 - n_runs / (n_runs - 1) * np.mean(shares * (1 - shares)) / chance)
-        if n_runs > 2:
-            error = _standard_error(Z, nogueira)
+    value, error = nogueira(masks)
     half_width = float(norm.ppf((1 + confidence) / 2)) * error
     sizes = Z.sum(axis=1)
     one, other = np.triu_indices(n_runs, 1)
     overlap = (Z @ Z.T)[one, other]
     result = Stability(
-        nogueira=nogueira,
+        nogueira=value,
         standard_error=error,
-        confidence_interval=(nogueira - half_width, nogueira + half_width),
+        confidence_interval=(value - half_width, value + half_width),
         jaccard=_mean_share(overlap, sizes[one] + sizes[other] - overlap),
         dice=_mean_share(2 * overlap, sizes[one] + sizes[other]),
         kuncheva=_kuncheva(overlap, sizes, m),
@@ -211,14 +206,14 @@ def stability(
     )
     if measure is None:
         return result
-    value: float = getattr(result, measure)
-    if some_choice and np.isnan(value):
+    wanted: float = getattr(result, measure)
+    if some_choice and np.isnan(wanted):
         warnings.warn(
             f"The measure {measure} is not defined for these sets and is NaN: {_NEEDS[measure]}; use 'nogueira', which "
             "takes sets of any size.",
             stacklevel=2,
         )
-    return value
+    return wanted
 
 
 def warn_if_no_choice(masks: np.ndarray) -> bool:
@@ -252,15 +247,6 @@ def _entropy(Z: np.ndarray) -> float:
     counts = Z.sum(axis=0)
     counts = counts[counts > 0]
     return float(np.sum(counts * np.log2(counts)) / (counts.sum() * np.log2(len(Z)))) if counts.size else np.nan
-
-
-def _standard_error(Z: np.ndarray, nogueira: float) -> float:
-    """Return the asymptotic standard error of the measure: (2 / M) sqrt(sum_i (Phi_i - mean Phi)^2)."""
-    sizes, shares = Z.mean(axis=1), Z.mean(axis=0)
-    mean = shares.mean()
-    influence = Z @ shares / Z.shape[1] - sizes * mean + nogueira / 2 * (2 * sizes * mean - sizes - mean + 1)
-    influence /= mean * (1 - mean)
-    return float(2 / len(Z) * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
 
 
 def as_masks(supports: Any, n_features: int | None) -> np.ndarray:

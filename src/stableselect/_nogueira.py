@@ -1,0 +1,40 @@
+"""Nogueira's stability of a list of sets, which both selectors and measures use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def nogueira(masks: np.ndarray) -> tuple[float, float]:
+    r"""Return Nogueira's measure and its asymptotic standard error.
+
+    With M runs, p_f the share of runs that select column f and k the mean set size, the measure is
+    1 - (mean_f M/(M-1) p_f (1 - p_f)) / (k/m (1 - k/m)); its standard error is (2/M) sqrt(sum_i (Phi_i - mean Phi)^2).
+
+    Parameters
+    ----------
+    masks : ndarray of shape (n_runs, m)
+        One set a row, two rows at least.
+
+    Returns
+    -------
+    value, standard_error : float
+        Both NaN where no run selected anything or every run everything; the standard error also for two runs.
+
+    References
+    ----------
+    Nogueira, Sechidis & Brown (2018), On the stability of feature selection algorithms, JMLR 18(174).
+    """
+    Z = np.asarray(masks, dtype=np.float64)
+    n_runs = len(Z)
+    sizes, shares = Z.mean(axis=1), Z.mean(axis=0)
+    mean = shares.mean()
+    chance = mean * (1 - mean)
+    if chance == 0:
+        return float("nan"), float("nan")
+    value = float(1 - n_runs / (n_runs - 1) * np.mean(shares * (1 - shares)) / chance)
+    if n_runs == 2:
+        return value, float("nan")
+    influence = Z @ shares / Z.shape[1] - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)
+    influence /= chance
+    return value, float(2 / n_runs * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
