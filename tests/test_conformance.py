@@ -17,6 +17,7 @@ from stableselect import moments as moments_module
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
 SELECTORS |= {
+    "ConsensusSelector": ss.ConsensusSelector(n_resamples=4),
     "ColumnSubset ridge=0": ss.ColumnSubset(ridge=0.0),
     "ScorerSelector ridge=0": ss.ScorerSelector(ridge=0.0, score_function="square"),
     "ScorerSelector gradient": ss.ScorerSelector(solver="gradient", epochs=40),

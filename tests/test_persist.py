@@ -30,7 +30,7 @@ STREAMING.pop("ScorerSelector sgd")
 
 def small(selector, k=3):
     """Return an unfitted copy that is seeded and quick to train."""
-    quick = {"n_features_to_select": k, "random_state": 0, "epochs": 2}
+    quick = {"n_features_to_select": k, "random_state": 0, "epochs": 2, "n_resamples": 4}
     known = selector.get_params()
     return clone(selector).set_params(**{name: value for name, value in quick.items() if name in known})
 

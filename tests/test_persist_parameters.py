@@ -5,6 +5,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.feature_selection import VarianceThreshold
 
 import stableselect as ss
 
@@ -54,6 +56,64 @@ def test_equal_sets_give_equal_files(frame, path):
 
 def mine(n_in, n_out):
     raise AssertionError("load calls nothing")
+
+
+def test_a_selector_as_a_parameter_comes_back_unfitted(frame, path):
+    base = ss.ColumnSubset(ridge=0.1, include=["c"], exclude=np.array([5]))
+    nested = ss.ConsensusSelector(ss.ColumnSubset(ridge=0.1), n_resamples=2, random_state=3)
+    for given in (base, nested, clone(base).fit(frame[list("abcdefgh")])):
+        selector = ss.ConsensusSelector(given, 3, n_resamples=2, random_state=0).fit(frame)
+        selector.save(path, overwrite=True)
+        loaded = ss.load(path)
+        assert type(loaded.base) is type(given) and not hasattr(loaded.base, "support_")
+        assert repr(clone(loaded.base)) == repr(clone(given))
+        np.testing.assert_array_equal(loaded.supports_, selector.supports_)
+        np.testing.assert_array_equal(loaded.fit(frame).supports_, selector.fit(frame).supports_)
+
+
+def test_a_selector_of_another_package_is_asked_for(tall, path):
+    selector = ss.ConsensusSelector(VarianceThreshold(), 3, n_resamples=2, random_state=0).fit(tall)
+    with pytest.warns(UserWarning, match="The parameter base is not stored: it holds an object of type VarianceThresh"):
+        selector.save(path)
+    with pytest.raises(ValueError, match=r"saved without base, .*load\(path, base=...\)"):
+        ss.load(path)
+    np.testing.assert_array_equal(ss.load(path, base=VarianceThreshold()).scores_, selector.scores_)
+
+
+def test_a_homemade_selector_is_asked_for(tall, path):
+    class Homemade(ss.ColumnSubset):
+        pass
+
+    selector = ss.ConsensusSelector(Homemade(), 3, n_resamples=2, random_state=0).fit(tall)
+    with pytest.warns(UserWarning, match="it holds an object of type Homemade"):
+        selector.save(path)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (["Pipeline", {}], "it uses a selector of class 'Pipeline', which this stableselect lacks"),
+        (["BaseSelector", {}], "which this stableselect lacks"),
+        (["ColumnSubset", {"colour": 1}], "ColumnSubset has no parameter 'colour'"),
+        (["ColumnSubset", []], "is damaged"),
+        (["ColumnSubset"], "is damaged"),
+        ([1, {}], "is damaged"),
+        ("ColumnSubset", "is damaged"),
+    ],
+    ids=str,
+)
+def test_a_file_names_only_selectors_of_the_package(tree, message, tall, path):
+    ss.ConsensusSelector(None, 3, n_resamples=2, random_state=0).fit(tall).save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    record = json.loads(parts["selector.json"])
+    record["parameters"]["base"] = {"selector": tree}
+    parts["selector.json"] = json.dumps(record)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    with pytest.raises(ValueError, match=message):
+        ss.load(path)
 
 
 def test_functions_are_left_out_and_asked_for(tall, path):

@@ -2,7 +2,8 @@
 
 Numbers, text, None and lists stand for themselves. Anything else is an object with one key that names its kind, from a
 fixed list: what a file says is never imported, called or evaluated. Key views and the columns of data frames become
-lists, and ranges tuples, which say the same.
+lists, and ranges tuples, which say the same. Of a selector that is a parameter of another its own parameters are kept;
+its class is looked up by name among the package's selectors.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import array_api_compat
 import numpy as np
 
 from ._arrays import to_numpy
+from ._base import BaseSelector
+from ._registry import all_selectors
 from .moments import Moments
 
 KINDS = "biufcU"
@@ -86,6 +89,9 @@ class Packer:
                 return {"tensor": self._keep(values, name)}
         if kind is Moments:
             return {"moments": {key: self._pack(item, name) for key, item in vars(value).items()}}
+        if isinstance(value, BaseSelector) and all_selectors().get(kind.__name__) is kind:
+            parameters = value.get_params(deep=False).items()
+            return {"selector": [kind.__name__, {key: self._pack(item, name) for key, item in parameters}]}
         if kind is np.random.RandomState and value.get_state(legacy=False)["bit_generator"] in _BITS:
             return {"random_state": self._pack(value.get_state(legacy=False), name)}
         if kind is np.random.Generator and type(value.bit_generator) in _BITS.values():
@@ -124,6 +130,7 @@ class Unpacker:
             "objects": self._objects,
             "tensor": self._tensor,
             "moments": self._moments,
+            "selector": self._selector,
             "random_state": self._random_state,
             "generator": lambda body: np.random.Generator(self._bits(self._dict(body["dict"]))),
         }
@@ -197,6 +204,16 @@ class Unpacker:
         if any(tuple(part.shape) != shape or "float64" not in str(part.dtype) for part, shape in shapes.values()):
             raise ValueError("its moments do not fit together")
         return moments
+
+    def _selector(self, body: Any) -> BaseSelector:
+        name, parameters = expect(body, list)
+        cls = all_selectors().get(expect(name, str))
+        if cls is None:
+            raise ValueError(f"it uses a selector of class {name!r:.60}, which this stableselect lacks")
+        unknown = sorted(set(expect(parameters, dict)) - set(cls._get_param_names()))
+        if unknown:
+            raise ValueError(f"{name} has no parameter {unknown[0]!r:.60}")
+        return cls(**self._dict(parameters))
 
     def _random_state(self, body: Any) -> np.random.RandomState:
         state = self._dict(body["dict"])

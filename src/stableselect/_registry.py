@@ -6,10 +6,10 @@ import importlib
 import inspect
 import pkgutil
 
-from . import filters, graph, neural, reconstruction
+from . import ensemble, filters, graph, neural, reconstruction
 from ._base import BaseSelector
 
-_FAMILIES = (reconstruction, graph, filters, neural)
+_FAMILIES = (reconstruction, graph, filters, neural, ensemble)
 
 
 def all_selectors() -> dict[str, type[BaseSelector]]:

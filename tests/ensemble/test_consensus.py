@@ -1,0 +1,226 @@
+"""Consensus: the votes are those of plain fits, the aggregates their definitions, and twins share their votes."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.feature_selection import VarianceThreshold
+
+import stableselect as ss
+from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
+from stableselect._resampling import seed_sequence
+from stableselect.ensemble import _votes
+from stableselect.ensemble._halves import draw_rows
+from stableselect.ensemble._votes import by_representation, mean_ranks
+
+
+def few(base=None, k=4, **settings):
+    return ConsensusSelector(base, k, **{"n_resamples": 6, "random_state": 0, **settings})
+
+
+def rows_of(X, selector, groups=None):
+    """Return the rows of every fit of a selector."""
+    seed = seed_sequence(selector.random_state).spawn(2)[0]
+    drawn = draw_rows(X, selector.scheme, selector.n_resamples, selector.fraction, groups, seed)
+    return [part.drawn for part in drawn]
+
+
+@pytest.mark.parametrize("scheme", ["pairs", "subsample", "bootstrap"])
+@pytest.mark.parametrize(
+    "base", [ColumnSubset(ridge=0.1), ColumnSubset(), ss.LaplacianScore(), VarianceThreshold(3.0)], ids=str
+)
+def test_votes_are_those_of_a_loop_over_the_rows(base, scheme, tall):
+    selector = few(base, scheme=scheme).fit(tall)
+    for mask, rows in zip(selector.supports_, rows_of(tall, selector), strict=True):
+        plain = clone(base)
+        if "n_features_to_select" in plain.get_params():
+            plain.set_params(n_features_to_select=4)
+        np.testing.assert_array_equal(mask, plain.fit(tall[rows]).get_support())
+    np.testing.assert_array_equal(selector.frequency_, selector.supports_.mean(axis=0))
+
+
+def test_pairs_are_halves_without_a_common_row(tall):
+    for X in (tall, tall[:59]):
+        drawn = rows_of(X, few(n_resamples=10))
+        for first, second in zip(drawn[::2], drawn[1::2], strict=True):
+            assert len(first) == len(second) == len(X) // 2 and not set(first) & set(second)
+        assert len({tuple(rows) for rows in drawn}) == 10
+
+
+def test_groups_are_never_parted(tall, rng):
+    groups = rng.permutation(np.repeat(np.array(list("abcdefghij")), 6))
+    for scheme in ("pairs", "subsample", "bootstrap"):
+        selector = few(scheme=scheme)
+        for rows in rows_of(tall, selector, groups):
+            counts = np.bincount(rows, minlength=60)
+            assert all(len(set(counts[groups == group])) == 1 for group in "abcdefghij")
+    selector.fit(tall, groups=groups)
+    for mask, rows in zip(selector.supports_, rows_of(tall, selector, groups), strict=True):
+        np.testing.assert_array_equal(mask, ColumnSubset(4, ridge=0.1).fit(tall[rows]).support_)
+    with pytest.raises(ValueError, match="one label for each of the 60 rows"):
+        selector.fit(tall, groups=groups[:5])
+
+
+def test_the_order_of_grouped_rows_does_not_matter(tall, rng):
+    groups, order = np.arange(60) // 6, rng.permutation(60)
+    one, other = few().fit(tall, groups=groups), few().fit(tall[order], groups=groups[order])
+    np.testing.assert_array_equal(one.supports_, other.supports_)
+
+
+def test_frequency_and_rank_by_hand(tall):
+    base = ColumnSubset(5, ridge=0.1)
+    chosen = [clone(base).fit(tall[rows]).selected_ for rows in rows_of(tall, few())]
+    votes = {j: sum(j in columns for columns in chosen) for j in range(12)}
+    place = {j: np.mean([[*columns].index(j) + 1 if j in columns else 9 for columns in chosen]) for j in range(12)}
+    by_votes = sorted(range(12), key=lambda j: (-votes[j], place[j], j))
+    by_place = sorted(range(12), key=lambda j: (place[j], j))
+    assert few(base, aggregate="frequency").fit(tall).selected_.tolist() == by_votes[:4]
+    ranked = few(base, aggregate="rank").fit(tall)
+    assert ranked.selected_.tolist() == by_place[:4]
+    np.testing.assert_allclose(ranked.scores_, [1 - (place[j] - 1) / 11 for j in range(12)])
+    np.testing.assert_allclose(mean_ranks(chosen, 12), [place[j] for j in range(12)])
+
+
+def explained_votes(X, kept, j, frequency):
+    """Return the votes for j times those that j explains beyond the kept columns, by least squares."""
+
+    def residual(columns):
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+        return Z - Z[:, columns] @ np.linalg.lstsq(Z[:, columns], Z, rcond=None)[0] if columns else Z
+
+    gain = (residual(kept) ** 2).mean(axis=0) - (residual([*kept, j]) ** 2).mean(axis=0)
+    return frequency[j] * (frequency @ gain)
+
+
+def test_representation_follows_its_definition(tall, rng):
+    frequency = rng.choice([0.0, 0.2, 0.5, 0.9, 1.0], size=12)
+    kept = []
+    for _ in range(5):
+        free = [j for j in range(12) if j not in kept]
+        kept.append(max(free, key=lambda j: explained_votes(tall, kept, j, frequency)))
+    assert by_representation(tall, 5, frequency, np.arange(12.0)) == kept
+    scaled = tall * 10.0 ** rng.integers(-6, 6, size=12) + 3
+    assert by_representation(scaled, 5, frequency, np.arange(12.0)) == kept
+
+
+def test_twins_share_their_votes(rng):
+    """A group that splits its votes gets its column, and no second one; plain frequency does neither."""
+    X = rng.normal(size=(80, 6))
+    twins = np.column_stack([X, X[:, 0], X[:, 5] + 0.01 * X[:, 4], X[:, 5] - 0.01 * X[:, 4]])
+    frequency = np.array([0.9, 0.5, 0.45, 0.0, 0.0, 0.35, 0.85, 0.35, 0.3])
+    plain = np.argsort(-frequency, kind="stable")[:4].tolist()
+    assert plain == [0, 6, 1, 2]
+    assert sorted(by_representation(twins, 4, frequency, np.arange(9.0))) in ([0, 1, 2, 5], [0, 1, 2, 7])
+
+
+def test_columns_without_votes_come_last(tall):
+    frequency = np.zeros(12)
+    frequency[[7, 3]] = 0.5, 1.0
+    assert by_representation(tall, 4, frequency, np.arange(12.0, 0.0, -1)) == [3, 7, 11, 10]
+    constant = tall.copy()
+    constant[:, 3] = 2.0
+    assert by_representation(constant, 2, frequency, np.arange(12.0)) == [7, 3]
+
+
+def test_many_voted_columns_are_cut_to_the_most_frequent(tall, rng, monkeypatch):
+    frequency = rng.permutation(np.arange(1, 13) / 12)
+    monkeypatch.setattr(_votes, "_WEIGHED", 5)
+    found = by_representation(tall, 8, frequency, np.arange(12.0))
+    best = np.argsort(-frequency)
+    assert set(found[:5]) == set(best[:5]) and found[5:] == best[5:8].tolist()
+
+
+@pytest.mark.parametrize("aggregate", ["representative", "frequency", "rank"])
+def test_include_and_exclude_of_the_base_hold_by_name(aggregate, tall):
+    frame = pytest.importorskip("pandas").DataFrame(tall, columns=list("abcdefghijkl"))
+    plain = few(aggregate=aggregate).fit(frame)
+    names = plain.get_feature_names_out()
+    base = ColumnSubset(ridge=0.1, include=["k"], exclude=[names[0]])
+    selector = few(base, aggregate=aggregate).fit(frame)
+    assert selector.selected_[0] == 10 and names[0] not in selector.get_feature_names_out()
+    assert base.include == ["k"] and base.n_features_to_select is None
+
+
+def test_seeds_vary_as_asked(tall):
+    both, rows, seeds = (few(RandomSelector(), vary=vary).fit(tall) for vary in ("both", "rows", "seed"))
+    assert len(np.unique(both.supports_, axis=0)) > 1 and len(np.unique(seeds.supports_, axis=0)) > 1
+    # The draw of columns does not look at the rows, so a held seed repeats it.
+    assert len(np.unique(rows.supports_, axis=0)) == 1 and rows.threshold_ == 1
+    held = few(RandomSelector(random_state=3), vary="rows").fit(tall)
+    assert set(held.selected_) == set(RandomSelector(4, random_state=3).fit(tall).selected_)
+    assert np.isnan(seeds.expected_false_) and seeds.n_pairs_ == 0
+
+
+def test_jobs_do_not_matter_and_the_seed_does(tall):
+    one, two = (few(RandomSelector(), n_jobs=jobs).fit(tall) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.supports_, two.supports_)
+    np.testing.assert_array_equal(one.selected_, two.selected_)
+    other = few(RandomSelector(), random_state=1).fit(tall)
+    assert not np.array_equal(one.supports_, other.supports_)
+
+
+def test_the_base_may_keep_another_number(tall):
+    selector = few(ColumnSubset(2, ridge=0.1), k=6).fit(tall)
+    assert (selector.supports_.sum(axis=1) == 2).all() and len(selector.selected_) == 6
+
+
+def test_sparse_tables_reach_the_base(tall):
+    X = np.where(tall > 1, tall, 0.0)
+    dense, thin = (few(ss.LaplacianScore()).fit(table) for table in (X, sparse.csr_array(X)))
+    np.testing.assert_array_equal(dense.supports_, thin.supports_)
+
+
+def test_few_rows_are_all_used(tall):
+    selector = few().fit(tall[:3])
+    assert (selector.supports_ == selector.supports_[0]).all() and np.isnan(selector.expected_false_)
+    assert few().fit(tall[:4]).n_pairs_ == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_resamples": 1}, "at least 2, got 1; one fit has nothing to agree with"),
+        ({"n_resamples": 5}, "must be even for pairs, got 5; add one"),
+        ({"n_resamples": True}, "n_resamples must be a whole number"),
+        ({"scheme": "halves"}, "scheme must be one of pairs, subsample, bootstrap, got 'halves'"),
+        ({"vary": "columns"}, "vary must be one of both, rows, seed"),
+        ({"aggregate": "mean"}, "aggregate must be one of representative, frequency, rank"),
+        ({"vary": "seed"}, 'ColumnSubset has no random_state, so vary="seed" changes nothing; use vary="rows"'),
+        ({"scheme": "subsample", "fraction": 1.5}, "fraction must be a number above 0 and below 1"),
+        ({"base": ColumnSubset(include=["x"])}, "Unknown column 'x' in include"),
+    ],
+    ids=str,
+)
+def test_bad_settings_are_refused_in_a_sentence(settings, message, tall):
+    with pytest.raises(ValueError, match=message):
+        few(**settings).fit(tall)
+
+
+@pytest.mark.parametrize("base", [5, "ColumnSubset", ColumnSubset], ids=repr)
+def test_a_base_that_is_no_selector_is_refused(base, tall):
+    with pytest.raises(
+        TypeError, match=r"base must be a selector or None, got .*; the number of columns is n_features"
+    ):
+        few(base).fit(tall)
+
+
+def test_consensus_is_more_repeatable_than_one_fit():
+    """On handwritten digits, at an error near that of the search and below that of the most frequent columns."""
+    X = load_digits().data[:1000]
+    rng = np.random.default_rng(0)
+    splits = [rng.permutation(len(X)) for _ in range(5)]
+
+    def measure(make):
+        fits = [make().fit(X[split[:800]]) for split in splits]
+        errors = [
+            ss.metrics.reconstruction_error(X[split[:800]], X[split[800:]], fit.selected_)
+            for split, fit in zip(splits, fits, strict=True)
+        ]
+        return ss.metrics.stability([fit.support_ for fit in fits]).nogueira, np.mean(errors)
+
+    one, found = measure(lambda: ColumnSubset(16, ridge=0.0))
+    many, agreed = measure(lambda: few(k=16, n_resamples=20))
+    voted = measure(lambda: few(k=16, n_resamples=20, aggregate="frequency"))[1]
+    assert many > one + 0.1
+    assert agreed < 1.05 * found and agreed < voted
