@@ -81,7 +81,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         Its intercept.
     """
 
-    n_features_to_select: int | float | None
+    n_features_to_select: int | float | str | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the columns.

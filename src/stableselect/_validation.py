@@ -119,11 +119,16 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
     return getattr(dtype, "kind", "") in "biuf"
 
 
-def resolve_k(n_features_to_select: int | float | None, m: int) -> int:
+def resolve_k(n_features_to_select: int | float | str | None, m: int) -> int:
     """Return the number of columns to keep of m: an integer, a share rounded up, or None for half."""
     wanted = n_features_to_select
     if wanted is None:
         return max(1, m // 2)
+    if isinstance(wanted, str) and wanted == "auto":
+        raise ValueError(
+            "n_features_to_select='auto' works with ColumnSubset and ScorerSelector only, which choose by held-out "
+            "error; give a number or a share of columns here, or use one of them."
+        )
     if isinstance(wanted, Integral) and not isinstance(wanted, bool | np.bool_):
         if not 1 <= wanted <= m:
             raise ValueError(f"n_features_to_select must be between 1 and the number of columns, {m}; got {wanted}.")
@@ -162,16 +167,23 @@ def resolve_include_exclude(
     include: Iterable[str | int] | None,
     exclude: Iterable[str | int] | None,
     m: int,
-    k: int,
+    k: int | None,
     names: Sequence[str] | None,
 ) -> tuple[list[int], list[int]]:
-    """Return the indices to force in and to keep out, after checking that k columns can be chosen with them."""
+    """Return the indices to force in and to keep out, after checking that k columns can be chosen with them.
+
+    Where k is None, one column at least has to be left.
+    """
     forced = resolve_columns(include, m, names, "include")
     barred = resolve_columns(exclude, m, names, "exclude")
     both = sorted(set(forced) & set(barred))
     if both:
         shown = repr(str(names[both[0]])) if names is not None else both[0]
         raise ValueError(f"Column {shown} is in both include and exclude; remove it from one.")
+    if k is None:
+        if len(barred) == m:
+            raise ValueError("exclude leaves no column to select; exclude fewer.")
+        return forced, barred
     if len(forced) > k:
         raise ValueError(
             f"include names {len(forced)} columns but only {k} are to be selected; raise k or include fewer."

@@ -24,6 +24,19 @@ def selected_table(selection: Selection) -> RenderableType:
     return _with_rest(table, len(selection.selected))
 
 
+def path_line(path: dict[str, Any]) -> RenderableType:
+    """Return how the number of columns was chosen, in a sentence or two."""
+    k, (low, high) = path["n_features"], path["n_features_range"]
+    share = f"{path['explained'][k - 1]:.1%} of the variance of held-out rows"
+    if not path["reached"]:
+        why = "the most that any number explains"
+    else:
+        why = "the elbow of their error" if path["rule"] == "elbow" else f"the target is {100 * path['target']:g}%"
+    columns = "1 column explains" if k == 1 else f"{k} columns explain"
+    spread = f"Single folds would keep {low}" + (f" to {high}." if high > low else ".")
+    return Text(f"{columns} {share} ({why}). {spread}")
+
+
 def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
     """Return the held-out errors, smallest possible first and useless last."""
     units = {"none": "original units", "minmax": "min-max scaled", "standard": "standard scaled"}[scaling]

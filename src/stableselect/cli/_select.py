@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,7 +13,7 @@ from ..io._read import table_format
 from ..io._select import STAGES, select_table
 from ..io._selection_file import to_json
 from ..io._write import check_outputs, check_writable, replacing, write_stream
-from ._report import errors_table, explanation_tables, selected_table
+from ._report import errors_table, explanation_tables, path_line, selected_table
 from ._shell import Debug, Force, NoHeader, Output, Quiet, console, progress_bar, reported
 
 
@@ -21,7 +21,7 @@ def select(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="Table to choose from; '-' reads CSV from stdin.")],
     k: Annotated[
         str | None,
-        typer.Option("--keep", "-k", metavar="K", help="Columns to keep, or a share such as 0.1; default half."),
+        typer.Option("--keep", "-k", metavar="K", help="Columns to keep, a share such as 0.1, or auto; default half."),
     ] = None,
     output: Output = None,
     method: Annotated[
@@ -42,6 +42,10 @@ def select(
     ] = "standard",
     ridge: Annotated[
         str | None, typer.Option(metavar="WEIGHT", help="auto or a number; larger is more repeatable.")
+    ] = None,
+    target_explained: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="For -k auto: share of held-out variance to explain, 0.9, or elbow."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of held-out rows and of random methods.")] = 0,
     explain: Annotated[
@@ -66,6 +70,7 @@ def select(
         check_outputs(targets, [table], force=force)
         ids = id_column or []
         wanted, weight = _parse_k(k), _parse_ridge(ridge)
+        target = _parse_target(target_explained, wanted)
         with progress_bar(len(STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
             data = read_table(table, header=not no_header, verbatim=ids)
@@ -81,6 +86,7 @@ def select(
                 id_columns=ids,
                 scale=scale,  # type: ignore[arg-type]
                 ridge=weight,
+                target_explained=target,
                 seed=seed,
                 explain=explain,
                 progress=begin,
@@ -106,6 +112,8 @@ def _report(selection: Selection, targets: list[Path], quiet: bool) -> None:
     report = console(stderr=not targets, quiet=quiet)
     of = f"{len(selection.kept)} of {len(selection.features)} columns"
     report.print(f"{selection.method} kept {of} of {shown(selection.source)} ({selection.rows} rows).")
+    if selection.path is not None:
+        report.print(path_line(selection.path))
     if targets:
         report.print(selected_table(selection))
     if selection.errors is not None:
@@ -118,10 +126,12 @@ def _report(selection: Selection, targets: list[Path], quiet: bool) -> None:
         report.print(f"Wrote {shown(str(targets[0]))} and {shown(str(targets[1]))}.")
 
 
-def _parse_k(text: str | None) -> int | float | None:
-    """Return K as a whole number of columns or as a share."""
+def _parse_k(text: str | None) -> int | float | Literal["auto"] | None:
+    """Return K as a whole number of columns or as a share; "auto" and None stand for themselves."""
     if text is None:
         return None
+    if text == "auto":
+        return "auto"
     try:
         wanted = float(text) if any(mark in text for mark in ".eE") else int(text)
     except ValueError:
@@ -130,7 +140,23 @@ def _parse_k(text: str | None) -> int | float | None:
         return wanted
     if isinstance(wanted, float) and 0 < wanted <= 1:
         return wanted
-    raise ValueError(f"-k must be a whole number from 1 up, or a share above 0.0 and up to 1.0, not '{text}'.")
+    raise ValueError(f"-k must be a whole number from 1 up, a share above 0.0 and up to 1.0, or auto, not '{text}'.")
+
+
+def _parse_target(text: str | None, wanted: int | float | str | None) -> float | str | None:
+    if text is None:
+        return None
+    if wanted != "auto":
+        raise ValueError("--target-explained goes with -k auto; say both or neither.")
+    if text == "elbow":
+        return text
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise ValueError(f"--target-explained must be a share above 0 and below 1, or elbow, not '{text}'.")
+    return share
 
 
 def _parse_ridge(text: str | None) -> float | str | None:

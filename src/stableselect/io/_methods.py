@@ -28,7 +28,8 @@ def make_selector(method: str, settings: dict[str, Any]) -> tuple[str, Any]:
     unknown = [key for key in given if key not in accepted and key != "random_state"]
     if unknown:
         raise TableError(
-            f"The method {name} has no setting {unknown[0]}; leave --{unknown[0]} out or use another method."
+            f"The method {name} has no setting {unknown[0]}; leave --{unknown[0].replace('_', '-')} out or use another "
+            "method."
         )
     return name, cls(**{key: value for key, value in given.items() if key in accepted})
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import fields
+from typing import Any, Literal
 
 import numpy as np
 import scipy
 import sklearn
 from sklearn.base import clone
 
-from .. import Explanation, __version__
+from .. import Explanation, SelectionPath, __version__
 from .._validation import resolve_k
 from ._held_out import MIN_ROWS, HeldOutErrors, held_out_errors
 from ._held_out import STAGES as HELD_OUT_STAGES
@@ -29,7 +30,7 @@ STAGES = (*HELD_OUT_STAGES, "Choosing on all rows")
 
 def select_table(
     table: Table,
-    n_features_to_select: int | float | None = None,
+    n_features_to_select: int | float | Literal["auto"] | None = None,
     *,
     method: str = "ColumnSubset",
     include: Iterable[str] = (),
@@ -38,6 +39,7 @@ def select_table(
     id_columns: Iterable[str] = (),
     scale: Scaling = "standard",
     ridge: float | str | None = None,
+    target_explained: float | str | None = None,
     seed: int = 0,
     explain: bool = False,
     progress: Callable[[str], object] = lambda stage: None,
@@ -51,8 +53,9 @@ def select_table(
     ----------
     table : Table
         The table, as :func:`read_table` gives it.
-    n_features_to_select : int or float, optional
-        How many columns to keep, or which share of them (rounded up); half by default.
+    n_features_to_select : int, float or "auto", optional
+        How many columns to keep, or which share of them (rounded up); half by default. "auto" takes as many as
+        ``target_explained`` asks for; the errors are then those of the number chosen without the held-out rows.
     method : str, default="ColumnSubset"
         Name of a selector; case, ``-`` and ``_`` do not matter.
     include, exclude : iterable of str
@@ -65,6 +68,8 @@ def select_table(
         Scaling before the choice, so that columns in different units count alike. Results are in the original units.
     ridge : float or "auto", optional
         Ridge weight, for methods that have one; the method's own default otherwise.
+    target_explained : float or "elbow", optional
+        For "auto": the share of the variance of held-out rows to explain, 0.9 by default, or the elbow of the error.
     seed : int, default=0
         Seed of the held-out rows, of the random columns, and of methods that are random.
     explain : bool, default=False
@@ -102,23 +107,33 @@ def select_table(
         raise TableError(f"--seed must be from 0 to 2**32 - 1, not {seed}.")
     k = _number_to_keep(n_features_to_select, len(features))
     forced, barred = _forced_and_barred(include, exclude, features, k)
-    settings = {"n_features_to_select": k, "include": forced or None, "exclude": barred or None, "ridge": ridge}
+    settings = {
+        "n_features_to_select": "auto" if k is None else k,
+        "include": forced or None,
+        "exclude": barred or None,
+        "ridge": ridge,
+        "target_explained": target_explained,
+    }
     name, selector = make_selector(method, {**settings, "random_state": seed})
+    if k is None and "target_explained" not in selector.get_params():
+        raise TableError(f"-k auto works with ColumnSubset and ScorerSelector only; say how many columns {name} keeps.")
     X = numeric_matrix(table, features)
 
     notes = _table_notes(table, features)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        errors = _errors(X, selector, scale, forced, barred, seed, progress)
+        errors, n_measured = _errors(X, selector, scale, forced, barred, seed, progress)
         progress(STAGES[-1])
         learnt = Scale.learn(X, scale)
         X = learnt.apply(X)
         selector.fit(X)
         explanation = _explanation(selector.explain(X), features) if explain else None
     notes += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
-    notes += _error_notes(errors, X.shape[0], is_free=len(forced) < k < len(features) - len(barred))
-
     kept = np.flatnonzero(selector.support_)
+    notes += _error_notes(errors, X.shape[0], is_free=len(forced) < len(kept) < len(features) - len(barred))
+    if n_measured not in (None, len(kept)):
+        notes.append(f"The errors are those of {n_measured} columns: without the held-out rows, -k auto keeps so many.")
+
     coefficients, intercept = learnt.unscale_map(
         selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
@@ -148,22 +163,30 @@ def select_table(
             "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__,
         },
+        path=_path(selector.path_, features) if k is None else None,
     )
 
 
-def _number_to_keep(wanted: int | float | None, m: int) -> int:
+def _number_to_keep(wanted: int | float | str | None, m: int) -> int | None:
+    """Return how many columns to keep; None where that is left open."""
+    if wanted == "auto":
+        return None
     if isinstance(wanted, int) and wanted > m:
         raise TableError(f"-k asks for {wanted} columns and the table has {m} to choose from; ask for {m} or fewer.")
     return resolve_k(wanted, m)
 
 
 def _forced_and_barred(
-    include: Iterable[str], exclude: Iterable[str], features: list[str], k: int
+    include: Iterable[str], exclude: Iterable[str], features: list[str], k: int | None
 ) -> tuple[list[int], list[int]]:
-    """Return the positions of included and excluded columns, after checking that k columns can be chosen with them."""
+    """Return the positions of included and excluded columns, after checking that k columns can be chosen with them.
+
+    Where k is None, one column at least has to be left.
+    """
     forced, barred = resolve(include, features, "--include"), resolve(exclude, features, "--exclude")
     if both := sorted(set(forced) & set(barred)):
         raise TableError(f"{listed(both)} is both included and excluded; say one of the two.")
+    k = max(1, len(forced)) if k is None else k
     if len(forced) > k:
         raise TableError(f"--include names {len(forced)} columns and only {k} are kept; raise -k or include fewer.")
     if len(features) - len(barred) < k:
@@ -181,18 +204,31 @@ def _errors(
     barred: list[int],
     seed: int,
     progress: Callable[[str], object],
-) -> HeldOutErrors | None:
+) -> tuple[HeldOutErrors | None, int | None]:
+    """Return the errors on held-out rows, and how many columns were chosen without these."""
     if X.shape[0] < MIN_ROWS:
-        return None
-    return held_out_errors(
+        return None, None
+    chosen = np.zeros(0, dtype=int)
+
+    def choose(train: np.ndarray) -> np.ndarray:
+        nonlocal chosen
+        with warnings.catch_warnings():
+            if selector.n_features_to_select == "auto":
+                # The choice on all rows warns of the same, with the figures that count.
+                warnings.simplefilter("ignore")
+            chosen = np.asarray(clone(selector).fit(train).selected_)
+        return chosen
+
+    errors = held_out_errors(
         X,
-        lambda train: np.asarray(clone(selector).fit(train).selected_),
+        choose,
         scaling=scale,
         include=np.array(forced, dtype=int),
         exclude=np.array(barred, dtype=int),
         seed=seed,
         progress=progress,
     )
+    return errors, chosen.size
 
 
 def _table_notes(table: Table, features: list[str]) -> list[str]:
@@ -239,6 +275,13 @@ def _explanation(explained: Explanation, features: list[str]) -> dict[str, Any]:
             for entry in explained.kept
         ],
     }
+
+
+def _path(path: SelectionPath, features: list[str]) -> dict[str, Any]:
+    """Return how the number of columns was chosen as JSON values."""
+    record = {field.name: getattr(path, field.name) for field in fields(path)}
+    record |= {"order": [features[j] for j in path.order], "n_features_range": list(path.n_features_range)}
+    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in record.items()}
 
 
 def _settings(selector: Any, features: list[str]) -> dict[str, Any]:

@@ -63,6 +63,9 @@ class Selection:
         Which kept columns stand for which dropped ones.
     versions : dict
         Versions of the software that made the choice.
+    path : dict or None
+        Where the number of columns was chosen too: explained shares of every number, as in
+        :class:`~stableselect.SelectionPath`, with column names for positions.
 
     See Also
     --------
@@ -94,6 +97,7 @@ class Selection:
     notes: tuple[str, ...]
     explanation: dict[str, Any] | None
     versions: dict[str, str]
+    path: dict[str, Any] | None = None
 
     @property
     def kept(self) -> list[str]:

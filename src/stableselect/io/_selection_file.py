@@ -33,6 +33,7 @@ def to_json(selection: Selection) -> str:
         "errors": None if selection.errors is None else asdict(selection.errors),
         "notes": list(selection.notes),
         "explanation": selection.explanation,
+        "path": selection.path,
         "decoder": {
             "inputs": selection.kept,
             "outputs": list(selection.features),
@@ -111,6 +112,7 @@ def _checked(record: dict[str, Any]) -> Selection:
     if not set(outputs) <= set(columns) or not set(id_columns) <= set(columns) - set(outputs):
         raise ValueError("the decoder outputs or id columns are not columns of the input")
     explanation = record["explanation"]
+    path = record.get("path")  # the first files have none
     return Selection(
         selected=tuple(selected),
         columns=columns,
@@ -128,6 +130,7 @@ def _checked(record: dict[str, Any]) -> Selection:
         notes=tuple(_is(note, str, "a note") for note in _is(record["notes"], list, "notes")),
         explanation=None if explanation is None else _is(explanation, dict, "explanation"),
         versions=_is(record["versions"], dict, "versions"),
+        path=None if path is None else _is(path, dict, "path"),
     )
 
 

@@ -3,5 +3,7 @@
 from ._column_subset import ColumnSubset
 from ._pfa import PFA
 from ._scorer_selector import ScorerSelector
+from ._selection_path import SelectionPath
+from ._stability_frontier import StabilityFrontier
 
-__all__ = ["PFA", "ColumnSubset", "ScorerSelector"]
+__all__ = ["PFA", "ColumnSubset", "ScorerSelector", "SelectionPath", "StabilityFrontier"]

@@ -16,7 +16,11 @@ from .._folds import fold_moments, merged
 from .._gram import Gram
 from .._validation import check_unique, check_weights, normalised_moments, resolve_include_exclude, resolve_k
 from ..moments import Moments
+from ._auto_count import AutoCountMixin
+from ._frontier import N_FOLDS as FRONTIER_FOLDS
 from ._ridge import N_FOLDS, choose_ridge
+from ._search import Setting
+from ._stable_choice import StableChoiceMixin
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,13 @@ class Problem:
     k : int
         Columns to keep.
     ridge : float
-        Ridge weight relative to the mean variance, which is its weight in the gram's units.
+        Ridge weight of the map relative to the mean variance, which is its weight in the gram's units.
     include, exclude : list of int
         Columns that must or must not be kept.
+    setting : Setting
+        How to search.
+    votes : ndarray of shape (m,) or None
+        What parts of the rows would keep, where the setting heeds that.
     rows : array or None
         The table itself, where the caller has it.
     weighted : bool
@@ -50,11 +58,13 @@ class Problem:
     ridge: float
     include: list[int]
     exclude: list[int]
+    setting: Setting
+    votes: np.ndarray | None = None
     rows: Array = None
     weighted: bool = False
 
 
-class MomentsSelector(BaseSelector):
+class MomentsSelector(StableChoiceMixin, AutoCountMixin, BaseSelector):
     """Base of the selectors that work from :class:`~stableselect.Moments`: implement ``_select_from``."""
 
     ridge: float | str
@@ -79,7 +89,7 @@ class MomentsSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            self._check_ridge()
+            self._check_choices()
             X = self._check_table(X)
             weights = check_weights(sample_weight, X.shape[0])
             n_folds = self._folds_needed()
@@ -92,7 +102,8 @@ class MomentsSelector(BaseSelector):
         """Add rows to those seen by earlier calls, and choose the columns anew from all of them.
 
         Every call selects. To read many blocks, gather them in a :class:`~stableselect.Moments` and call
-        :meth:`fit_moments` once. ``ridge="auto"`` stands for 0 here, since merged moments cannot be split into folds.
+        :meth:`fit_moments` once. ``ridge="auto"`` stands for 0 here, since merged moments cannot be split into folds;
+        ``n_features_to_select="auto"`` is refused for the same reason.
 
         Parameters
         ----------
@@ -108,7 +119,7 @@ class MomentsSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            self._check_ridge()
+            self._check_choices()
             first = not hasattr(self, "moments_")
             X = self._check_table(X, reset=first)
             moments = Moments() if first else Moments().merge(self.moments_)
@@ -133,7 +144,7 @@ class MomentsSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            self._check_ridge()
+            self._check_choices()
             parts = [moments] if isinstance(moments, Moments) else list(moments)
             parts = [part for part in parts if part.n_rows]
             if not parts:
@@ -162,12 +173,20 @@ class MomentsSelector(BaseSelector):
         if moments.n_features is None:
             raise ValueError("Every sample_weight is zero; give at least one row some weight.")
         gram, unit = normalised_moments(moments)
-        k, include, exclude = self._wanted()
-        ridge = self._choose_ridge(parts, k, include, exclude)
-        problem = Problem(gram, unit, to_numpy(moments.mean), k, ridge, include, exclude, rows, weighted)
+        for name in ("_path", "_frontier", "votes_"):
+            self.__dict__.pop(name, None)
+        k, include, exclude = self._wanted(parts)
+        votes = None
+        if self._prefers_stability():
+            setting, votes = self._choose_setting(parts, k, include, exclude)
+        else:
+            ridge = self._choose_ridge(parts, k, include, exclude)
+            setting = Setting(ridge, bool(getattr(self, "exchange", True)))
+        mean = to_numpy(moments.mean)
+        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, rows, weighted)
         selection = self._select_from(problem)
-        selection.mean = problem.mean
-        self.ridge_ = ridge
+        selection.mean = mean
+        self.ridge_ = problem.ridge
         self._store(selection)
 
     def _choose_ridge(self, parts: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
@@ -179,18 +198,25 @@ class MomentsSelector(BaseSelector):
 
     def _folds_needed(self) -> int:
         """Return how many folds of the rows the settings need for what they choose by held-out error; 0 for none."""
-        return N_FOLDS if self.ridge == "auto" and self._uses_ridge() else 0
+        if self._prefers_stability():
+            return FRONTIER_FOLDS
+        return N_FOLDS if self._is_auto() or (self.ridge == "auto" and self._uses_ridge()) else 0
 
     def _uses_ridge(self) -> bool:
         """Tell whether the settings make use of the ridge."""
         return True
 
-    def _wanted(self) -> tuple[int, list[int], list[int]]:
-        k = resolve_k(self.n_features_to_select, self.n_features_in_)
+    def _wanted(self, parts: Sequence[Moments]) -> tuple[int, list[int], list[int]]:
+        """Return how many columns to keep, and those that must or must not be among them."""
+        k = None if self._is_auto() else resolve_k(self.n_features_to_select, self.n_features_in_)
         names = getattr(self, "feature_names_in_", None)
-        return k, *resolve_include_exclude(self.include, self.exclude, self.n_features_in_, k, names)
+        include, exclude = resolve_include_exclude(self.include, self.exclude, self.n_features_in_, k, names)
+        return self._choose_count(parts, include, exclude) if k is None else k, include, exclude
 
-    def _check_ridge(self) -> None:
+    def _check_choices(self) -> None:
+        """Refuse settings that make no sense, before any row is read."""
+        self._check_preference()
+        self._check_auto()
         ridge = self.ridge
         if ridge == "auto" or (isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= ridge < float("inf")):
             return

@@ -20,13 +20,18 @@ _GIVE_UP = 1.05
 
 
 def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
-    """Return the squared error per row, on other rows, of the ridge map fitted on the rows of ``gram``.
+    """Return the squared error per row, on other rows, of the ridge map fitted on the rows of ``gram``."""
+    return map_error(gram.split(chosen, ridge)[1], target, shift, chosen)
 
-    With V' the map from the kept to all columns, ``target`` the moments of the other rows, ``shift`` the difference of
-    the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so no row is needed.
+
+def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
+    """Return the squared error per row of a map on rows other than those it was fitted on.
+
+    With V (m x k) the map from the kept to all centred columns, ``target`` the moments of the other rows, ``shift`` the
+    difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so no row is
+    needed.
     """
-    xp = gram.xp
-    V = gram.split(chosen, ridge)[1]
+    xp = target.xp
     rows = index(chosen, V, xp)
     T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
     T_SS = xp.take(T_S, rows, axis=0)

@@ -62,11 +62,15 @@ class ScorerObjective:
         Weight of the scorer term.
     alpha : float
         Ridge weight of the selector's map.
+    eigen : pair of arrays, optional
+        What ``gram.eigh()`` returns, where that is known.
     """
 
-    def __init__(self, gram: Gram, width: int, weight: float, alpha: float) -> None:
+    def __init__(
+        self, gram: Gram, width: int, weight: float, alpha: float, eigen: tuple[Array, Array] | None = None
+    ) -> None:
         self.gram, self.width, self.weight, self.alpha = gram, width, weight, alpha
-        self.values, self.U = gram.eigh()
+        self.values, self.U = gram.eigh() if eigen is None else eigen
         self.total = gram.trace()
 
     def floor(self, k: int) -> float:

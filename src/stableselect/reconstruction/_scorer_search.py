@@ -21,9 +21,13 @@ _SETTLE_STEPS = 8
 
 
 def search_scorer(
-    objective: ScorerObjective, chosen: Sequence[int], include: Sequence[int], exclude: Sequence[int]
+    objective: ScorerObjective,
+    chosen: Sequence[int],
+    include: Sequence[int],
+    exclude: Sequence[int],
+    prices: Array = None,
 ) -> tuple[list[int], int]:
-    """Lower J by swaps from ``chosen``; return the columns and the number of swaps made.
+    """Lower J, and the prices of the columns where they have any, by swaps; return the columns and how many swaps.
 
     Parameters
     ----------
@@ -33,6 +37,8 @@ def search_scorer(
         The start.
     include, exclude : sequence of int
         Columns that stay and columns that stay out.
+    prices : array of length m, optional
+        What keeping a column costs beside J.
 
     Returns
     -------
@@ -45,26 +51,30 @@ def search_scorer(
     start = list(chosen)
     if len(start) == gram.n_features or objective.values.shape[0] <= objective.width:
         return start, 0
-    state = SwapState(gram, start, objective.alpha)
+    state = SwapState(gram, start, objective.alpha, prices)
+    price = np.zeros(gram.n_features) if prices is None else to_numpy(prices)
     if state.loss <= EXHAUSTED * objective.total:
         return start, 0
-    J_start, top = objective.exact(start)
-    J, n_swaps = J_start, 0
+    J, top = objective.exact(start)
+    cost_start = J + price[start].sum()
+    cost, n_swaps = cost_start, 0
     while True:
         best: tuple[float, int, int, Array] | None = None
         for a, j in _candidates(state, objective.U @ top, include, exclude):
             trial = list(state.chosen)
             trial[a] = j
-            value, reached = objective.bound(trial, top)
-            if value < J - TIE * J and (best is None or value < best[0]):
+            J, reached = objective.bound(trial, top)
+            value = J + price[trial].sum()
+            if value < cost - TIE * cost and (best is None or value < best[0]):
                 best = value, a, j, reached
         if best is None:
             break
-        J, a, j, top = best
+        cost, a, j, top = best
         state.swap(a, j)
         J, top = objective.bound(state.chosen, top, _SETTLE_STEPS)
+        cost = J + price[state.chosen].sum()
         n_swaps += 1
-    if n_swaps and objective.exact(state.chosen)[0] >= J_start:
+    if n_swaps and objective.exact(state.chosen)[0] + price[state.chosen].sum() >= cost_start:
         return start, 0
     return list(state.chosen), n_swaps
 

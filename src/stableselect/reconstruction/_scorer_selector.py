@@ -10,18 +10,21 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import to_numpy
+from .._arrays import Array, index, to_numpy
 from .._base import Selection, least_squares_map
+from .._gram import Gram
 from .._roles import column_roles
 from .._training_mixin import TrainingMixin
 from ..neural._specs import Spec, fitted_activation, run_network
 from ._column_subset import bounds, search_columns
+from ._frontier import Finish
 from ._moments_selector import MomentsSelector, Problem
 from ._scorer_network import Network, canonical_scores, top_columns
 from ._scorer_objective import ScorerObjective
 from ._scorer_search import search_scorer
 from ._scorer_settings import check_settings
 from ._scorer_train import Trained, train_network
+from ._search import Found, Setting
 
 _OF_ONE_KIND = (
     "encoder_",
@@ -49,8 +52,9 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+    n_features_to_select : int, float, "auto" or None, default=None
+        Columns to keep: a number, a share rounded up, or None for half. "auto" takes as many as ``target_explained``
+        asks for on held-out rows; "search" only.
     score_function : {"abs", "square"}, default="abs"
         phi(w) = abs(w) or w^2. The search's columns are the same for both.
     scorer_weight : float, default=1/128
@@ -102,11 +106,28 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         CPU unless the table is a CUDA tensor or a CUDA device is named.
     include, exclude : sequence of str or int, optional
         Columns, by name or index, that must or must not be kept; "search" only.
+    target_explained : float or "elbow", default=0.9
+        For "auto", as in :class:`ColumnSubset`: the smallest number of columns that explains this share of the variance
+        of held-out rows, or the elbow of the logarithm of their error.
+    max_features : int or None, default=None
+        For "auto": the most columns to look at; None for 200 beyond those included.
+    prefer : "stability" or None, default=None
+        "stability", with "search" only: of many ways to search, take the one whose choice repeats best on other rows
+        while its held-out error is within ``tolerance`` of the least, as in :class:`ColumnSubset`. The ways also differ
+        in latent width, where that is None.
+    tolerance : float, default=0.05
+        For ``prefer="stability"``: the share by which the held-out error may lie above the least.
+    stability_target : float or None, default=None
+        Take the way of least held-out error that is at least this stable, as in :class:`ColumnSubset`.
     random_state : int, RandomState instance or None, default=None
         Seed of the gradient solvers; "search" is deterministic.
 
     Attributes
     ----------
+    frontier_, votes_
+        After asking for stability, as in :class:`ColumnSubset`.
+    path_ : SelectionPath
+        After "auto": explained share against the number of columns, and how far the number moves between folds.
     score_weights_ : ndarray of shape (m,)
         Phi; with "search" larger inside the selection than outside. What a trained network ranks columns by is in
         ``scores_``.
@@ -170,7 +191,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
 
     def __init__(
         self,
-        n_features_to_select: int | float | None = None,
+        n_features_to_select: int | float | Literal["auto"] | None = None,
         *,
         score_function: Literal["abs", "square"] = "abs",
         scorer_weight: float = 1 / 128,
@@ -193,6 +214,11 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         device: str = "auto",
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        target_explained: float | Literal["elbow"] = 0.9,
+        max_features: int | None = None,
+        prefer: Literal["stability"] | None = None,
+        tolerance: float = 0.05,
+        stability_target: float | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -217,6 +243,11 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         self.device = device
         self.include = include
         self.exclude = exclude
+        self.target_explained = target_explained
+        self.max_features = max_features
+        self.prefer = prefer
+        self.tolerance = tolerance
+        self.stability_target = stability_target
         self.random_state = random_state
 
     @classmethod
@@ -303,11 +334,11 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
 
     def _select_from(self, problem: Problem) -> Selection:
         settings = check_settings(self, problem)
-        self.latent_width_ = settings.width
+        self.latent_width_ = settings.width if problem.setting.width is None else problem.setting.width
         for name in _OF_ONE_KIND:
             self.__dict__.pop(name, None)
         if self.solver == "search":
-            return self._search(problem, settings.width)
+            return self._search(problem, self.latent_width_)
         trained = train_network(self, problem, settings, check_random_state(self.random_state))
         self.n_swaps_ = 0
         if isinstance(trained, Network):
@@ -317,13 +348,37 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     def _uses_ridge(self) -> bool:
         return self.solver == "search" or self.init == "search"
 
+    def _widths(self, k: int) -> tuple[int | None, ...]:
+        return (self.latent_width,) if self.latent_width is not None else (k, -(-k // 2)) if k > 1 else (k,)
+
+    def _map_ridges(self) -> tuple[float | None, ...]:
+        return (None,)  # the objective has one ridge weight, for the search and for the map
+
+    def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
+        known: dict[int, tuple[Gram, tuple[Array, Array]]] = {}
+
+        def finish(gram: Gram, found: Found, setting: Setting) -> tuple[list[int], Array]:
+            if id(gram) not in known:  # the matrix is kept beside, so that its number is not given to another
+                known[id(gram)] = gram, gram.eigh()
+            width = int(setting.width or len(found.chosen))
+            objective = ScorerObjective(gram, width, float(self.scorer_weight), setting.ridge, known[id(gram)][1])
+            chosen = found.chosen
+            if setting.exchange:
+                chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)
+            M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
+            return chosen, (gram.xp.take(M, index(chosen, M, gram.xp), axis=0) @ W_D).T
+
+        return finish
+
     def _search(self, problem: Problem, width: int) -> Selection:
         """Search subsets, then put the closed-form weights into the network."""
         gram, mean, unit = problem.gram, problem.mean, problem.unit
-        chosen, plain_swaps = search_columns(problem)
+        found = search_columns(problem)
         objective = ScorerObjective(gram, width, float(self.scorer_weight), problem.ridge)
-        chosen, scorer_swaps = search_scorer(objective, chosen, problem.include, problem.exclude)
-        self.n_swaps_ = plain_swaps + scorer_swaps
+        chosen, self.n_swaps_ = found.chosen, found.n_swaps
+        if problem.setting.exchange:
+            chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices)
+            self.n_swaps_ += swaps
         J, top = objective.exact(chosen)
         m = gram.n_features
         self.objective_, self.floor_, self.gap_ = bounds(J / m, objective.floor(problem.k) / m, problem)

@@ -87,7 +87,7 @@ class _Start:
         self._weight = float(selector.scorer_weight)
         self._chosen: list[int] = []
         if self.init == "search":
-            self._chosen, _ = search_columns(problem)
+            self._chosen = search_columns(problem).chosen
 
     def parameters(self, rng: np.random.RandomState, *, bias: bool) -> Parameters:
         """Return the weights of a linear network."""

@@ -1,0 +1,151 @@
+"""How many columns: the record of a nested path, and the two rules that read the number off its curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+_NOTHING_LEFT = 1e-10
+"""Share of the variance below which what is left is rounding."""
+_TIE = 1e-9
+"""Errors within this relative distance are ties, which go to fewer columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionPath:
+    """How the explained share of the variance grows with the number of columns, and the number chosen from it.
+
+    Explained shares are those of held-out rows: every fold of the rows is left out in turn, columns are taken one by
+    one by forward search on the others, and the ridge map from the first k of them is measured on the rows left out,
+    for every k.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (limit,)
+        Columns in the order in which forward search takes them on all rows, so that the first k are a choice of k.
+        The selector goes on from the first ``n_features`` of them by exchange.
+    explained : ndarray of shape (limit,)
+        Held-out explained share of k = 1, 2, ... columns: 1 - (squared errors of all folds) / (squared distances of
+        their rows from the mean of the rows fitted on).
+    standard_error : ndarray of shape (limit,)
+        Of the folds' own shares around their mean. Folds share most of their rows, so it says a little too little.
+    training : ndarray of shape (limit,)
+        Explained share of the first k columns of ``order`` on the rows that chose them.
+    ridge : ndarray of shape (limit,)
+        The ridge weight that the shares of k columns belong to: that of least held-out error, where it is free.
+    fold_explained : ndarray of shape (n_folds, limit)
+        Held-out explained share of each fold by itself.
+    fold_n_features : ndarray of int, shape (n_folds,)
+        The number of columns that the rule gives on each fold by itself.
+    n_features : int
+        The number chosen.
+    rule : {"target", "elbow"}
+        What chose it.
+    target : float or None
+        The share to reach, for the rule "target".
+    reached : bool
+        Whether the target was reached, or an elbow found; if not, ``n_features`` has the largest explained share.
+
+    References
+    ----------
+    Bengio & Grandvalet (2004), No unbiased estimator of the variance of K-fold cross-validation, JMLR 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect import ColumnSubset
+    >>> path = ColumnSubset("auto", target_explained=0.95).fit(load_iris().data).path_
+    >>> path.explained.round(2).tolist()
+    [0.92, 0.96, 0.99, 1.0]
+    >>> path.n_features, path.n_features_range
+    (2, (2, 2))
+    """
+
+    order: np.ndarray
+    explained: np.ndarray
+    standard_error: np.ndarray
+    training: np.ndarray
+    ridge: np.ndarray
+    fold_explained: np.ndarray
+    fold_n_features: np.ndarray
+    n_features: int
+    rule: Literal["target", "elbow"]
+    target: float | None
+    reached: bool
+
+    @property
+    def limit(self) -> int:
+        """The most columns looked at."""
+        return len(self.order)
+
+    @property
+    def n_features_range(self) -> tuple[int, int]:
+        """The smallest and the largest number of columns that a fold by itself gives."""
+        return int(self.fold_n_features.min()), int(self.fold_n_features.max())
+
+
+def first_to_reach(explained: np.ndarray, target: float, fewest: int) -> tuple[int, bool]:
+    """Return the smallest number of columns that explains the target share, and whether there is one.
+
+    Parameters
+    ----------
+    explained : ndarray
+        Explained shares of k = 0, 1, ... columns.
+    target : float
+        The share.
+    fewest : int
+        No fewer columns than this.
+
+    Returns
+    -------
+    k : int
+        Where the share is not reached, the number of columns of the largest share.
+    reached : bool
+        Whether it is reached.
+    """
+    enough = np.flatnonzero(explained[fewest:] >= target)
+    return (fewest + int(enough[0]), True) if enough.size else (_best(explained, fewest), False)
+
+
+def elbow(explained: np.ndarray, fewest: int, n_open: int) -> tuple[int, bool]:
+    """Return the elbow of the logarithm of the error, and whether there is one.
+
+    It is the k at which the curve of the least error of up to k columns, on a logarithmic scale, lies farthest below
+    the straight line between its ends [1]_. Neither the unit of the error nor that of k has a say in it. The curve
+    begins without columns and ends at half of the columns that could be chosen or at the end of the path: towards all
+    columns every error falls to nothing, which would bend the curve the other way.
+
+    Parameters
+    ----------
+    explained : ndarray
+        Explained shares of k = 0, 1, ... columns.
+    fewest : int
+        No fewer columns than this.
+    n_open : int
+        Number of columns that could be chosen.
+
+    Returns
+    -------
+    k : int
+        Where the curve is nowhere below the line, the number of columns of the largest share.
+    found : bool
+        Whether it is.
+
+    References
+    ----------
+    .. [1] Satopää, Albrecht, Irwin & Raghavan (2011), Finding a "kneedle" in a haystack: detecting knee points in
+       system behavior, ICDCS workshops.
+    """
+    last = min(len(explained) - 1, max(fewest + 1, -(-n_open // 2)))
+    height = np.log(np.maximum(np.minimum.accumulate(1 - explained[: last + 1]), _NOTHING_LEFT))
+    below = np.linspace(height[0], height[-1], last + 1) - height
+    k = fewest + int(np.argmax(below[fewest:]))
+    return (k, True) if below[k] > _TIE else (_best(explained, fewest), False)
+
+
+def _best(explained: np.ndarray, fewest: int) -> int:
+    """Return the number of columns of the largest share; ties go to the fewest columns."""
+    left = 1 - explained[fewest:]
+    return fewest + int(np.argmax(left <= left.min() + _TIE * abs(left.min()) + _NOTHING_LEFT))

@@ -1,0 +1,48 @@
+"""``select -k auto``: the report, the file, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from stableselect.io import read_table, select_table
+
+ROLES = ("--id-column", "id", "--drop-columns", "word")
+
+
+@pytest.mark.parametrize("target", ["0.6", "elbow"])
+def test_the_report_says_how_many_and_how_sure(run, rng, tmp_path, target):
+    table, out = tmp_path / "table.npy", tmp_path / "out.npy"
+    np.save(table, rng.normal(size=(80, 2)) @ rng.normal(size=(2, 12)) + 0.05 * rng.normal(size=(80, 12)))
+    code, text, err = run("select", table, "-k", "auto", "--target-explained", target, "-o", out)
+    assert code == 0, err
+    path = json.loads((tmp_path / "out.selection.json").read_text())["path"]
+    k, (low, high) = path["n_features"], path["n_features_range"]
+    said = " ".join(text.split())
+    assert f"kept {k} of 12 columns" in said
+    assert f"{path['explained'][k - 1]:.1%} of the variance of held-out rows" in said
+    assert f"Single folds would keep {low}" in said and (high == low or f"{low} to {high}" in said)
+    assert ("the elbow of their error" if target == "elbow" else "the target is 60%") in said
+    same = select_table(read_table(table), "auto", target_explained=target if target == "elbow" else float(target))
+    assert same.path == path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-k", "auto", "--target-explained", "1.5"), "must be a share above 0 and below 1, or elbow, not '1.5'"),
+        (("-k", "auto", "--target-explained", "knee"), "or elbow, not 'knee'"),
+        (("-k", "2", "--target-explained", "0.5"), "goes with -k auto"),
+        (("-k", "auto", "--method", "mcfs"), "ColumnSubset and ScorerSelector only"),
+        (("-k", "auto", "--method", "ScorerSelector", "--target-explained", "0"), "above 0 and below 1"),
+    ],
+)
+def test_bad_settings_get_one_sentence(run, messy, options, message):
+    code, _, err = run("select", messy, *ROLES, *options)
+    assert code == 2 and message in err
+
+
+def test_few_rows_are_refused(run, messy):
+    messy.write_text("\n".join(messy.read_text().splitlines()[:3]) + "\n")
+    code, _, err = run("select", messy, *ROLES, "-k", "auto")
+    assert code == 2 and "held-out rows" in err
