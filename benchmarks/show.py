@@ -13,6 +13,7 @@ import gpu_neural
 import graph_quality
 import neural_quality
 import neural_speed
+import stability
 from _data import RESULTS, ROOT
 
 _START = "<!-- results: written by benchmarks/show.py --readme -->"
@@ -65,6 +66,8 @@ SECTIONS = {
     "Networks: published settings on the published split": neural_quality.published_table,
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,
+    "Asking for stability": stability.table,
+    "Asking for stability: verdicts": stability.verdicts,
 }
 
 

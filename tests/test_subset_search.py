@@ -208,3 +208,14 @@ def test_a_copy_in_very_different_units_does_not_stop_the_search(seed, k):
     X = rng.normal(size=(24, 5))
     X = np.column_stack([X, X[:, 0]]) * 10.0 ** rng.integers(-6, 7, 6)
     assert len(set(ColumnSubset(k, ridge=0.0).fit(X).selected_)) == k
+
+
+def test_a_swap_that_only_rounding_made_possible_is_refused(rng):
+    X = rng.normal(size=(50, 8))
+    X[:, 5] = X[:, 1]
+    gram = Moments.from_array(X).operator().normalised()[0]
+    state = SwapState(gram, [0, 1, 2], 0.0)
+    loss = state.loss
+    assert not state.swap(0, 5)  # column 1 stays, so its copy adds nothing
+    assert state.chosen == [0, 1, 2] and state.loss == pytest.approx(loss)
+    assert state.swap(1, 5) and state.chosen == [0, 5, 2] and state.loss == pytest.approx(loss)

@@ -198,8 +198,8 @@ class SwapState:
         gain = (g[None, part] + scaled * (2 * Y[:, part] + V * costs[:, None])) / xp.where(usable, den, 1.0)
         return xp.where(usable, gain - costs[:, None], -float("inf"))
 
-    def swap(self, a: int, j: int) -> None:
-        """Replace the a-th kept column by column j.
+    def swap(self, a: int, j: int) -> bool:
+        """Replace the a-th kept column by column j; refuse, and stay, where rounding alone made it look possible.
 
         Dropping gives R + v v'/p, V - v row' with row = P_a / p, and P - p row row'. Adding column r of that residual
         with pivot tau = r_j + alpha takes r r'/tau away again and gives V + r last', P + tau last last', where
@@ -219,6 +219,9 @@ class SwapState:
         column = gram.columns([j])[:, 0]
         r = column - self.C_S[:, j] @ V
         tau = float(r[j]) + self.alpha
+        if tau <= _TRUST * float(self.variance[j]):  # the column is a combination of the kept ones after all
+            self.refresh()
+            return False
         q = gram.dot(r) - (self.C_S @ r) @ V
         self.C_S[a, :] = column
         last = -V[:, j] / tau
@@ -235,6 +238,7 @@ class SwapState:
         self.stale += 1
         if self.stale >= _REFRESH:
             self.refresh()
+        return True
 
 
 def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, int, int]:
@@ -323,8 +327,11 @@ def _descend(state: SwapState, total: float, include: Sequence[int], exclude: Se
         allowed = open_columns(state.gram, [*state.chosen, *exclude])
         gain, a, j = best_swap(state, allowed, include)
         if state.loss > EXHAUSTED * total and gain > max(TIE * state.cost, 1e-13 * total):
-            state.swap(a, j)
-            n_swaps += 1
+            fresh = state.stale == 0
+            if state.swap(a, j):
+                n_swaps += 1
+            elif fresh:
+                return n_swaps
         elif state.stale:
             state.refresh()
         else:
@@ -345,7 +352,8 @@ def _escape(state: SwapState, total: float, include: Sequence[int], exclude: Seq
             return None
         dropped.append(state.chosen[a])
         added.append(j)
-        state.swap(a, j)
+        if not state.swap(a, j):
+            return None
         if state.cost < cost * (1 - TIE):
             return moves
     return None

@@ -113,6 +113,9 @@ def test_experiments_and_datasets_come_in_order():
         "halves",
         "lambda_search",
         "timing",
+        "stability",
+        "assumptions",
+        *(f"figure3{panel}" for panel in "abcdefgh"),
     ]
     assert len(datasets.names()) == 10
 

@@ -11,6 +11,7 @@ import typer
 from .. import __version__
 from ._apply import apply
 from ._demo import demo
+from ._frontier import frontier
 from ._methods import methods
 from ._paper import paper
 from ._reconstruct import reconstruct
@@ -23,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, apply, reconstruct, methods, demo):
+for command in (select, frontier, apply, reconstruct, methods, demo):
     app.command()(command)
 app.add_typer(paper)
 

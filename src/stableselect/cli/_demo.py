@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +17,7 @@ from ..io._names import shown
 from ..io._select import STAGES
 from ..io._write import replacing
 from ._report import errors_table
-from ._shell import Debug, Quiet, console, progress_bar, reported
+from ._shell import Debug, Quiet, console, program, progress_bar, reported
 
 _SHAPE = (8, 8)
 _KEPT = 16
@@ -62,8 +60,8 @@ def demo(
         report.print(f"Tables and selection are in {shown(str(output))}. Try next:\n")
         path = shown(str(output))
         for line in (
-            f"{_command()} select {path}/digits.csv -k 8 --scale none --explain",
-            f"{_command()} apply {path}/kept_pixels.selection.json {path}/new_digits.csv",
+            f"{program()} select {path}/digits.csv -k 8 --scale none --explain",
+            f"{program()} apply {path}/kept_pixels.selection.json {path}/new_digits.csv",
         ):
             report.print(f"  {line}", soft_wrap=True)
 
@@ -101,12 +99,3 @@ def _save_picture(path: Path, images: np.ndarray, selection: Selection, rebuilt:
     with replacing(path) as (temporary,):
         figure.savefig(temporary, format="png", dpi=100)
     return f"Wrote {shown(str(path))}: ten digits the choice has not seen, their kept pixels, and the rebuilt digits."
-
-
-def _command() -> str:
-    """Return how to call this program from here: by name, or where no shell would find it through its Python."""
-    if shutil.which("stableselect"):
-        return "stableselect"
-    python = Path(sys.executable)
-    inside = python.is_relative_to(Path.cwd())
-    return f"{python.relative_to(Path.cwd()) if inside else python} -m stableselect"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,9 +12,12 @@ from rich.text import Text
 from ..io._held_out import HeldOutErrors
 from ..io._names import shown
 from ..io._selection import Selection
+from ..reconstruction import StabilityFrontier
 
 _ROWS = 20
 """Most rows shown of a table; the selection file holds them all."""
+_UNITS = {"none": "original units", "minmax": "min-max scaled", "standard": "standard scaled"}
+_SCALE = "1: same columns, 0: chance"
 
 
 def selected_table(selection: Selection) -> RenderableType:
@@ -37,9 +41,68 @@ def path_line(path: dict[str, Any]) -> RenderableType:
     return Text(f"{columns} {share} ({why}). {spread}")
 
 
+def stability_lines(choice: dict[str, Any]) -> RenderableType:
+    """Return how stable a choice is on parts of the rows, how it was searched, and what that costs."""
+    if choice["stability"] is None:
+        return Text("All columns are kept, so the stability of the choice is undefined.")
+    if choice["target"] is None:
+        why = f"{100 * choice['tolerance']:g}% allowed"
+    else:
+        why = f"stability {choice['target']:g} {'' if choice['reached'] else 'not reached, though '}asked for"
+    stable = f"{choice['stability']:.2f} ± {choice['standard_error']:.2f}"
+    setting = f"{choice['setting']} (of {choice['n_settings']} tried)"
+    cost = above_least(choice["error"], choice["least_error"])
+    return Text(
+        f"Stability {stable} over parts of the rows ({_SCALE}).\n"
+        f"Setting: {setting}. Held-out error: {cost} above the least ({why})."
+    )
+
+
+def above_least(error: float, least: float) -> str:
+    """Return how far an error is above the least, in percent."""
+    if least <= 0:
+        return "0.0%" if error <= 0 else "-"
+    return _percent(error / least - 1) if error < 11 * least else ">1000%"
+
+
+def frontier_table(frontier: StabilityFrontier) -> RenderableType:
+    """Return the settings that none beats, least error first, with a mark at the one taken."""
+    table = _table("", "error", "above least", "stability", "setting", text=(0, 4))
+    least, seen = frontier.error.min(), set()
+    shown = np.flatnonzero(frontier.efficient)
+    # Ways that come to the same are listed once, by the one taken or else by the first.
+    for i in sorted({*shown.tolist(), frontier.chosen}, key=lambda i: (frontier.error[i], i != frontier.chosen)):
+        if (frontier.error[i], frontier.stability[i]) in seen:
+            continue
+        seen.add((frontier.error[i], frontier.stability[i]))
+        stable = f"{frontier.stability[i]:.2f} ± {frontier.standard_error[i]:.2f}"
+        taken = i == frontier.chosen
+        table.add_row(
+            ">" if taken else "",
+            f"{frontier.error[i]:#.4g}",
+            above_least(frontier.error[i], least),
+            stable,
+            frontier.describe(i),
+            style="bold" if taken else "",
+        )
+    return table
+
+
+def frontier_words(scaling: str) -> RenderableType:
+    """Return what the headings and settings of a frontier mean."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_row("error", f"mean squared error per cell on held-out rows, {_UNITS[scaling]}")
+    table.add_row("stability", f"Nogueira's over parts of the rows, ± standard error ({_SCALE})")
+    table.add_row(
+        "setting",
+        "forward search adds columns one by one, exchange then swaps them; votes favour what halves of the rows would "
+        "keep too; ridge shrinks the map",
+    )
+    return table
+
+
 def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
     """Return the held-out errors, smallest possible first and useless last."""
-    units = {"none": "original units", "minmax": "min-max scaled", "standard": "standard scaled"}[scaling]
     table = _table("rebuilt from", "error", "of the mean row's", text=(0,))
 
     def row(label: str, error: float, style: str = "") -> None:
@@ -50,7 +113,7 @@ def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
     row("this selection", errors.selection, "bold")
     row(f"random columns (mean of {errors.random_draws} draws)", errors.random)
     row("the mean row (no columns at all)", errors.mean_predictor)
-    title = f"\nError on {errors.test_rows} held-out rows (mean squared error per cell, {units}):"
+    title = f"\nError on {errors.test_rows} held-out rows (mean squared error per cell, {_UNITS[scaling]}):"
     return Group(Text(title), table)
 
 

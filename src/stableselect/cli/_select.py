@@ -13,40 +13,45 @@ from ..io._read import table_format
 from ..io._select import STAGES, select_table
 from ..io._selection_file import to_json
 from ..io._write import check_outputs, check_writable, replacing, write_stream
-from ._report import errors_table, explanation_tables, path_line, selected_table
+from ._options import (
+    DropColumns,
+    Exclude,
+    IdColumn,
+    Include,
+    Keep,
+    Method,
+    Ridge,
+    ScaleHow,
+    StabilityTarget,
+    TableToRead,
+    TargetExplained,
+    Tolerance,
+    parse_k,
+    parse_ridge,
+    parse_target,
+)
+from ._report import errors_table, explanation_tables, path_line, selected_table, stability_lines
 from ._shell import Debug, Force, NoHeader, Output, Quiet, console, progress_bar, reported
 
 
 def select(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Table to choose from; '-' reads CSV from stdin.")],
-    k: Annotated[
-        str | None,
-        typer.Option("--keep", "-k", metavar="K", help="Columns to keep, a share such as 0.1, or auto; default half."),
-    ] = None,
+    table: TableToRead,
+    k: Keep = None,
     output: Output = None,
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="How to choose; see 'stableselect methods'.")
-    ] = "ColumnSubset",
-    include: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Keep this column; repeatable.")] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Never keep this column, but rebuild it; repeatable.")
+    method: Method = "ColumnSubset",
+    include: Include = None,
+    exclude: Exclude = None,
+    drop_columns: DropColumns = None,
+    id_column: IdColumn = None,
+    scale: ScaleHow = "standard",
+    ridge: Ridge = None,
+    target_explained: TargetExplained = None,
+    prefer: Annotated[
+        Literal["stability"] | None,
+        typer.Option(metavar="WHAT", help="stability: search so that other rows would give the same columns."),
     ] = None,
-    drop_columns: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Leave these out; repeatable, or with commas.")
-    ] = None,
-    id_column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Carry along, do not use; repeatable.")
-    ] = None,
-    scale: Annotated[
-        str, typer.Option(metavar="HOW", help="none, minmax or standard; columns in different units need it.")
-    ] = "standard",
-    ridge: Annotated[
-        str | None, typer.Option(metavar="WEIGHT", help="auto or a number; larger is more repeatable.")
-    ] = None,
-    target_explained: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="For -k auto: share of held-out variance to explain, 0.9, or elbow."),
-    ] = None,
+    tolerance: Tolerance = None,
+    stability_target: StabilityTarget = None,
     seed: Annotated[int, typer.Option(help="Seed of held-out rows and of random methods.")] = 0,
     explain: Annotated[
         bool, typer.Option("--explain", metavar="", help="Say which kept columns stand for which others.")
@@ -69,8 +74,8 @@ def select(
         suffix = "" if output is None else table_format(output)
         check_outputs(targets, [table], force=force)
         ids = id_column or []
-        wanted, weight = _parse_k(k), _parse_ridge(ridge)
-        target = _parse_target(target_explained, wanted)
+        wanted, weight = parse_k(k), parse_ridge(ridge)
+        target = parse_target(target_explained, wanted)
         with progress_bar(len(STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
             data = read_table(table, header=not no_header, verbatim=ids)
@@ -87,6 +92,9 @@ def select(
                 scale=scale,  # type: ignore[arg-type]
                 ridge=weight,
                 target_explained=target,
+                prefer=prefer,
+                tolerance=tolerance,
+                stability_target=stability_target,
                 seed=seed,
                 explain=explain,
                 progress=begin,
@@ -114,6 +122,8 @@ def _report(selection: Selection, targets: list[Path], quiet: bool) -> None:
     report.print(f"{selection.method} kept {of} of {shown(selection.source)} ({selection.rows} rows).")
     if selection.path is not None:
         report.print(path_line(selection.path))
+    if selection.stability is not None:
+        report.print(stability_lines(selection.stability))
     if targets:
         report.print(selected_table(selection))
     if selection.errors is not None:
@@ -124,48 +134,3 @@ def _report(selection: Selection, targets: list[Path], quiet: bool) -> None:
         report.print(f"Note: {shown(note)}")
     if targets:
         report.print(f"Wrote {shown(str(targets[0]))} and {shown(str(targets[1]))}.")
-
-
-def _parse_k(text: str | None) -> int | float | Literal["auto"] | None:
-    """Return K as a whole number of columns or as a share; "auto" and None stand for themselves."""
-    if text is None:
-        return None
-    if text == "auto":
-        return "auto"
-    try:
-        wanted = float(text) if any(mark in text for mark in ".eE") else int(text)
-    except ValueError:
-        wanted = 0
-    if isinstance(wanted, int) and wanted >= 1:
-        return wanted
-    if isinstance(wanted, float) and 0 < wanted <= 1:
-        return wanted
-    raise ValueError(f"-k must be a whole number from 1 up, a share above 0.0 and up to 1.0, or auto, not '{text}'.")
-
-
-def _parse_target(text: str | None, wanted: int | float | str | None) -> float | str | None:
-    if text is None:
-        return None
-    if wanted != "auto":
-        raise ValueError("--target-explained goes with -k auto; say both or neither.")
-    if text == "elbow":
-        return text
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise ValueError(f"--target-explained must be a share above 0 and below 1, or elbow, not '{text}'.")
-    return share
-
-
-def _parse_ridge(text: str | None) -> float | str | None:
-    if text is None or text == "auto":
-        return text
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = -1.0
-    if not 0 <= weight < float("inf"):
-        raise ValueError(f"--ridge must be 'auto' or a number of at least 0, not '{text}'.")
-    return weight

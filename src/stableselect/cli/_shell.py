@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -74,3 +75,12 @@ def progress_bar(stages: int, *, quiet: bool) -> Iterator[Callable[[str], None]]
             begun += 1
 
         yield begin
+
+
+def program() -> str:
+    """Return how to call this program from here: by name, or where no shell would find it through its Python."""
+    if shutil.which("stableselect"):
+        return "stableselect"
+    python = Path(sys.executable)
+    inside = python.is_relative_to(Path.cwd())
+    return f"{python.relative_to(Path.cwd()) if inside else python} -m stableselect"

@@ -29,6 +29,12 @@ def _selectors() -> dict[str, type[BaseSelector]]:
     return all_selectors()
 
 
+@cache
+def _settings(selector: str) -> frozenset[str]:
+    """Return the names of a selector's settings."""
+    return frozenset(inspect.signature(_selectors()[selector]).parameters)
+
+
 @dataclass(frozen=True)
 class Method:
     """A row of the tables.
@@ -73,9 +79,10 @@ class Method:
     needs: str | None = None
 
     def available(self) -> bool:
-        """Tell whether this version has the selector, and the machine what it needs."""
+        """Tell whether this version has the selector and its settings, and the machine what it needs."""
         here = self.needs is None or find_spec(self.needs) is not None
-        return here and (self.selector is None or self.selector in _selectors())
+        known = self.selector is None or (self.selector in _selectors() and _settings(self.selector) >= self.own.keys())
+        return here and known
 
     def seeds(self, protocol: Protocol, options: Options) -> int:
         """Return how many seeds a split gets."""
@@ -104,7 +111,7 @@ class Method:
         else:
             make = kind
         known = inspect.signature(make).parameters
-        selector = make(cell.k, **{key: value for key, value in offered.items() if key in known})
+        selector = make(n_features_to_select=cell.k, **{key: value for key, value in offered.items() if key in known})
         selector.set_params(**self.own)
         if cell.cap is not None:
             selector.set_params(**{CAPPED[self.name]: cell.cap})
@@ -182,7 +189,22 @@ def weighted(method: str, weight: float) -> str:
     return f"{method}, weight {f'{weight:.0f}' if weight >= 1 else f'1/{1 / weight:.0f}'}"
 
 
-_BESIDE = {method.name: method for method in (ALL_COLUMNS, EPOCH)} | {
+STABLE = {"ColumnSubset": "ColumnSubset stable", "ScorerSelector search": "ScorerSelector stable"}
+"""Methods that can be asked for stability, and their names when they are."""
+NO_RIDGE = "ColumnSubset ridge 0"
+
+_BESIDE = {
+    method.name: method
+    for method in (
+        ALL_COLUMNS,
+        EPOCH,
+        replace(METHODS["ColumnSubset"], name=NO_RIDGE, own={"ridge": 0.0}, halves=False),
+        *(
+            replace(METHODS[plain], name=name, own={"prefer": "stability"}, halves=False)
+            for plain, name in STABLE.items()
+        ),
+    )
+} | {
     name: replace(METHODS[plain], name=name, own=METHODS[plain].own | {"scorer_weight": weight}, halves=False)
     for plain in ("|W|", "ScorerSelector search")
     for weight in WEIGHTS
@@ -201,6 +223,7 @@ CAPPED = {
     "|W|": "epochs",
     "W^2": "epochs",
     "ScorerSelector annealed": "epochs",
+    "ConsensusSelector": "n_resamples",
 }
 """The parameter that a limit sets."""
 
@@ -241,11 +264,30 @@ CAPS: dict[tuple[str, str, str], int] = {
 """Step limits, not limits on time, so that repeats agree; a method that is not named here runs to its own end."""
 
 
+@cache
+def _unlisted() -> dict[str, Method]:
+    """Return a method with default settings for each selector that the tables have none for."""
+    listed = {method.selector for method in _ALL}
+    return {
+        name: Method(name, "ours", name, seeded="random_state" in _settings(name))
+        for name in _selectors()
+        if name not in listed
+    }
+
+
+def registered() -> tuple[str, ...]:
+    """Return the methods that under "sound" are the registered selectors with default settings, one for each."""
+    plain = [method.name for method in _ALL if method.selector and not method.own and method.published != "always"]
+    return (*plain, *_unlisted())
+
+
 def find_method(name: str) -> Method:
     """Return a method by name, faulty or not."""
     plain = name.removesuffix(FAULTY)
     if name in _BESIDE:
         return _BESIDE[name]
+    if name in _unlisted():
+        return _unlisted()[name]
     if plain not in METHODS or (plain != name and plain not in WITH_FAULT):
         raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
     return METHODS[plain]

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from . import (
+    _assumptions,
     _figure1,
     _figure2,
+    _figure3_beta_show,
+    _figure3_curves,
+    _figure3_norms,
+    _figure3_overlap_show,
     _halves,
     _lambda_search,
+    _stability_show,
     _summary,
     _supp_figure8,
     _supp_table1,
@@ -29,9 +35,21 @@ _MODULES = (
     _halves,
     _lambda_search,
     _timing,
+    _stability_show,
+    _assumptions,
 )
 
-EXPERIMENTS: dict[str, Experiment] = {module.EXPERIMENT.name: module.EXPERIMENT for module in _MODULES}
+_FIGURE3 = (
+    *_figure3_curves.EXPERIMENTS,
+    _figure3_norms.EXPERIMENT,
+    *_figure3_beta_show.EXPERIMENTS,
+    *_figure3_overlap_show.EXPERIMENTS,
+)
+"""The panels of one figure: those of a module are alike."""
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (*(module.EXPERIMENT for module in _MODULES), *_FIGURE3)
+}
 """Every experiment by name, in the order in which ``all`` runs them."""
 
 

@@ -14,15 +14,13 @@ import sklearn
 from sklearn.base import clone
 
 from .. import Explanation, SelectionPath, __version__
-from .._validation import resolve_k
 from ._held_out import MIN_ROWS, HeldOutErrors, held_out_errors
 from ._held_out import STAGES as HELD_OUT_STAGES
-from ._methods import make_selector
-from ._names import TableError, listed, looks_like_data, resolve
+from ._prepare import Prepared, prepare
 from ._read import Table
-from ._scaling import SCALINGS, Scale, Scaling
+from ._scaling import Scale, Scaling
 from ._selection import Chosen, Selection
-from ._tables import numeric_matrix
+from ._stability import asks_for_stability, choice_record, fit, stability_settings
 
 STAGES = (*HELD_OUT_STAGES, "Choosing on all rows")
 """What ``progress`` is told, in order."""
@@ -40,6 +38,9 @@ def select_table(
     scale: Scaling = "standard",
     ridge: float | str | None = None,
     target_explained: float | str | None = None,
+    prefer: Literal["stability"] | None = None,
+    tolerance: float | None = None,
+    stability_target: float | None = None,
     seed: int = 0,
     explain: bool = False,
     progress: Callable[[str], object] = lambda stage: None,
@@ -70,6 +71,13 @@ def select_table(
         Ridge weight, for methods that have one; the method's own default otherwise.
     target_explained : float or "elbow", optional
         For "auto": the share of the variance of held-out rows to explain, 0.9 by default, or the elbow of the error.
+    prefer : "stability", optional
+        Take the most repeatable way to search whose held-out error is within ``tolerance`` of the least; for
+        ``ColumnSubset`` and ``ScorerSelector``. The selection says what that is and what it costs.
+    tolerance : float, optional
+        For ``prefer="stability"``: the share by which the error may lie above the least, 0.05 by default.
+    stability_target : float, optional
+        Take the way of least held-out error that is at least so stable (Nogueira's measure, at most 1).
     seed : int, default=0
         Seed of the held-out rows, of the random columns, and of methods that are random.
     explain : bool, default=False
@@ -91,63 +99,52 @@ def select_table(
     >>> selection.kept, selection.errors is None
     (['a'], True)
     """
-    columns, include, exclude = table.columns, list(include), list(exclude)
-    dropped = resolve(drop_columns, columns, "--drop-columns")
-    ids = resolve(id_columns, columns, "--id-column")
-    features = [name for name in columns if name not in {*dropped, *ids}]
-    if not features:
-        raise TableError("No column is left to choose from; drop fewer columns.")
-    if both := sorted(set(dropped) & set(ids)):
-        raise TableError(f"{listed(both)} cannot be both dropped and an id column; say one of the two.")
-    if unused := sorted({*include, *exclude} & {*dropped, *ids}):
-        raise TableError(f"{listed(unused)} cannot be included or excluded: it is dropped or an id column.")
-    if scale not in SCALINGS:
-        raise TableError(f"--scale must be one of {', '.join(SCALINGS)}, not '{scale}'.")
-    if not 0 <= seed < 2**32:
-        raise TableError(f"--seed must be from 0 to 2**32 - 1, not {seed}.")
-    k = _number_to_keep(n_features_to_select, len(features))
-    forced, barred = _forced_and_barred(include, exclude, features, k)
-    settings = {
-        "n_features_to_select": "auto" if k is None else k,
-        "include": forced or None,
-        "exclude": barred or None,
-        "ridge": ridge,
-        "target_explained": target_explained,
-    }
-    name, selector = make_selector(method, {**settings, "random_state": seed})
-    if k is None and "target_explained" not in selector.get_params():
-        raise TableError(f"-k auto works with ColumnSubset and ScorerSelector only; say how many columns {name} keeps.")
-    X = numeric_matrix(table, features)
-
-    notes = _table_notes(table, features)
+    asked = prepare(
+        table,
+        n_features_to_select,
+        method=method,
+        include=include,
+        exclude=exclude,
+        drop_columns=drop_columns,
+        id_columns=id_columns,
+        scale=scale,
+        seed=seed,
+        settings={
+            "ridge": ridge,
+            "target_explained": target_explained,
+            **stability_settings(method, prefer, tolerance, stability_target),
+        },
+    )
+    X, features, selector, notes = asked.X, asked.features, asked.selector, asked.notes
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        errors, n_measured = _errors(X, selector, scale, forced, barred, seed, progress)
+        errors, n_measured = _errors(asked, scale, seed, progress)
         progress(STAGES[-1])
         learnt = Scale.learn(X, scale)
         X = learnt.apply(X)
-        selector.fit(X)
+        fit(selector, X)
         explanation = _explanation(selector.explain(X), features) if explain else None
     notes += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
     kept = np.flatnonzero(selector.support_)
-    notes += _error_notes(errors, X.shape[0], is_free=len(forced) < len(kept) < len(features) - len(barred))
+    is_free = len(asked.forced) < len(kept) < len(features) - len(asked.barred)
+    notes += _error_notes(errors, X.shape[0], is_free=is_free)
     if n_measured not in (None, len(kept)):
         notes.append(f"The errors are those of {n_measured} columns: without the held-out rows, -k auto keeps so many.")
 
     coefficients, intercept = learnt.unscale_map(
         selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
-    position = {column: j for j, column in enumerate(columns)}
+    position = {column: j for j, column in enumerate(table.columns)}
     return Selection(
         selected=tuple(
             Chosen(features[j], position[features[j]], float(selector.scores_[j])) for j in selector.selected_
         ),
-        columns=tuple(columns),
-        id_columns=tuple(ids),
+        columns=tuple(table.columns),
+        id_columns=tuple(asked.ids),
         features=tuple(features),
         coefficients=coefficients,
         intercept=intercept,
-        method=name,
+        method=asked.method,
         settings=_settings(selector, features),
         scaling=scale,
         seed=seed,
@@ -163,49 +160,16 @@ def select_table(
             "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__,
         },
-        path=_path(selector.path_, features) if k is None else None,
+        path=_path(selector.path_, features) if asked.k is None else None,
+        stability=choice_record(selector.frontier_) if asks_for_stability(selector) else None,
     )
 
 
-def _number_to_keep(wanted: int | float | str | None, m: int) -> int | None:
-    """Return how many columns to keep; None where that is left open."""
-    if wanted == "auto":
-        return None
-    if isinstance(wanted, int) and wanted > m:
-        raise TableError(f"-k asks for {wanted} columns and the table has {m} to choose from; ask for {m} or fewer.")
-    return resolve_k(wanted, m)
-
-
-def _forced_and_barred(
-    include: Iterable[str], exclude: Iterable[str], features: list[str], k: int | None
-) -> tuple[list[int], list[int]]:
-    """Return the positions of included and excluded columns, after checking that k columns can be chosen with them.
-
-    Where k is None, one column at least has to be left.
-    """
-    forced, barred = resolve(include, features, "--include"), resolve(exclude, features, "--exclude")
-    if both := sorted(set(forced) & set(barred)):
-        raise TableError(f"{listed(both)} is both included and excluded; say one of the two.")
-    k = max(1, len(forced)) if k is None else k
-    if len(forced) > k:
-        raise TableError(f"--include names {len(forced)} columns and only {k} are kept; raise -k or include fewer.")
-    if len(features) - len(barred) < k:
-        left = len(features) - len(barred)
-        raise TableError(f"--exclude leaves {left} columns and {k} are to be kept; lower -k or exclude fewer.")
-    position = {name: j for j, name in enumerate(features)}
-    return [position[name] for name in forced], [position[name] for name in barred]
-
-
 def _errors(
-    X: np.ndarray,
-    selector: Any,
-    scale: Scaling,
-    forced: list[int],
-    barred: list[int],
-    seed: int,
-    progress: Callable[[str], object],
+    asked: Prepared, scale: Scaling, seed: int, progress: Callable[[str], object]
 ) -> tuple[HeldOutErrors | None, int | None]:
     """Return the errors on held-out rows, and how many columns were chosen without these."""
+    X, selector = asked.X, asked.selector
     if X.shape[0] < MIN_ROWS:
         return None, None
     chosen = np.zeros(0, dtype=int)
@@ -213,31 +177,22 @@ def _errors(
     def choose(train: np.ndarray) -> np.ndarray:
         nonlocal chosen
         with warnings.catch_warnings():
-            if selector.n_features_to_select == "auto":
+            if selector.n_features_to_select == "auto" or asks_for_stability(selector):
                 # The choice on all rows warns of the same, with the figures that count.
                 warnings.simplefilter("ignore")
-            chosen = np.asarray(clone(selector).fit(train).selected_)
+            chosen = np.asarray(fit(clone(selector), train).selected_)
         return chosen
 
     errors = held_out_errors(
         X,
         choose,
         scaling=scale,
-        include=np.array(forced, dtype=int),
-        exclude=np.array(barred, dtype=int),
+        include=np.array(asked.forced, dtype=int),
+        exclude=np.array(asked.barred, dtype=int),
         seed=seed,
         progress=progress,
     )
     return errors, chosen.size
-
-
-def _table_notes(table: Table, features: list[str]) -> list[str]:
-    notes = []
-    if "" in features:
-        notes.append("One column has no name; if it numbers the rows, leave it out by --drop-columns ''.")
-    if table.named and looks_like_data(table.columns):
-        notes.append("All column names are numbers; if the first row is data, say --no-header.")
-    return notes
 
 
 def _error_notes(errors: HeldOutErrors | None, rows: int, *, is_free: bool) -> list[str]:

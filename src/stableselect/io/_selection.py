@@ -66,6 +66,9 @@ class Selection:
     path : dict or None
         Where the number of columns was chosen too: explained shares of every number, as in
         :class:`~stableselect.SelectionPath`, with column names for positions.
+    stability : dict or None
+        Where stability was asked for: that of the choice on parts of the rows with its standard error, the setting of
+        the search, and its held-out error beside the least of all settings.
 
     See Also
     --------
@@ -98,6 +101,7 @@ class Selection:
     explanation: dict[str, Any] | None
     versions: dict[str, str]
     path: dict[str, Any] | None = None
+    stability: dict[str, Any] | None = None
 
     @property
     def kept(self) -> list[str]:

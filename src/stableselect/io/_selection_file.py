@@ -34,6 +34,7 @@ def to_json(selection: Selection) -> str:
         "notes": list(selection.notes),
         "explanation": selection.explanation,
         "path": selection.path,
+        "stability": selection.stability,
         "decoder": {
             "inputs": selection.kept,
             "outputs": list(selection.features),
@@ -112,7 +113,7 @@ def _checked(record: dict[str, Any]) -> Selection:
     if not set(outputs) <= set(columns) or not set(id_columns) <= set(columns) - set(outputs):
         raise ValueError("the decoder outputs or id columns are not columns of the input")
     explanation = record["explanation"]
-    path = record.get("path")  # the first files have none
+    path, stability = record.get("path"), record.get("stability")  # the first files have neither
     return Selection(
         selected=tuple(selected),
         columns=columns,
@@ -131,6 +132,7 @@ def _checked(record: dict[str, Any]) -> Selection:
         explanation=None if explanation is None else _is(explanation, dict, "explanation"),
         versions=_is(record["versions"], dict, "versions"),
         path=None if path is None else _is(path, dict, "path"),
+        stability=None if stability is None else _is(stability, dict, "stability"),
     )
 
 

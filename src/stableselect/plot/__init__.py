@@ -7,9 +7,10 @@ try:
 except ImportError as error:
     raise ImportError('pictures need matplotlib: pip install "stableselect[plot]"') from error
 
+from ._frontier import stability_frontier
 from ._images import rebuilt_images
 from ._selection_path import selection_path
 from ._stability import selection_heat_map
 from ._uniform_stability import uniform_stability_plot
 
-__all__ = ["rebuilt_images", "selection_heat_map", "selection_path", "uniform_stability_plot"]
+__all__ = ["rebuilt_images", "selection_heat_map", "selection_path", "stability_frontier", "uniform_stability_plot"]

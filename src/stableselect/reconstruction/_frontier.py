@@ -162,9 +162,12 @@ class FrontierSearch:
         task, m = self.task, self.rounds[0].gram.n_features
         ballots = {ridge: np.zeros((len(self.voters), m), dtype=bool) for ridge in ridges}
         for number, voter in enumerate(self.voters):
-            gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
+            moments = merged([self.folds[fold] for fold in voter])
+            gram, _ = moments.operator().normalised()
             for ridge, ballot in ballots.items():
-                found = find_columns(gram, task.k, Setting(ridge), task.include, task.exclude)
+                # With few rows against columns exchange costs most, and changes the choice no more than chance does.
+                setting = Setting(ridge, exchange=moments.form == "primal")
+                found = find_columns(gram, task.k, setting, task.include, task.exclude)
                 ballot[number, found.chosen] = True
         self._ballots |= ballots
 

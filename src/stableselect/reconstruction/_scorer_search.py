@@ -70,7 +70,8 @@ def search_scorer(
         if best is None:
             break
         cost, a, j, top = best
-        state.swap(a, j)
+        if not state.swap(a, j):
+            break
         J, top = objective.bound(state.chosen, top, _SETTLE_STEPS)
         cost = J + price[state.chosen].sum()
         n_swaps += 1

@@ -1,0 +1,288 @@
+"""Stability and error of every registered method, rows, seed and both varied: tables, pictures and what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..datasets import info
+from ._cell import Options
+from ._experiment import Experiment
+from ._interchangeable import THRESHOLD
+from ._methods import NO_RIDGE, STABLE
+from ._results import NOT_RUN, Results, Value, geometric_mean
+from ._stability import LEFT_OUT, RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
+from ._stability_found import Agreement, Found, find
+from ._stability_plot import against_error, rows_and_seed
+from ._tables import NONE, Block, Document, Table, drawn, number, with_spread
+
+_CLEARLY = 2.0
+"""Standard errors that make a difference from random columns worth a word."""
+_FLATTERED = 0.1
+"""Fall of stability, once the seed varies too, that is worth a word."""
+
+
+def _render(results: Results) -> Document:
+    found = find(results)
+    blocks: list[Block] = [*_introduction(results)]
+    wanted = dict.fromkeys(cell.dataset for cell in cells("sound", Options(fast=results.mode == "fast")))
+    if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
+        blocks.append(f"Datasets without a cell: {', '.join(absent)}.")
+    if not found:
+        return Document("stability", EXPERIMENT.title, blocks)
+    blocks += [_summary(found), *_reading(found)]
+    if any(item.rows and item.relative for items in found.values() for item in items):
+        blocks.append(drawn(lambda: against_error(found)))
+    if any(item.seed and is_seeded(item.method) for items in found.values() for item in items):
+        blocks.append(drawn(lambda: rows_and_seed(found)))
+    blocks += [table for table in (_asked_for(found),) if table.rows]
+    blocks += [_table(dataset, items, fast=results.mode == "fast") for dataset, items in found.items()]
+    return Document("stability", EXPERIMENT.title, blocks, _data(found))
+
+
+def _introduction(results: Results) -> list[str]:
+    text = [
+        "Every registered selector with its default settings, the published networks (200 epochs unless limited, "
+        "published batch sizes) and variants, each fitted on subsamples of four fifths of the rows (of the mice in "
+        "Mice Protein; of 7,500 images drawn once from Fashion-MNIST), scaled to [0, 1] by those rows. rows: other "
+        "subsamples, the same seed. seed: other seeds, the same subsample. both: other subsamples, each with a seed of "
+        "its own. Figures are Nogueira's stability, 0 on average for sets drawn at random and 1 for equal sets, with "
+        "its 95 % interval over the runs. The subsamples share rows, so the intervals speak of this table and this "
+        "share, not of new data.",
+        "interchangeable: rows again, but a column also counts as kept where the other set has one in its place whose "
+        f"absolute correlation with it is at least {THRESHOLD:g} over the whole table (Bommert's adjusted measure; 0 "
+        "on average for random sets, some of whose columns have such a counterpart by chance). On images a kept pixel "
+        "often gives way to its neighbour. error: mean square on the rows left out, all columns rebuilt from the kept "
+        "ones by a ridge map fitted on the subsample, ± standard error over subsamples. to random: that error over the "
+        "one of random columns on the same subsample, geometric mean.",
+    ]
+    if results.mode == "fast":
+        text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
+    return text
+
+
+def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
+    header = ["method", "runs", "rows", "interchangeable", "seed", "both", "error", "to random", "seconds"]
+    rows = [
+        [
+            item.method,
+            NONE if item.rows is None else str(item.rows.runs),
+            (_interval(item.rows) if item.rows else _why(item)) + (" *" if item.method == RANDOM else ""),
+            NONE if item.alike is None else f"{item.alike:.2f}",
+            _interval(item.seed) if takes_seed(item.method) else "no seed",
+            _interval(item.both) if is_seeded(item.method) else "as rows",
+            with_spread(item.ridge, "error", _why(item)),
+            _ratio(item.relative),
+            number(item.seconds, "seconds"),
+        ]
+        for item in items
+    ]
+    notes = ["* drawn anew for each subsample: with one seed the columns would be the same whatever the rows."]
+    limited = [f"{item.method} {limit}" for item in items if (limit := steps(item.method, dataset, fast=fast))]
+    if limited:
+        notes.append(f"Limited steps: {', '.join(limited)}.")
+    if left := [item.method for item in items if dataset in LEFT_OUT.get(item.method, ())]:
+        notes.append(f"Not computed, since a fit takes minutes: {', '.join(left)}.")
+    if broken := [f"{item.method} {item.failed}" for item in items if item.failed]:
+        notes.append(f"Cells that failed: {', '.join(broken)}.")
+    about = info(dataset)
+    return Table(f"{about.title}, {about.k} of {about.n_columns} columns", header, rows, notes)
+
+
+def _summary(found: dict[str, list[Found]]) -> Table:
+    header = ["method", "datasets", "rows", "interchangeable", "seed", "both", "to random", "better", "worse"]
+    rows = []
+    for method, items in _by_method(found).items():
+        rows_alone, alike, seed, both = (
+            _mean(items, read)
+            for read in (
+                lambda item: _point(item.rows),
+                lambda item: item.alike,
+                lambda item: _point(item.seed),
+                lambda item: _point(item.both),
+            )
+        )
+        ratios = [item.relative for item in items if item.relative]
+        rows.append(
+            [
+                method,
+                str(sum(item.rows is not None for item in items)),
+                _plain(rows_alone),
+                _plain(alike),
+                _plain(seed) if takes_seed(method) else "no seed",
+                _plain(both) if is_seeded(method) else "as rows",
+                f"{geometric_mean(value.mean for value in ratios):.2f}" if ratios else NONE,
+                NONE if method == RANDOM or not ratios else str(sum(_side(value) < 0 for value in ratios)),
+                NONE if method == RANDOM or not ratios else str(sum(_side(value) > 0 for value in ratios)),
+            ]
+        )
+    notes = [
+        "Means over the datasets that have cells; to random is a geometric mean. better, worse: datasets where the "
+        f"error is below or above that of random columns by more than {_CLEARLY:g} standard errors."
+    ]
+    return Table("Mean over datasets", header, rows, notes)
+
+
+def _reading(found: dict[str, list[Found]]) -> list[str]:
+    """Say which methods follow the seed, which are stable, and which lose to random columns."""
+    by_method = _by_method(found)
+    text = []
+    seeds = {
+        name: value
+        for name, items in by_method.items()
+        if takes_seed(name) and (value := _mean(items, lambda item: _point(item.seed))) is not None
+    }
+    moved = {name: value for name, value in sorted(seeds.items(), key=lambda pair: pair[1]) if value < 1}
+    if moved:
+        words = "; ".join(f"{name} {value:.2f}{_beside_rows(name, by_method[name])}" for name, value in moved.items())
+        text.append(f"These follow the seed, the rows being the same (mean seed stability): {words}.")
+    if still := [name for name in seeds if name not in moved]:
+        shown = [name for name in still if name in SEEDLESS]
+        proof = " (computed with two seeds)" if shown == still else ""
+        text.append(f"Seed stability exactly 1, on every dataset{proof}: {', '.join(still)}.")
+    flattered = [
+        f"{name} {rows:.2f} to {both:.2f}"
+        for name, items in by_method.items()
+        if name != RANDOM
+        and is_seeded(name)
+        and (rows := _mean(items, lambda item: _point(item.rows))) is not None
+        and (both := _mean(items, lambda item: _point(item.both))) is not None
+        and rows - both > _FLATTERED
+    ]
+    if flattered:
+        text.append(
+            "Held fixed, the seed makes these look more stable than they are; from rows varied to both varied: "
+            f"{', '.join(flattered)}."
+        )
+    stable = {
+        name: value
+        for name, items in by_method.items()
+        if name != RANDOM and (value := _mean(items, lambda item: _point(item.both))) is not None
+    }
+    if stable:
+        order = sorted(stable, key=lambda name: -stable[name])
+        text.append(
+            f"Most stable, both varied: {', '.join(f'{name} {stable[name]:.2f}' for name in order[:3])}; least "
+            f"stable: {', '.join(f'{name} {stable[name]:.2f}' for name in order[-3:])} (means over datasets)."
+        )
+    text += _against_random(found)
+    return text
+
+
+def _against_random(found: dict[str, list[Found]]) -> list[str]:
+    """Say who loses to random columns, who is both stable and better, and whether random itself is at 0."""
+    text = []
+    losers = {
+        method: [info(item.dataset).title for item in items if item.relative and _side(item.relative) > 0]
+        for method, items in _by_method(found).items()
+        if method != RANDOM
+    }
+    if any(losers.values()):
+        words = "; ".join(f"{name} on {', '.join(titles)}" for name, titles in losers.items() if titles)
+        text.append(f"These lose to random columns: {words}.")
+    useful = []
+    for dataset, items in found.items():
+        good = [item for item in items if item.both and item.relative and _side(item.relative) < 0]
+        if good:
+            best = max(good, key=lambda item: item.both.value if item.both else -1.0)
+            ratio = best.relative.mean if best.relative else math.nan
+            useful.append(f"{info(dataset).title} {best.method} ({_plain(_point(best.both))}, error {ratio:.2f})")
+    if useful:
+        text.append(
+            "Most stable, both varied, of those that beat random columns, with the error relative to theirs: "
+            f"{'; '.join(useful)}."
+        )
+    chance = [item.rows for items in found.values() for item in items if item.method == RANDOM and item.rows]
+    if chance:
+        held = sum(value.low <= 0 <= value.high for value in chance)
+        text.append(f"Random columns: the interval holds 0 on {held} of {len(chance)} datasets.")
+    return text
+
+
+def _beside_rows(name: str, items: list[Found]) -> str:
+    """Say on how many datasets the seed changes more than the rows do."""
+    pairs = [(item.seed.value, item.rows.value) for item in items if item.seed and item.rows]
+    if name == RANDOM or not pairs:
+        return ""
+    return f" (moved more by the seed than by the rows on {sum(seed < rows for seed, rows in pairs)} of {len(pairs)})"
+
+
+def _asked_for(found: dict[str, list[Found]]) -> Table:
+    """Return what asking for stability gains and costs, against the same search without a ridge."""
+    rows = []
+    for dataset, items in found.items():
+        by_name = {item.method: item for item in items}
+        plain = by_name.get(NO_RIDGE)
+        for name in STABLE.values():
+            asked = by_name.get(name)
+            if not (plain and asked and plain.rows and asked.rows and plain.ridge and asked.ridge):
+                continue
+            gain = asked.rows.value - plain.rows.value
+            cost = 100 * (asked.ridge.mean / plain.ridge.mean - 1)
+            first = f"{info(dataset).title}, {name}"
+            rows.append([first, _interval(plain.rows), _interval(asked.rows), f"{gain:+.2f}", f"{cost:+.1f} %"])
+    header = ["dataset, method", f"rows, {NO_RIDGE}", "rows, asked for", "gain", "error"]
+    return Table("Asking for stability, against ridge 0", header, rows, ["error: change of the error (ridge refit)."])
+
+
+def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
+    data = []
+    for items in found.values():
+        for item in items:
+            for measure in ("rows", "alike", "seed", "both", "ridge", "least_squares", "relative", "seconds"):
+                value = getattr(item, measure)
+                line: dict[str, Any] = {"dataset": item.dataset, "method": item.method, "measure": measure}
+                if isinstance(value, Agreement):
+                    line |= {"value": value.value, "low": value.low, "high": value.high, "runs": value.runs}
+                elif isinstance(value, Value):
+                    line |= {"value": value.mean, "standard_error": value.spread, "runs": value.count}
+                else:
+                    line |= {"value": value}
+                data.append({key: "" if entry is None or entry != entry else entry for key, entry in line.items()})
+    return data
+
+
+def _by_method(found: dict[str, list[Found]]) -> dict[str, list[Found]]:
+    return {name: [item for items in found.values() for item in items if item.method == name] for name in methods()}
+
+
+def _mean(items: Iterable[Found], read: Callable[[Found], float | None]) -> float | None:
+    values = [value for item in items if (value := read(item)) is not None and not math.isnan(value)]
+    return float(np.mean(values)) if values else None
+
+
+def _point(value: Agreement | None) -> float | None:
+    return None if value is None else value.value
+
+
+def _side(value: Value) -> int:
+    """Return -1 or 1 where a relative error is clearly below or above 1, 0 elsewhere."""
+    margin = _CLEARLY * (value.spread or 0.0)
+    return int(value.mean - margin > 1) - int(value.mean + margin < 1)
+
+
+def _interval(value: Agreement | None) -> str:
+    if value is None:
+        return NONE
+    bounds = "" if math.isnan(value.low) else f" [{value.low:.2f}, {value.high:.2f}]"
+    return f"{value.value:.2f}{bounds}"
+
+
+def _plain(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
+
+
+def _ratio(value: Value | None) -> str:
+    if value is None:
+        return NONE
+    return f"{value.mean:.3f}" + ("" if value.spread is None else f" ± {value.spread:.3f}")
+
+
+def _why(item: Found) -> str:
+    return "failed" if item.failed and item.ridge is None else NOT_RUN if item.ridge is None else NONE
+
+
+EXPERIMENT = Experiment("stability", "Stability and error of every method", cells, _render)

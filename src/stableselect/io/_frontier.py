@@ -1,0 +1,126 @@
+"""The frontier of held-out error against stability of a table, and that as a table of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from .. import __version__
+from ..reconstruction import StabilityFrontier
+from ._names import TableError
+from ._prepare import prepare
+from ._read import Table
+from ._scaling import Scale, Scaling
+from ._stability import fit, stability_settings
+
+STAGES = ("Measuring settings",)
+"""What ``progress`` is told, in order."""
+
+
+@dataclass(frozen=True)
+class TableFrontier:
+    """The frontier of a table, what it was measured for, and what the person who runs this should know."""
+
+    frontier: StabilityFrontier
+    method: str
+    n_features_to_select: int
+    n_features: int
+    scaling: str
+    source: str
+    rows: int
+    notes: tuple[str, ...]
+
+    def as_table(self) -> pa.Table:
+        """Return one row for each setting, in the order they were tried, with what they all share."""
+        frontier = self.frontier
+        p = frontier.error.size
+        shared = {
+            "table": self.source,
+            "method": self.method,
+            "n_features_to_select": self.n_features_to_select,
+            "scale": self.scaling,
+        }
+        own = {
+            "setting": [frontier.describe(i) for i in range(p)],
+            "error": frontier.error,
+            "stability": frontier.stability,
+            "standard_error": frontier.standard_error,
+            "ridge": frontier.ridge,
+            "map_ridge": frontier.map_ridge,
+            "exchange": frontier.exchange,
+            "consensus": frontier.consensus,
+            "latent_width": [int(width) or None for width in frontier.latent_width],
+            "efficient": frontier.efficient,
+            "chosen": np.arange(p) == frontier.chosen,
+        }
+        return pa.table(
+            {key: [value] * p for key, value in shared.items()} | own | {"stableselect_version": [__version__] * p}
+        )
+
+
+def measure_frontier(
+    table: Table,
+    n_features_to_select: int | float | str | None = None,
+    *,
+    method: str = "ColumnSubset",
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    drop_columns: Iterable[str] = (),
+    id_columns: Iterable[str] = (),
+    scale: Scaling = "standard",
+    ridge: float | str | None = None,
+    target_explained: float | str | None = None,
+    tolerance: float | None = None,
+    stability_target: float | None = None,
+    progress: Callable[[str], object] = lambda stage: None,
+) -> TableFrontier:
+    """Measure the settings that ``select_table`` chooses from where it is asked for stability, on all rows.
+
+    Parameters are those of :func:`~stableselect.io.select_table`.
+    """
+    asked = prepare(
+        table,
+        n_features_to_select,
+        method=method,
+        include=include,
+        exclude=exclude,
+        drop_columns=drop_columns,
+        id_columns=id_columns,
+        scale=scale,
+        seed=0,  # those who have a frontier draw no numbers
+        settings={
+            "ridge": ridge,
+            "target_explained": target_explained,
+            **stability_settings(method, "stability", tolerance, stability_target),
+        },
+    )
+    m = len(asked.features)
+    if asked.k == m:
+        raise _all_kept(m)
+    progress(STAGES[0])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        X = Scale.learn(asked.X, scale).apply(asked.X)
+        selector = fit(asked.selector, X)
+    k = len(selector.selected_)
+    if k == m:
+        raise _all_kept(m)
+    return TableFrontier(
+        frontier=selector.frontier_,
+        method=asked.method,
+        n_features_to_select=k,
+        n_features=m,
+        scaling=scale,
+        source=table.name,
+        rows=X.shape[0],
+        notes=(*asked.notes, *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)),
+    )
+
+
+def _all_kept(m: int) -> TableError:
+    """Return what to say where there is nothing to choose."""
+    return TableError(f"All {m} columns would be kept, so stability is undefined; keep fewer (-k) to see a frontier.")

@@ -1,0 +1,204 @@
+"""What stability costs: held-out error against stability of every setting of a search, and the one taken.
+
+Colours are those of Okabe & Ito (2008), Color universal design; marks and dashes say the same without colour.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from ..reconstruction import StabilityFrontier
+
+_DEPTHS = {"forward search": ("#E69F00", "^"), "exchange": ("#0072B2", "o"), "exchange with votes": ("#009E73", "s")}
+_CHOSEN, _GUIDE, _STEP = "#D55E00", "#767676", "#333333"
+_SMALLEST, _LARGEST = 4.0, 10.0
+"""Diameters of the marks of the least and the most ridge, in points."""
+_FADED = 0.4
+"""Share of its colour that a setting keeps which another one beats."""
+
+
+def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
+    """Draw held-out error against stability, one mark for every setting tried.
+
+    Parameters
+    ----------
+    frontier : StabilityFrontier or fitted selector
+        A frontier, or a selector fitted with ``prefer="stability"`` or a ``stability_target``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To the right, the error on held-out rows in percent above the least; upwards, Nogueira's stability with its
+        standard error. Colour and shape tell the depth of the search, size the ridge; hollow marks have a smaller
+        latent width than others. A step line joins the settings that none beats in both, and the one taken is ringed
+        and named. The band is the tolerance, or the dashed line the stability asked for. Settings that cost far more
+        than these are counted, not drawn. Tied to no window; save it with its ``savefig``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from stableselect import ColumnSubset
+    >>> from stableselect.plot import stability_frontier
+    >>> X = StandardScaler().fit_transform(load_wine().data)
+    >>> figure = stability_frontier(ColumnSubset(5, prefer="stability").fit(X))
+    >>> figure.axes[0].get_ylabel()
+    'stability (Nogueira; 1 = same columns each time)'
+    """
+    frontier = _as_frontier(frontier)
+    above = _above_least(frontier.error)
+    reach = _reach(frontier, above)
+    figure = Figure(figsize=(8.4, 4.8), layout="constrained")
+    axes = figure.subplots()
+    _draw_limits(axes, frontier)
+    _draw_settings(axes, frontier, above, above <= reach)
+    _draw_efficient(axes, frontier, above, reach)
+    _mark_choice(axes, frontier, above, reach)
+    axes.set_xlim(-0.04 * reach, reach)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{percent:g} %"))
+    axes.set_xlabel(_x_label(frontier, int(np.count_nonzero(above > reach))))
+    axes.set_ylabel("stability (Nogueira; 1 = same columns each time)")
+    axes.grid(True, color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    figure.legend(handles=_legend(axes, frontier, above <= reach), loc="outside right upper", frameon=False, fontsize=9)
+    return figure
+
+
+def _as_frontier(given: Any) -> StabilityFrontier:
+    frontier = given if isinstance(given, StabilityFrontier) else getattr(given, "frontier_", None)
+    if not isinstance(frontier, StabilityFrontier):
+        raise TypeError(
+            "stability_frontier draws a StabilityFrontier or a selector fitted with prefer='stability' or a "
+            "stability_target; give one of these."
+        )
+    if np.isnan(frontier.stability).all():
+        raise ValueError("There is no frontier: all columns are kept, so stability is undefined; keep fewer columns.")
+    return frontier
+
+
+def _above_least(error: np.ndarray) -> np.ndarray:
+    """Return errors in percent above the least; where that is 0, infinity for all others."""
+    least = error.min()
+    return 100 * (error / least - 1) if least > 0 else np.where(error > 0, np.inf, 0.0)
+
+
+def _reach(frontier: StabilityFrontier, above: np.ndarray) -> float:
+    """Return where the horizontal axis ends, in percent: past the tolerance and past what no other setting beats."""
+    measured = above[np.isfinite(above)]
+    near = float(above[frontier.efficient & np.isfinite(above)].max())
+    allowed = 5.0 if frontier.target is not None else min(100 * frontier.tolerance, max(5.0, float(measured.max())))
+    return max(1.5 * allowed, 1.15 * near, 1.0)
+
+
+def _depths(frontier: StabilityFrontier) -> np.ndarray:
+    """Return the number of every setting's depth in ``_DEPTHS``."""
+    return np.where(frontier.consensus > 0, 2, frontier.exchange.astype(int))
+
+
+def _diameters(frontier: StabilityFrontier) -> dict[float, float]:
+    """Return the size of the marks of each ridge weight."""
+    ridges = np.unique(frontier.ridge)
+    sizes = np.linspace(_SMALLEST, _LARGEST, len(ridges)) if len(ridges) > 1 else [6.0]
+    return dict(zip(ridges.tolist(), map(float, sizes), strict=True))
+
+
+def _draw_limits(axes: Axes, frontier: StabilityFrontier) -> None:
+    if frontier.target is not None:
+        label = f"stability asked for, {frontier.target:g}"
+        axes.axhline(frontier.target, color=_GUIDE, linestyle="--", linewidth=1.2, label=label)
+        return
+    percent = 100 * frontier.tolerance
+    axes.axvspan(0, percent, color=_GUIDE, alpha=0.13, linewidth=0, label=f"tolerance, {percent:g} %")
+
+
+def _draw_settings(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, shown: np.ndarray) -> None:
+    styles, diameters = list(_DEPTHS.values()), _diameters(frontier)
+    depths, efficient = _depths(frontier), frontier.efficient
+    width = frontier.latent_width
+    # Faded ones first, so that they never cover what counts.
+    for i in sorted(np.flatnonzero(shown), key=lambda i: bool(efficient[i])):
+        colour, mark = styles[depths[i]]
+        colour = colour if efficient[i] else _faded(colour)
+        axes.errorbar(
+            above[i],
+            frontier.stability[i],
+            yerr=np.nan_to_num(frontier.standard_error[i]),
+            fmt=mark,
+            color=colour,
+            markersize=diameters[float(frontier.ridge[i])],
+            markerfacecolor="white" if width[i] < width[shown].max() else colour,
+            elinewidth=1.0,
+        )
+
+
+def _faded(colour: str) -> str:
+    """Return a lighter colour; not a transparent one, which marks on top of each other would darken again."""
+    red, green, blue = (1 - _FADED * (1 - part) for part in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def _draw_efficient(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, reach: float) -> None:
+    """Join the settings that none beats: the stability to be had at every error."""
+    best = np.flatnonzero(frontier.efficient & (above <= reach))
+    best = best[np.argsort(above[best], kind="stable")]
+    x, y = np.append(above[best], reach), np.append(frontier.stability[best], frontier.stability[best[-1]])
+    axes.plot(x, y, drawstyle="steps-post", color=_STEP, linewidth=1.0, zorder=1.5, label="most stable at this error")
+
+
+def _mark_choice(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, reach: float) -> None:
+    i = frontier.chosen
+    x, y = min(float(above[i]), reach), float(frontier.stability[i])
+    axes.plot([x], [y], "o", markersize=17, markerfacecolor="none", color=_CHOSEN, markeredgewidth=1.8, label="taken")
+    left = x < 0.5 * reach
+    words = f"{frontier.describe(i)}\n{y:.2f} ± {frontier.standard_error[i]:.2f}, {above[i]:.1f} % above the least"
+    # The words stand above the axes, where they hide nothing, and a little aside, or the line would hide the error bar:
+    # nothing lies between a setting that none beats and the upper edge.
+    axes.annotate(
+        words,
+        (x, y),
+        xytext=(x + (0.03 if left else -0.03) * reach, 1.04),
+        textcoords=("data", "axes fraction"),
+        horizontalalignment="left" if left else "right",
+        verticalalignment="bottom",
+        fontsize=9,
+        bbox={"facecolor": "white", "edgecolor": _CHOSEN, "boxstyle": "round,pad=0.3"},
+        arrowprops={"arrowstyle": "-", "color": _CHOSEN, "shrinkA": 0, "shrinkB": 8, "relpos": (0 if left else 1, 0)},
+    )
+
+
+def _x_label(frontier: StabilityFrontier, beyond: int) -> str:
+    unit = f"the least is {frontier.error.min():.4g}, mean squared error per cell"
+    further = "1 setting lies further right" if beyond == 1 else f"{beyond} settings lie further right"
+    return f"held-out error above the least\n({unit}{'; ' + further if beyond else ''})"
+
+
+def _legend(axes: Axes, frontier: StabilityFrontier, shown: np.ndarray) -> list[Any]:
+    """Return the entries: depths, widths and ridges that are drawn, then the lines."""
+    depths, width = _depths(frontier), frontier.latent_width
+    entries: list[Any] = [
+        Line2D([], [], linestyle="", marker=mark, color=colour, label=name)
+        for number, (name, (colour, mark)) in enumerate(_DEPTHS.items())
+        if np.any(depths[shown] == number)
+    ]
+    widths = np.unique(width[shown])
+    if widths.size > 1:
+        for value in widths[::-1]:
+            face = _STEP if value == widths.max() else "white"
+            label = f"latent width {value}"
+            entries.append(Line2D([], [], linestyle="", marker="o", color=_STEP, markerfacecolor=face, label=label))
+    for ridge, size in _diameters(frontier).items():
+        if np.any(frontier.ridge[shown] == ridge):
+            mark = Line2D([], [], linestyle="", marker="o", color="#999999", markersize=size, label=f"ridge {ridge:g}")
+            entries.append(mark)
+    if not np.all(frontier.efficient[shown]):
+        label = "faded: another is better in both"
+        entries.append(Line2D([], [], linestyle="", marker="o", color=_faded(_STEP), label=label))
+    entries.append(Line2D([], [], linestyle="", marker="|", color=_STEP, markersize=11, label="± standard error"))
+    return entries + axes.get_legend_handles_labels()[0]

@@ -1,0 +1,242 @@
+"""``frontier`` and ``select --prefer stability``: the library's figures, the files, and what is refused."""
+
+import builtins
+import json
+import os
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stableselect import ColumnSubset, ScorerSelector
+from stableselect.cli import _frontier
+from stableselect.cli._report import above_least
+from stableselect.io import Selection, TableError
+
+RIDGE = 0.1
+"""Fixed in most tests, so that there are a few settings and not thirty."""
+FEW = ("-k", 4, "--ridge", RIDGE)
+ROLES = ("--id-column", "sample id", "--drop-columns", "temp, C")
+
+
+@pytest.fixture
+def groups(rng, tmp_path):
+    """A CSV of 120 rows: an identifier, twelve columns in four groups of near copies, a constant and a gap."""
+    X = np.repeat(rng.normal(size=(120, 4)), 3, axis=1) + 0.4 * rng.normal(size=(120, 12))
+    frame = pd.DataFrame(X.round(4), columns=[f"gene {j}" for j in range(12)])
+    frame.insert(0, "sample id", [f"s{i:03d}" for i in range(120)])
+    frame["batch"], frame["temp, C"] = 7, [None, *range(119)]
+    path = tmp_path / "gene table.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def scaled(path):
+    X = pd.read_csv(path).drop(columns=["sample id", "temp, C"]).to_numpy(dtype=float)
+    return (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
+
+
+def frontier(run, table, *options):
+    code, out, err = run("frontier", table, *ROLES, *options)
+    assert code == 0, err
+    return out
+
+
+@pytest.mark.parametrize(
+    ("options", "selector"),
+    [
+        ((), ColumnSubset(4, prefer="stability")),
+        (("--ridge", 0.1, "--tolerance", 0.5), ColumnSubset(4, prefer="stability", tolerance=0.5, ridge=0.1)),
+        (("--ridge", 0.1, "--stability-target", 0.2), ColumnSubset(4, stability_target=0.2, ridge=0.1)),
+        (("--method", "scorer-selector", "--ridge", 0.1), ScorerSelector(4, prefer="stability", ridge=0.1)),
+    ],
+)
+def test_the_table_lists_what_none_beats(run, groups, options, selector):
+    out = frontier(run, groups, "-k", 4, *options)
+    expected = selector.fit(scaled(groups)).frontier_
+    assert f"{type(selector).__name__}, 4 of 13 columns of gene table.csv (120 rows)" in " ".join(out.split())
+    assert max(map(len, out.partition("To choose")[0].splitlines())) <= 80
+    assert f"{expected.error.size} settings tried" in " ".join(out.split())
+    lines = [line.split() for line in out.splitlines() if " ± " in line and "Nogueira" not in line]
+    taken = [line[1:] for line in lines if line[0] == ">"]
+    listed = [line[1:] if line[0] == ">" else line for line in lines]
+    least = expected.error.min()
+
+    def row(i):
+        figures = f"{expected.error[i]:#.4g} {expected.error[i] / least - 1:.1%} {expected.stability[i]:.2f}"
+        return f"{figures} ± {expected.standard_error[i]:.2f} {expected.describe(i)}".split()
+
+    assert taken == [row(expected.chosen)]
+    assert all(line in [row(i) for i in np.flatnonzero(expected.efficient)] for line in listed)
+    pairs = {(expected.error[i], expected.stability[i]) for i in np.flatnonzero(expected.efficient)}
+    assert len(listed) == len(pairs)
+
+
+def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
+    options = (*FEW, "--scale", "none", "--exclude", "gene 3", "--tolerance", 0.2)
+    out = frontier(run, groups, *options, "-o", tmp_path / "a.png")
+    command = next(line for line in out.splitlines() if " select " in line)
+    words = shlex.split(command)
+    words = words[words.index("select") :]
+    assert words[-4:] == ["--prefer", "stability", "--tolerance", "0.2"]
+    code, text, err = run(*words, "-o", tmp_path / "kept.csv")
+    assert code == 0, err
+    chosen = pd.read_csv(tmp_path / "a.frontier.csv").query("chosen").iloc[0]
+    record = json.loads((tmp_path / "kept.selection.json").read_text())
+    stability = record["stability"]
+    assert stability["setting"] == chosen["setting"] and stability["stability"] == chosen["stability"]
+    assert record["settings"]["prefer"] == "stability" and record["settings"]["tolerance"] == 0.2
+    said = " ".join(text.split())
+    assert f"Stability {chosen['stability']:.2f} ± {chosen['standard_error']:.2f}" in said
+    cost = stability["error"] / stability["least_error"] - 1
+    assert f"Setting: {chosen['setting']}" in said and f"{cost:.1%} above the least (20% allowed)" in said
+    assert "gene 3" not in Selection.load(tmp_path / "kept.selection.json").kept
+
+
+def test_a_tolerance_of_nought_stays_in_the_command(run, groups):
+    out = frontier(run, groups, *FEW, "--tolerance", 0)
+    assert "--prefer stability --tolerance 0.0" in out and "within 0% of the least error" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("error", "least", "said"), [(0, 0, "0.0%"), (1, 0, "-"), (3, 2, "50.0%"), (2e-30, 1e-33, ">1000%")]
+)
+def test_errors_of_nought_have_words(error, least, said):
+    assert above_least(error, least) == said
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".PDF"])
+def test_picture_and_figures_are_written(run, groups, tmp_path, suffix):
+    picture = tmp_path / f"out{suffix}"
+    assert f"{picture.name} and" in " ".join(frontier(run, groups, *FEW, "-o", picture).split())
+    start = {".png": b"\x89PNG", ".svg": b"<?xml", ".PDF": b"%PDF"}[suffix]
+    assert picture.read_bytes().startswith(start)
+    expected = ColumnSubset(4, prefer="stability", ridge=RIDGE).fit(scaled(groups)).frontier_
+    figures = pd.read_csv(tmp_path / "out.frontier.csv")
+    for name in ("error", "stability", "standard_error", "ridge", "map_ridge", "exchange", "consensus", "efficient"):
+        np.testing.assert_allclose(figures[name].astype(float), getattr(expected, name).astype(float), rtol=1e-9)
+    assert figures["setting"].tolist() == [expected.describe(i) for i in range(len(figures))]
+    assert set(figures["n_features_to_select"]) == {4} and figures["latent_width"].isna().all()
+    assert sorted(os.listdir(tmp_path)) == sorted([groups.name, picture.name, "out.frontier.csv"])
+
+
+def test_nothing_is_written_unasked_and_quiet_is_quiet(run, groups, tmp_path):
+    assert "-o frontier.png" in frontier(run, groups, *FEW)
+    assert frontier(run, groups, *FEW, "--quiet") == ""
+    assert os.listdir(tmp_path) == [groups.name]
+
+
+def test_without_matplotlib_there_are_figures_and_a_hint(run, groups, tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, globals=None, locals=None, fromlist=(), level=0):
+        if fromlist and "stability_frontier" in fromlist:
+            raise ImportError('pictures need matplotlib: pip install "stableselect[plot]"')
+        return real(name, globals, locals, fromlist, level)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    out = " ".join(frontier(run, groups, *FEW, "-o", tmp_path / "a.png").split())
+    assert 'No picture: pictures need matplotlib: pip install "stableselect[plot]"' in out
+    assert sorted(os.listdir(tmp_path)) == ["a.frontier.csv", groups.name]
+
+
+def test_a_target_that_none_reaches_is_said(run, groups):
+    said = " ".join(frontier(run, groups, *FEW, "--stability-target", 1).split())
+    assert "the most stable, since none reaches 1" in said and "Note: No setting reaches the stability 1" in said
+    code, _, err = run("select", groups, *ROLES, *FEW, "--stability-target", 1)
+    assert code == 0 and "stability 1 not reached, though asked for" in " ".join(err.split())
+    assert err.count("No setting reaches") == 1
+
+
+def test_an_open_number_of_columns(run, groups):
+    k = ColumnSubset("auto", target_explained=0.5, ridge=RIDGE).fit(scaled(groups)).path_.n_features
+    said = frontier(run, groups, "--ridge", RIDGE, "-k", "auto", "--target-explained", 0.5)
+    assert f"{k} of 13 columns" in said and "-k auto" in said and "--target-explained 0.5" in said
+
+
+def test_keeping_all_columns_is_said(run, groups):
+    code, out, err = run("frontier", groups, *ROLES, "-k", 13)
+    assert (code, out) == (2, "") and "All 13 columns would be kept, so stability is undefined" in err
+    code, _, err = run("select", groups, *ROLES, "-k", 13, "--prefer", "stability")
+    assert code == 0 and "the stability of the choice is undefined" in err
+
+
+BAD = {
+    "text": (("--drop-columns", "temp, C"), "Not numbers: 'sample id'"),
+    "gap": (("--id-column", "sample id"), "Missing values in 'temp, C' (1)"),
+    "method": ((*ROLES, "--method", "magic"), "There is no method 'magic'"),
+    "other method": ((*ROLES, "--method", "pfa"), "ColumnSubset and ScorerSelector only, not of PFA"),
+    "tolerance": ((*ROLES, "--tolerance", "-0.1"), "--tolerance must be a share of at least 0"),
+    "tolerance of no size": ((*ROLES, "--tolerance", "nan"), "--tolerance must be"),
+    "tolerance no number": ((*ROLES, "--tolerance", "much"), "--tolerance"),
+    "target": ((*ROLES, "--stability-target", "1.5"), "--stability-target must be above 0 and at most 1, not 1.5"),
+    "two wishes": ((*ROLES, "--tolerance", "0.1", "--stability-target", "0.5"), "say one of the two"),
+    "extension": ((*ROLES, "-o", "a.jpg"), "a.jpg has the extension .jpg; a picture is one of .png"),
+    "no extension": ((*ROLES, "-o", "picture"), "picture has no extension"),
+    "folder": ((*ROLES, "-o", "no/a.png"), "The folder no does not exist"),
+    "picture there": ((*ROLES, "-o", "there.png"), "there.png exists already"),
+    "figures there": ((*ROLES, "-o", "old.svg"), "old.frontier.csv exists already"),
+    "k": ((*ROLES, "-k", "14"), "asks for 14 columns and the table has 13"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_sentence_and_changes_nothing(run, groups, monkeypatch, case):
+    monkeypatch.chdir(groups.parent)
+    for name in ("there.png", "old.frontier.csv"):
+        (groups.parent / name).write_text("precious")
+    before = {path: path.read_bytes() for path in groups.parent.iterdir()}
+    options, message = BAD[case]
+    code, out, err = run("frontier", groups.name, "-k", 4, *options)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and message in err
+    assert {path: path.read_bytes() for path in groups.parent.iterdir()} == before
+
+
+def test_force_replaces_and_a_failure_leaves_no_file(run, groups, tmp_path, monkeypatch):
+    for name in ("a.png", "a.frontier.csv"):
+        (tmp_path / name).write_text("old")
+    frontier(run, groups, *FEW, "-o", tmp_path / "a.png", "--force")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG") and len(pd.read_csv(tmp_path / "a.frontier.csv"))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_frontier, "write_stream", full)
+    code, _, err = run("frontier", groups, *ROLES, *FEW, "-o", tmp_path / "b.png")
+    assert code == 2 and "No space left on device" in err
+    assert sorted(os.listdir(tmp_path)) == ["a.frontier.csv", "a.png", groups.name]
+
+
+def test_few_rows_are_refused(run, groups):
+    groups.write_text("\n".join(groups.read_text().splitlines()[:5]) + "\n")
+    for command in (("frontier",), ("select", "--prefer", "stability")):
+        code, out, err = run(*command, groups, *ROLES, "-k", 4)
+        assert (code, out) == (2, "") and "4 rows" in err and "6 are needed; give more rows" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--prefer", "speed"), "'speed' is not"),
+        (("--tolerance", "0.1"), "--tolerance goes with --prefer stability"),
+        (("--prefer", "stability", "--method", "mcfs"), "ColumnSubset and ScorerSelector only, not of MCFS"),
+        (("--stability-target", "0.5", "--method", "pfa"), "ColumnSubset and ScorerSelector only, not of PFA"),
+        (("--stability-target", "0"), "must be above 0 and at most 1, not 0"),
+    ],
+)
+def test_select_refuses_what_makes_no_sense(run, groups, options, message):
+    code, out, err = run("select", groups, *ROLES, "-k", 4, *options)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and message in err
+
+
+def test_files_without_stability_stay_readable(run, groups, tmp_path):
+    run("select", groups, *ROLES, "-k", 4, "-o", tmp_path / "kept.csv")
+    made = tmp_path / "kept.selection.json"
+    record = json.loads(made.read_text())
+    assert record.pop("stability") is None
+    made.write_text(json.dumps(record))
+    assert Selection.load(made).stability is None
+    made.write_text(json.dumps(record | {"stability": 0.9}))
+    with pytest.raises(TableError, match="stability should be of type dict"):
+        Selection.load(made)

@@ -1,0 +1,130 @@
+"""The picture of a frontier shows the frontier's own figures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stableselect import ColumnSubset, ScorerSelector
+from stableselect.reconstruction import StabilityFrontier
+
+pytest.importorskip("matplotlib")
+
+from matplotlib.colors import to_rgb
+
+from stableselect.plot import stability_frontier
+
+
+@pytest.fixture
+def made():
+    """Six settings by hand; the second and the sixth are beaten, and the last is far off."""
+    return StabilityFrontier(
+        error=np.array([2.0, 2.1, 2.04, 2.06, 2.2, 4.0]),
+        stability=np.array([0.3, 0.2, 0.5, 0.7, 0.9, 0.1]),
+        standard_error=np.array([0.05, 0.04, 0.03, 0.02, 0.01, 0.06]),
+        ridge=np.array([0.0, 0.0, 0.1, 0.1, 1.0, 1.0]),
+        map_ridge=np.zeros(6),
+        exchange=np.array([True, False, True, True, True, True]),
+        consensus=np.array([0.0, 0.0, 0.0, 0.1, 0.3, 0.0]),
+        latent_width=np.zeros(6, dtype=int),
+        chosen=3,
+        tolerance=0.05,
+        target=None,
+        reached=True,
+    )
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def bars(figure):
+    """Return position, reach of the error bar, colour and size of every setting drawn."""
+    drawn = {}
+    for container in figure.axes[0].containers:
+        mark, _, (bar,) = container.lines
+        x, y = float(mark.get_xdata()[0]), float(mark.get_ydata()[0])
+        low, high = bar.get_segments()[0][:, 1]
+        drawn[round(x, 6), round(y, 6)] = (y - low, high - y, mark)
+    return drawn
+
+
+def test_every_near_setting_stands_where_its_figures_say(made):
+    figure = stability_frontier(made)
+    drawn = bars(figure)
+    # (2.1 - 2.0) / 2.0 is 5 %, and so on; 4.0 is 100 % above and is only counted.
+    assert sorted(drawn) == [(0.0, 0.3), (2.0, 0.5), (3.0, 0.7), (5.0, 0.2), (10.0, 0.9)]
+    for (_, y), (below, above, _) in drawn.items():
+        expected = made.standard_error[made.stability == y][0]
+        assert below == pytest.approx(expected) and above == pytest.approx(expected)
+    axes = figure.axes[0]
+    assert "1 setting lies further right" in axes.get_xlabel() and "the least is 2, mean squared" in axes.get_xlabel()
+    assert axes.get_xlim()[1] > 10
+
+
+def test_colour_and_shape_tell_depth_and_size_tells_ridge(made):
+    drawn = bars(stability_frontier(made))
+    marks = {place: entry[2] for place, entry in drawn.items()}
+    shapes = {place: mark.get_marker() for place, mark in marks.items()}
+    assert shapes == {(0.0, 0.3): "o", (5.0, 0.2): "^", (2.0, 0.5): "o", (3.0, 0.7): "s", (10.0, 0.9): "s"}
+    assert marks[0.0, 0.3].get_color() == marks[2.0, 0.5].get_color() != marks[3.0, 0.7].get_color()
+    sizes = [marks[place].get_markersize() for place in [(0.0, 0.3), (2.0, 0.5), (10.0, 0.9)]]
+    assert sizes == sorted(sizes) and len(set(sizes)) == 3
+    assert sum(to_rgb(marks[5.0, 0.2].get_color())) > sum(to_rgb("#E69F00"))  # the beaten one is lighter
+
+
+def test_the_step_line_is_the_most_stable_at_every_error(made):
+    axes = stability_frontier(made).axes[0]
+    line = next(drawn for drawn in axes.get_lines() if drawn.get_label() == "most stable at this error")
+    assert line.get_drawstyle() == "steps-post"
+    x, y = line.get_xdata(), line.get_ydata()
+    above = 100 * (made.error / 2 - 1)
+    for percent in (0.0, 1.0, 2.5, 4.0, 9.0, 10.5):
+        on_line = y[np.searchsorted(x, percent + 1e-9, side="right") - 1]
+        assert on_line == made.stability[above <= percent + 1e-9].max()
+
+
+def test_the_choice_is_ringed_and_named(made):
+    figure = stability_frontier(made)
+    (ring,) = [drawn for drawn in figure.axes[0].get_lines() if drawn.get_label() == "taken"]
+    assert ring.get_xdata()[0] == pytest.approx(3) and ring.get_ydata()[0] == 0.7
+    (words,) = figure.axes[0].texts
+    assert words.get_text() == "exchange, votes 0.1, ridge 0.1\n0.70 ± 0.02, 3.0 % above the least"
+    assert {"forward search", "exchange", "exchange with votes", "ridge 0.1", "tolerance, 5 %", "taken"} <= {
+        *legend(figure)
+    }
+
+
+def test_a_target_is_a_line_and_no_band(made):
+    figure = stability_frontier(replace(made, target=0.8, chosen=4))
+    assert "stability asked for, 0.8" in legend(figure) and not any("tolerance" in text for text in legend(figure))
+    (line,) = [drawn for drawn in figure.axes[0].get_lines() if "asked for" in str(drawn.get_label())]
+    assert set(line.get_ydata()) == {0.8}
+
+
+@pytest.mark.parametrize("error", [[0.0, 0.0], [0.0, 1e-3], [1e-33, 5e-31]])
+def test_errors_of_nought_are_drawn(made, error, tmp_path):
+    two = {name: getattr(made, name)[:2] for name in ("stability", "standard_error", "ridge", "map_ridge")}
+    two |= {name: getattr(made, name)[:2] for name in ("exchange", "consensus", "latent_width")}
+    for chosen in (0, 1):
+        frontier = replace(made, error=np.array(error), chosen=chosen, tolerance=1e9, **two)
+        stability_frontier(frontier).savefig(tmp_path / "nought.png")
+
+
+def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
+    figure = stability_frontier(ColumnSubset(4, prefer="stability", ridge=0.1).fit(tall))
+    figure.savefig(tmp_path / "columns.png")
+    selector = ScorerSelector(4, prefer="stability", tolerance=0.5, ridge=0.1).fit(tall)
+    figure = stability_frontier(selector)
+    figure.savefig(tmp_path / "scorer.svg")
+    assert {"latent width 4", "latent width 2"} <= set(legend(figure))
+    hollow = {entry[2].get_markerfacecolor() == "white" for entry in bars(figure).values()}
+    assert hollow == {True, False}
+
+
+def test_what_has_no_frontier_is_refused(tall, made):
+    for other in (ColumnSubset(3).fit(tall), None, np.arange(3)):
+        with pytest.raises(TypeError, match="prefer='stability' or a stability_target; give one of these"):
+            stability_frontier(other)
+    with pytest.raises(ValueError, match="keep fewer columns"):
+        stability_frontier(replace(made, stability=np.full(6, np.nan)))
