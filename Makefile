@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-stability clean
+.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-certificate clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -52,8 +52,8 @@ bench-neural: $(VENV)/.bench
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
 	$(PY) benchmarks/neural.py --jobs $(or $(JOBS),2)
 
-bench-stability: $(VENV)/.bench
-	$(PY) benchmarks/stability.py --jobs $(or $(JOBS),2)
+bench-certificate: $(VENV)/.bench
+	$(PY) benchmarks/certificate.py
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py

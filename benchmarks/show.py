@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+import certificate
 import core_faithful
 import core_quality
 import core_scale
@@ -13,7 +14,6 @@ import gpu_neural
 import graph_quality
 import neural_quality
 import neural_speed
-import stability
 from _data import RESULTS, ROOT
 
 _START = "<!-- results: written by benchmarks/show.py --readme -->"
@@ -66,8 +66,7 @@ SECTIONS = {
     "Networks: published settings on the published split": neural_quality.published_table,
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,
-    "Asking for stability": stability.table,
-    "Asking for stability: verdicts": stability.verdicts,
+    "Leave-one-out certificate": certificate.table,
 }
 
 

@@ -54,9 +54,14 @@ def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
 
 
 def forward_search(
-    gram: Gram, k: int, alpha: float, include: Sequence[int] = (), exclude: Sequence[int] = ()
+    gram: Gram,
+    k: int,
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
 ) -> list[int]:
-    """Choose k columns one at a time, each by the largest fall of the loss.
+    """Choose k columns one at a time, each by the largest fall of the loss, less its price where columns have one.
 
     With w = R_j / sqrt(R_jj + alpha) the step turns R into R - w w', so R's column norms g lose
     2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
@@ -71,6 +76,8 @@ def forward_search(
         Ridge weight.
     include, exclude : sequence of int
         Columns that come first, in this order, and columns that are never chosen.
+    prices : array of length m, optional
+        What keeping a column costs beside the loss, in its units; none below zero.
 
     Returns
     -------
@@ -99,7 +106,8 @@ def forward_search(
                 reference = left
                 deflation, g, h = _restart(gram, chosen, alpha)
             gain = g / xp.where(h + alpha > 0, h + alpha, 1.0)
-            j = first_of_best(xp.where(usable, gain, -1.0), gram)
+            gain = gain if prices is None else gain - prices
+            j = first_of_best(xp.where(usable, gain, -float("inf")), gram)
         chosen.append(j)
         allowed[j] = False
         directions = deflation.step(j, alpha, _TRUST * float(variance[j]))

@@ -124,12 +124,6 @@ def test_the_plan_shares_what_the_analyses_have_in_common():
     assert Counter(split for split, _ in draws)[7] == 5
 
 
-def test_what_takes_minutes_is_left_out():
-    for method, names in _stability.LEFT_OUT.items():
-        for dataset in names:
-            assert fits(method, dataset) == []
-
-
 def test_fast_has_two_small_tables_and_few_steps():
     cells = EXPERIMENT.cells("sound", Options(fast=True))
     assert {cell.dataset for cell in cells} == {"mice_protein", "coil20"}

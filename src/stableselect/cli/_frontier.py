@@ -61,7 +61,7 @@ def frontier(
 
     Each is measured by its error on held-out rows and by how far it gives the
     same columns when other rows are held out. Prints those that no other beats
-    in both, and which of them 'select --prefer stability' takes.
+    in both, and the one that 'select --prefer stability' takes.
 
     With -o OUT the picture is written there. A second file, named after OUT
     and ending in .frontier.csv, holds the figures of all ways tried.
@@ -154,7 +154,7 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     frontier = found.frontier
     of = f"{found.n_features_to_select} of {found.n_features} columns of {shown(found.source)} ({found.rows} rows)"
     report.print(f"{found.method}, {of}: {frontier.error.size} settings tried.")
-    report.print("Those that no other beats in both error and stability:\n")
+    report.print("Those that no other beats in both error and stability, and the one taken:\n")
     report.print(frontier_table(frontier))
     further = (
         f" Settings far above {100 * frontier.tolerance:g}% are not followed up; a larger --tolerance looks further."
@@ -174,7 +174,10 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
 
 def _why(frontier: StabilityFrontier) -> str:
     if frontier.target is None:
-        return f"the most stable within {100 * frontier.tolerance:g}% of the least error"
+        return (
+            f"of the settings within {100 * frontier.tolerance:g}% of the least error that are about as stable as the "
+            "best of them (by 0.1), the one of most ridge and votes"
+        )
     if frontier.reached:
         return f"the least error at a stability of {frontier.target:g} or more"
     return f"the most stable, since none reaches {frontier.target:g}"

@@ -37,7 +37,7 @@ _LEFT_OUT = {
     (NETWORK, "fast"): {"held": 0, "refitted": 1},
 }
 """How many rows are left out, one at a time, with the maps held and refitted."""
-_SPLITS = 5
+_SPLITS = 3
 _NETWORK_CORE_REPEATS = {"paper": 5, "sound": 3}
 _NETWORK_REMOVAL_REPEATS = {"paper": 3, "sound": 3}
 

@@ -27,7 +27,7 @@ WEIGHT_SIZE = 3000
 """Rows for the panel over lambda1."""
 ROW, ORDER = "row", "order"
 """What changes between the two fits: a row is left out, or the same rows come in another order."""
-WEIGHT_REPEATS = {"|W|": 3, "W^2": 2, SEARCH: 3}
+WEIGHT_REPEATS = {"|W|": 3, "W^2": 1, SEARCH: 3}
 SOUND_REPEATS = {FASHION: 2, COIL: 5}
 """Of the networks. A pair of fits on 6,000 images takes minutes, so MNIST-Fashion has few, and no lambda1."""
 SEARCH_REPEATS, SEARCH_ROWS, FAST_SEARCH_ROWS = 5, 10, 2

@@ -14,7 +14,7 @@ from ._experiment import Experiment
 from ._interchangeable import THRESHOLD
 from ._methods import NO_RIDGE, STABLE
 from ._results import NOT_RUN, Results, Value, geometric_mean
-from ._stability import LEFT_OUT, RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
+from ._stability import RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
 from ._stability_found import Agreement, Found, find
 from ._stability_plot import against_error, rows_and_seed
 from ._tables import NONE, Block, Document, Table, drawn, number, with_spread
@@ -84,8 +84,6 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
     limited = [f"{item.method} {limit}" for item in items if (limit := steps(item.method, dataset, fast=fast))]
     if limited:
         notes.append(f"Limited steps: {', '.join(limited)}.")
-    if left := [item.method for item in items if dataset in LEFT_OUT.get(item.method, ())]:
-        notes.append(f"Not computed, since a fit takes minutes: {', '.join(left)}.")
     if broken := [f"{item.method} {item.failed}" for item in items if item.failed]:
         notes.append(f"Cells that failed: {', '.join(broken)}.")
     about = info(dataset)

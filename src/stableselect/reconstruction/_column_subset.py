@@ -40,9 +40,10 @@ class ColumnSubset(MomentsSelector):
         For "auto": the most columns to look at; None for 200 beyond those included. The elbow is that of the curve up
         to here.
     prefer : "stability" or None, default=None
-        "stability": of many ways to search, take the one whose choice repeats best on other rows while its held-out
-        error is within ``tolerance`` of the least. The ways differ in ridge (where it is "auto"), in search depth, and
-        in how far a column must be what half-samples of the rows would keep too. Takes some hundred searches.
+        "stability": of many ways to search, take one whose choice repeats best on other rows (within 0.1 of the most
+        stable, in a fixed order) while its held-out error is within ``tolerance`` of the least. The ways differ in
+        ridge (where it is "auto"), in search depth, and in how far a column must be what half-samples of the rows would
+        keep too. Takes some hundred searches.
     tolerance : float, default=0.05
         For ``prefer="stability"``: the share by which the held-out error may lie above the least.
     stability_target : float or None, default=None

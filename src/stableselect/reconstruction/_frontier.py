@@ -16,10 +16,10 @@ import numpy as np
 
 from .._arrays import Array
 from .._folds import merged
-from .._gram import Gram
+from .._gram import Gram, PrimalGram
 from .._nogueira import nogueira
 from ..moments import Moments
-from ._ridge import leave_out, map_error
+from ._ridge import leave_out
 from ._search import Found, Setting, find_columns
 
 N_FOLDS = 10
@@ -29,10 +29,9 @@ RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0)
 """Relative ridge weights looked at where the ridge is "auto"."""
 CONSENSUS = (0.01, 0.03, 0.1, 0.3)
 """Weights of the votes looked at."""
+_ABOUT = 0.1
+"""Stabilities of five sets that differ by less are taken as equal: about two standard errors."""
 _MOST_VOTERS = 44
-
-Finish = Callable[[Gram, Found, Setting], tuple[list[int], Array]]
-"""From the columns found to those kept, and the map (m x k) from them to all columns."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,25 @@ class Point:
     error: float
     stability: float
     standard_error: float
+
+
+@dataclass(frozen=True)
+class Round:
+    """Some folds held out, and the others: the moments of these, and of those in the same units.
+
+    ``shift`` is the difference of the means, and an error per row times ``weight`` is one in the table's units, summed
+    over the rows held out.
+    """
+
+    held: tuple[int, ...]
+    gram: Gram
+    target: Gram
+    shift: Array
+    weight: float
+
+
+Finish = Callable[[Round, Found, Setting], tuple[list[int], np.ndarray]]
+"""From the columns found in a round to those kept, and their held-out errors with each of the task's map ridges."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,8 @@ class Task:
     ridges : tuple of float
         Ridge weights to look at, smallest first.
     exchange : bool
-        Whether columns may be swapped; without, only the ridge is left to choose.
+        Whether columns may be swapped. With few rows against columns they are not in any case: there swaps cost most,
+        and move error and stability less than chance does.
     widths : tuple of int or None
         Latent widths to look at.
     map_ridges : tuple of float or None
@@ -80,17 +99,6 @@ class Task:
     finish: Finish
 
 
-@dataclass(frozen=True)
-class _Round:
-    """Some folds held out, and the others."""
-
-    held: tuple[int, ...]
-    gram: Gram
-    target: Gram
-    shift: Array
-    weight: float
-
-
 class FrontierSearch:
     """Measure settings on the folds of one table.
 
@@ -104,38 +112,33 @@ class FrontierSearch:
 
     def __init__(self, folds: Sequence[Moments], task: Task) -> None:
         self.task, self.folds = task, folds
-        self.rounds = [_Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
+        self.rounds = [Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
         self.voters = voting_groups(len(folds))
         self._cells = sum(part.weight_sum for part in folds) * self.rounds[0].gram.n_features
         self._ballots: dict[float, np.ndarray] = {}
+        self._exchange = task.exchange and isinstance(self.rounds[0].gram, PrimalGram)
 
     def points(self) -> list[Point]:
         """Return the points, in the order in which they were measured."""
-        task = self.task
         points: list[Point] = []
         starts: dict[float, list[list[int]]] = {}
-        for ridge in task.ridges:
-            depths = (False, True) if task.exchange else (False,)
-            for exchange in depths:
-                found = [self._find(part, Setting(ridge, exchange)) for part in self.rounds]
-                points += self._measure(Setting(ridge, exchange), found)
+        for ridge in self.task.ridges:
+            for exchange in (False, True) if self._exchange else (False,):
+                setting = Setting(ridge, exchange)
+                found = [self._find(part, setting) for part in self.rounds]
+                points += self._measure(setting, found)
             starts[ridge] = [item.chosen for item in found]
-            if self._worth(points, ridge) > task.limit:
-                break
-        if not task.exchange:
-            return points
-        promising = [ridge for ridge in starts if self._worth(points, ridge) <= task.limit]
+        promising = [ridge for ridge in starts if self._worth(points, ridge) <= self.task.limit]
         self._vote(promising)
         for ridge in promising:
             for consensus in CONSENSUS:
-                setting = Setting(ridge, True, consensus)
-                # The set under a smaller weight is close by, and the one without votes is the same for all weights.
+                setting = Setting(ridge, self._exchange, consensus)
                 found = [
                     self._find(part, setting, start) for part, start in zip(self.rounds, starts[ridge], strict=True)
                 ]
                 more = list(self._measure(setting, found))
                 points += more
-                if min(point.error for point in more) > task.limit * min(point.error for point in points):
+                if min(point.error for point in more) > self.task.limit * min(point.error for point in points):
                     break
         return points
 
@@ -152,7 +155,7 @@ class FrontierSearch:
         own = min(point.error for point in points if point.setting.ridge == ridge)
         return own / least if least > 0 else 1.0
 
-    def _find(self, part: _Round, setting: Setting, start: Sequence[int] | None = None) -> Found:
+    def _find(self, part: Round, setting: Setting, start: Sequence[int] | None = None) -> Found:
         task = self.task
         votes = self.votes(setting.ridge, part.held) if setting.consensus else None
         return find_columns(part.gram, task.k, setting, task.include, task.exclude, votes, start)
@@ -162,31 +165,25 @@ class FrontierSearch:
         task, m = self.task, self.rounds[0].gram.n_features
         ballots = {ridge: np.zeros((len(self.voters), m), dtype=bool) for ridge in ridges}
         for number, voter in enumerate(self.voters):
-            moments = merged([self.folds[fold] for fold in voter])
-            gram, _ = moments.operator().normalised()
+            gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
             for ridge, ballot in ballots.items():
-                # With few rows against columns exchange costs most, and changes the choice no more than chance does.
-                setting = Setting(ridge, exchange=moments.form == "primal")
-                found = find_columns(gram, task.k, setting, task.include, task.exclude)
-                ballot[number, found.chosen] = True
+                setting = Setting(ridge, self._exchange)
+                ballot[number, find_columns(gram, task.k, setting, task.include, task.exclude).chosen] = True
         self._ballots |= ballots
 
     def _measure(self, setting: Setting, found: Sequence[Found]) -> Iterator[Point]:
         """Return a point for every latent width, each with its best map."""
         for width in self.task.widths:
-            tried = [
-                self._point(replace(setting, width=width, map_ridge=ridge), found) for ridge in self.task.map_ridges
-            ]
-            yield min(tried, key=lambda point: point.error)
-
-    def _point(self, setting: Setting, found: Sequence[Found]) -> Point:
-        masks = np.zeros((len(self.rounds), self.rounds[0].gram.n_features), dtype=bool)
-        error = 0.0
-        for number, (part, item) in enumerate(zip(self.rounds, found, strict=True)):
-            chosen, V = self.task.finish(part.gram, item, setting)
-            masks[number, chosen] = True
-            error += part.weight * map_error(V, part.target, part.shift, chosen)
-        return Point(setting, error / self._cells, *nogueira(masks))
+            here = replace(setting, width=width)
+            masks = np.zeros((len(self.rounds), self.rounds[0].gram.n_features), dtype=bool)
+            errors = np.zeros(len(self.task.map_ridges))
+            for number, (part, item) in enumerate(zip(self.rounds, found, strict=True)):
+                chosen, per_row = self.task.finish(part, item, here)
+                masks[number, chosen] = True
+                errors += part.weight * per_row
+            best = int(np.argmin(errors))
+            here = replace(here, map_ridge=self.task.map_ridges[best])
+            yield Point(here, float(errors[best]) / self._cells, *nogueira(masks))
 
 
 def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
@@ -229,8 +226,10 @@ def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
 def choose_point(points: Sequence[Point], tolerance: float, target: float | None) -> tuple[int, bool]:
     """Return the number of the point to take, and whether it meets what was asked for.
 
-    Without a target: the most stable within the tolerance of the least error. With one: the least error among those at
-    least so stable, or the most stable of all where none is.
+    Without a target: of the points within the tolerance of the least error, those about as stable as the best of them;
+    of these the one of largest ridge, then of largest weight of the votes. A few sets cannot tell small differences of
+    stability apart, and a choice that followed them would itself change with the rows, and the columns with it. With a
+    target: the least error among those at least so stable, or the most stable of all where none is.
     """
     stability = np.array([point.stability for point in points])
     error = np.array([point.error for point in points])
@@ -238,8 +237,14 @@ def choose_point(points: Sequence[Point], tolerance: float, target: float | None
         return int(np.argmin(error)), True
     if target is None:
         near = error <= (1 + tolerance) * error.min()
-        return int(np.lexsort((error, -np.where(near, stability, -np.inf)))[0]), True
+        stable = near & (stability >= stability[near].max() - _ABOUT)
+        numbers = np.flatnonzero(stable).tolist()
+        return max(numbers, key=lambda i: (*_strength(points[i].setting), -error[i])), True
     good = stability >= target
     if not good.any():
         return int(np.lexsort((error, -stability))[0]), False
     return int(np.argmin(np.where(good, error, np.inf))), True
+
+
+def _strength(setting: Setting) -> tuple[float, float, bool, int]:
+    return setting.ridge, setting.consensus, setting.exchange, setting.width or 0

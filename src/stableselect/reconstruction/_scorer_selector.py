@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array, index, to_numpy
 from .._base import Selection, least_squares_map
-from .._gram import Gram
 from .._roles import column_roles
 from .._training_mixin import TrainingMixin
 from ..neural._specs import Spec, fitted_activation, run_network
 from ._column_subset import bounds, search_columns
-from ._frontier import Finish
+from ._frontier import Finish, Round
 from ._moments_selector import MomentsSelector, Problem
+from ._ridge import map_error
 from ._scorer_network import Network, canonical_scores, top_columns
 from ._scorer_objective import ScorerObjective
 from ._scorer_search import search_scorer
@@ -355,18 +355,20 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         return (None,)  # the objective has one ridge weight, for the search and for the map
 
     def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
-        known: dict[int, tuple[Gram, tuple[Array, Array]]] = {}
+        known: dict[tuple[int, ...], tuple[Array, Array]] = {}
 
-        def finish(gram: Gram, found: Found, setting: Setting) -> tuple[list[int], Array]:
-            if id(gram) not in known:  # the matrix is kept beside, so that its number is not given to another
-                known[id(gram)] = gram, gram.eigh()
+        def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
+            if part.held not in known:
+                known[part.held] = part.gram.eigh()
             width = int(setting.width or len(found.chosen))
-            objective = ScorerObjective(gram, width, float(self.scorer_weight), setting.ridge, known[id(gram)][1])
+            weight = float(self.scorer_weight)
+            objective = ScorerObjective(part.gram, width, weight, setting.ridge, known[part.held])
             chosen = found.chosen
             if setting.exchange:
                 chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)
             M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
-            return chosen, (gram.xp.take(M, index(chosen, M, gram.xp), axis=0) @ W_D).T
+            V = (part.gram.xp.take(M, index(chosen, M, part.gram.xp), axis=0) @ W_D).T
+            return chosen, np.array([map_error(V, part.target, part.shift, chosen)])
 
         return finish
 

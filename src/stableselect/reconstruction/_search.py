@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, like
 from .._gram import Gram
-from .._subset_search import SwapState, exchange_search, forward_search
+from .._subset_search import exchange_search, forward_search
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def find_columns(
     votes: np.ndarray | None = None,
     start: Sequence[int] | None = None,
 ) -> Found:
-    """Return k columns by forward search, exchange, and exchange under prices where the votes have weight.
+    """Return k columns by forward search and exchange, both under prices where the votes have weight.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ def find_columns(
     alpha = setting.ridge
     n_swaps = 0
     chosen = list(start) if start is not None else forward_search(gram, k, alpha, include, exclude)
-    if not setting.exchange:
-        return Found(chosen, 0)
-    if start is None:
+    if setting.exchange and start is None:
         chosen, n_swaps = exchange_search(gram, chosen, alpha, include, exclude)
     prices = None
     if setting.consensus and votes is not None:
-        loss = SwapState(gram, chosen, alpha).loss
+        loss = gram.split(chosen, alpha)[2].trace()
         prices = like(setting.consensus * loss * (1 - votes), gram.diagonal(), gram.xp)
+        if not setting.exchange:
+            return Found(forward_search(gram, k, alpha, include, exclude, prices), 0, prices)
         chosen, more = exchange_search(gram, chosen, alpha, include, exclude, prices)
         n_swaps += more
-    if n_swaps or start is not None:
+    if n_swaps or (setting.exchange and start is not None):
         chosen = forward_search(gram, k, alpha, include, np.setdiff1d(np.arange(gram.n_features), chosen).tolist())
     return Found(chosen, n_swaps, prices)

@@ -9,11 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._arrays import Array
-from .._gram import Gram
 from ..moments import Moments
-from ._frontier import FEWEST_FOLDS, RIDGES, Finish, FrontierSearch, Point, Task, choose_point
-from ._ridge import RIDGE_GRID
+from ._frontier import FEWEST_FOLDS, RIDGES, Finish, FrontierSearch, Point, Round, Task, choose_point
+from ._ridge import RIDGE_GRID, refit_errors
 from ._search import Found, Setting
 from ._stability_frontier import StabilityFrontier
 
@@ -112,10 +110,12 @@ class StableChoiceMixin:
         return _MAP_RIDGES
 
     def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
-        """Return what makes a set and its map of the columns found."""
+        """Return what makes a set of the columns found in a round, and tells its held-out errors."""
+        ridges = self._map_ridges() if self.ridge == "auto" else (None,)
 
-        def finish(gram: Gram, found: Found, setting: Setting) -> tuple[list[int], Array]:
-            return found.chosen, gram.split(found.chosen, setting.refit)[1]
+        def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
+            weights = [setting.ridge if ridge is None else ridge for ridge in ridges]
+            return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, weights)
 
         return finish
 
