@@ -73,8 +73,11 @@ def test_a_selector_as_a_parameter_comes_back_unfitted(frame, path):
 
 def test_a_selector_of_another_package_is_asked_for(tall, path):
     selector = ss.ConsensusSelector(VarianceThreshold(), 3, n_resamples=2, random_state=0).fit(tall)
-    with pytest.warns(UserWarning, match="The parameter base is not stored: it holds an object of type VarianceThresh"):
+    with pytest.warns(
+        UserWarning, match="The parameter base is not stored: it holds an object of type VarianceThresh"
+    ) as w:
         selector.save(path)
+    assert str(w[0].message).endswith("load will ask for it.")
     with pytest.raises(ValueError, match=r"saved without base, .*load\(path, base=...\)"):
         ss.load(path)
     np.testing.assert_array_equal(ss.load(path, base=VarianceThreshold()).scores_, selector.scores_)
@@ -121,6 +124,7 @@ def test_functions_are_left_out_and_asked_for(tall, path):
     with pytest.warns(UserWarning, match="The parameter exclude is not stored: it holds an object of type object") as w:
         selector.save(path)
     assert len(w) == 1 and w[0].filename == __file__
+    assert str(w[0].message).endswith("Make it a list or an array.")
     with pytest.raises(ValueError, match=r"without exclude, .*load\(path, exclude=..., include=...\)"):
         ss.load(path)
     with pytest.raises(ValueError, match="without exclude"):

@@ -104,8 +104,12 @@ def test_more_repeats_leave_the_first_ones_as_they_were(scheme):
         (6, {"scheme": "splits", "n_repeats": 4, "groups": [0, 0, 1, 1, 2, 2]}, "there are 3 groups; lower n_repeats"),
         (6, {"groups": [1, 1, 1, 1, 1, 1]}, "at least 2 groups but there are 1"),
         (6, {"groups": [1, 2]}, r"one label for each of the 6 rows but has shape \(2,\)"),
-        (3, {"groups": [1.0, np.nan, 2.0]}, "holds NaN or infinity"),
-        (3, {"groups": np.array([1, "a", None], dtype=object)}, "labels of one type"),
+        (3, {"groups": [1.0, np.nan, 2.0]}, "holds NaN, None or infinity"),
+        (4, {"groups": np.array([1, np.nan, 1, 2], dtype=object)}, "holds NaN, None or infinity"),
+        (4, {"groups": np.array(["a", None, "a", "b"], dtype=object)}, "holds NaN, None or infinity"),
+        (4, {"groups": pd.Series([1, None, 1, 2], dtype="Int64")}, "holds NaN, None or infinity"),
+        (3, {"groups": np.array(["2020-01-01", "NaT", "2020-01-01"], "M8[D]")}, "holds NaN, None or infinity"),
+        (3, {"groups": np.array([1, "a", 2], dtype=object)}, "labels of one type"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_advice(n, options, message):

@@ -95,9 +95,10 @@ def _describe(selector: BaseSelector) -> tuple[dict[str, Any], dict[str, np.ndar
         except Unstorable as error:
             given.append(name)
             if not callable(value):
+                # An estimator cannot be made into data.
+                advice = "" if hasattr(value, "get_params") else " Make it a list or an array."
                 warnings.warn(
-                    f"The parameter {name} is not stored: {error}; load will ask for it. Make it a list or an array.",
-                    stacklevel=4,
+                    f"The parameter {name} is not stored: {error}; load will ask for it.{advice}", stacklevel=4
                 )
     for name, value in vars(selector).items():
         if name in parameters or name.startswith(_PASSING):

@@ -1,7 +1,8 @@
 """One selector fitted again and again: on resamples of the rows, with other seeds, or both.
 
 Works with any object that has ``fit`` and then tells its columns by ``get_support()`` or ``support_``. Selectors that
-need only the table's moments get those of each resample from one pass over the rows.
+need only the table's moments get those of each resample from one pass over the rows. What the last step of a pipeline
+chose is traced back through the steps before it to the columns of the table.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from sklearn.base import clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
 from ._arrays import to_numpy
 from ._resampled_moments import ResampledMoments
@@ -24,7 +26,7 @@ from .reconstruction._moments_selector import MomentsSelector
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What one fit chose.
+    """What one fit chose, in the columns of the table; in those that a pipeline made where ``origin.made`` says so.
 
     Attributes
     ----------
@@ -33,9 +35,10 @@ class Fit:
     selected : ndarray of int
         The columns kept, in order of selection where there is one.
     ranking, scores : ndarray of shape (m,) or None
-        ``ranking_`` and ``scores_`` of the selector, where it has them.
-    feature_names : ndarray of str or None
-        Column names, where the table has them.
+        ``ranking_`` and ``scores_`` of the selector, where it has them. Columns that an earlier step of a pipeline
+        dropped share the rank behind all others, and the lowest score.
+    origin : Origin
+        Where the columns that the selector saw come from.
     warned : list of (type, str)
         Warnings that the fit gave.
     """
@@ -44,8 +47,33 @@ class Fit:
     selected: np.ndarray
     ranking: np.ndarray | None
     scores: np.ndarray | None
-    feature_names: np.ndarray | None
+    origin: Origin
     warned: list[tuple[type[Warning], str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where the columns come from that the selector, or the last step of a pipeline, saw.
+
+    Attributes
+    ----------
+    places : ndarray of int
+        Each column's place in the table, or among the made columns.
+    size : int
+        Number of columns of the table, or of made ones.
+    names : ndarray of str or None
+        Names of the columns of the table, where it has them, or of the made ones.
+    made : tuple or None
+        What a step made new columns from, and their names; None where the columns are the table's.
+    traced : bool
+        Whether every step says that its columns are the table's; false where one only has as many of them.
+    """
+
+    places: np.ndarray
+    size: int
+    names: np.ndarray | None
+    made: tuple[Any, ...] | None
+    traced: bool
 
 
 def seed_parameters(selector: Any) -> list[str]:
@@ -114,7 +142,7 @@ def repeated_fits(
     Parameters
     ----------
     selector : object with ``fit`` and ``get_support()`` or ``support_``
-        Left as it is. The last step of a pipeline is asked for the columns.
+        Left as it is. The last step of a pipeline is asked for the columns, which are traced back to the table's.
     source : Source
         Of the selector and the table.
     rows : sequence of Resample or None
@@ -148,10 +176,11 @@ def repeated_fits(
             found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *runs[run]) for run in distinct)
     _warn(found, stacklevel + 1)
     sizes = sorted({fit.support.size for fit in found})
-    if len(sizes) > 1:
+    if len(sizes) > 1 or len({fit.origin.made for fit in found}) > 1:
+        saw = "new ones that differ" if len(sizes) == 1 else " or ".join(map(str, sizes))
         raise ValueError(
-            f"Every run must choose among the same columns but the runs saw {' or '.join(map(str, sizes))}; use steps "
-            "before the selector that always give the same columns."
+            f"Every run must choose among the same columns but the runs saw {saw}; use steps before the selector that "
+            "always give the same columns."
         )
     by_run = dict(zip(distinct, found, strict=True))
     return [by_run[run] for run in place]
@@ -163,17 +192,111 @@ def _fit(selector: Any, source: Source, rows: Resample | None, seed: int | None)
         model.set_params(**dict.fromkeys(seed_parameters(model), seed))
     with warnings.catch_warnings(record=True) as caught:
         source.fit(model, rows)
-    last = model[-1] if hasattr(model, "steps") else model
+    steps = _steps(model) or [model]
+    last = steps[-1]
     support = _support(last)
+    origin = _origin(steps, source.X, support.size)
+    kept = np.zeros(origin.size, dtype=bool)
+    kept[origin.places[support]] = True
     order = getattr(last, "selected_", None)
+    ranking, scores = (_per_column(last, name, support.size) for name in ("ranking_", "scores_"))
     return Fit(
-        support=support,
-        selected=np.flatnonzero(support) if order is None else np.array(order),
-        ranking=_per_column(last, "ranking_", support.size),
-        scores=_per_column(last, "scores_", support.size),
-        feature_names=getattr(last, "feature_names_in_", None),
+        support=kept,
+        selected=origin.places[np.flatnonzero(support) if order is None else np.asarray(order)],
+        ranking=None if ranking is None else _spread(ranking, support.size + 1, origin),
+        # fmin: a score that is NaN is not the lowest.
+        scores=None if scores is None else _spread(scores, np.fmin.reduce(scores), origin),
+        origin=origin,
         warned=[(warning.category, str(warning.message)) for warning in caught],
     )
+
+
+def _spread(values: np.ndarray, dropped: Any, origin: Origin) -> np.ndarray:
+    """Return one number for each column of the table, ``dropped`` for those that the selector did not see."""
+    spread = np.full(origin.size, dropped, dtype=values.dtype)
+    spread[origin.places] = values
+    return spread
+
+
+def _steps(model: Any) -> list[Any]:
+    """Return the steps of a pipeline, those of pipelines in it in their place; of anything else itself."""
+    if not hasattr(model, "steps"):
+        return [model]
+    real = [step for _, step in model.steps if step is not None and not isinstance(step, str)]  # not "passthrough"
+    return [inner for step in real for inner in _steps(step)]
+
+
+def _origin(steps: list[Any], X: Any, width: int) -> Origin:
+    """Trace the columns that the last of the fitted steps saw back to the table.
+
+    A selector says which columns it keeps. Another step keeps those whose names it gives its output, as scalers and
+    imputers do; one that gives other names makes new columns. One that gives none is taken to keep the columns one by
+    one, and refused where their number shows that it does not.
+
+    Parameters
+    ----------
+    steps : list
+        Of the fitted pipeline.
+    X : table of shape (n, m)
+        What it was fitted on; not looked at where there is one step.
+    width : int
+        Number of columns that the last step saw.
+    """
+    m = width if len(steps) == 1 else int(X.shape[1])
+    all_names = (getattr(step, "feature_names_in_", None) for step in steps)
+    table = next((names for names in all_names if names is not None and len(names) == m), None)
+    if len(steps) == 1:
+        return Origin(np.arange(m), m, table, None, True)
+    names = np.array([f"x{j}" for j in range(m)], dtype=object) if table is None else np.asarray(table, dtype=object)
+    origin = Origin(np.arange(m), m, table, None, True)
+    for step, following in pairwise(steps):
+        places, made, traced = origin.places, origin.made, origin.traced
+        kept, new = _output(step, names)
+        if new is not None:
+            made, names = (made, tuple(places.tolist()), tuple(new)), np.array(new, dtype=object)
+            origin = Origin(np.arange(len(new)), len(new), names, made, False)
+        elif kept is not None:
+            names = names[kept]
+            origin = Origin(places[kept], origin.size, origin.names, made, traced)
+        else:
+            origin = Origin(places, origin.size, origin.names, made, False)
+        seen = width if following is steps[-1] else _width(following)
+        if seen is not None and seen != origin.places.size:
+            raise ValueError(
+                f"{type(step).__name__} turns {places.size} columns into {seen} but does not tell which; use a step "
+                "with get_support() or get_feature_names_out() before the selector."
+            )
+    return origin
+
+
+def _output(step: Any, names: np.ndarray) -> tuple[np.ndarray | None, list[str] | None]:
+    """Return which columns a fitted step keeps, or the names of those that it makes; twice None where it does not say.
+
+    Parameters
+    ----------
+    step : transformer
+        Not the last one of its pipeline.
+    names : ndarray of str
+        Names of the columns before it.
+    """
+    if hasattr(step, "get_support"):
+        return np.flatnonzero(_support(step)), None
+    given = getattr(step, "feature_names_in_", names)
+    try:
+        output = [str(name) for name in step.get_feature_names_out(given)]
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return None, None
+    place = {str(name): j for j, name in enumerate(given)}
+    # What counts its output, as "pca0", may count the way the table does.
+    counts = isinstance(step, ClassNamePrefixFeaturesOutMixin)
+    if counts or len(set(output)) < len(output) or not place.keys() >= set(output):
+        return None, output
+    return np.array([place[name] for name in output], dtype=np.intp), None
+
+
+def _width(step: Any) -> int | None:
+    """Return the number of columns that a fitted step saw, where it tells."""
+    return _support(step).size if hasattr(step, "get_support") else getattr(step, "n_features_in_", None)
 
 
 def _support(model: Any) -> np.ndarray:

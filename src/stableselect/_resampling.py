@@ -139,12 +139,24 @@ def _units(groups: Any, n: int) -> tuple[np.ndarray, str]:
         raise ValueError(
             f"groups must hold one label for each of the {n} rows but has shape {values.shape}; align it with X."
         )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("groups must hold labels but holds NaN or infinity; give every row a group.")
+    if values.dtype.kind == "O":
+        missing = any(_is_missing(value) for value in values)
+    else:
+        missing = not np.isfinite(values).all() if values.dtype.kind == "f" else bool((values != values).any())
+    if missing:
+        raise ValueError("groups must hold labels but holds NaN, None or infinity; give every row a group.")
     try:
         return np.unique(values, return_inverse=True)[1], "groups"
     except TypeError as error:
         raise ValueError("groups must hold labels of one type but mixes several; turn them into text.") from error
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell whether a label is None or one of the values that do not equal themselves; those would each be a group."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA does not say
+        return True
 
 
 def _repeats(n_repeats: int | None, scheme: Scheme, size: int, what: str) -> int:

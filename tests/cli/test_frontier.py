@@ -68,9 +68,9 @@ def test_the_table_lists_what_none_beats(run, groups, options, selector):
         return f"{figures} ± {expected.standard_error[i]:.2f} {expected.describe(i)}".split()
 
     assert taken == [row(expected.chosen)]
-    assert all(line in [row(i) for i in np.flatnonzero(expected.efficient)] for line in listed)
-    pairs = {(expected.error[i], expected.stability[i]) for i in np.flatnonzero(expected.efficient)}
-    assert len(listed) == len(pairs)
+    shown = {*np.flatnonzero(expected.efficient).tolist(), expected.chosen}
+    assert all(line in [row(i) for i in shown] for line in listed)
+    assert len(listed) == len({(expected.error[i], expected.stability[i]) for i in shown})
 
 
 def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stableselect as ss
 from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
@@ -140,6 +144,74 @@ def test_include_and_exclude_of_the_base_hold_by_name(aggregate, tall):
     selector = few(base, aggregate=aggregate).fit(frame)
     assert selector.selected_[0] == 10 and names[0] not in selector.get_feature_names_out()
     assert base.include == ["k"] and base.n_features_to_select is None
+
+
+@pytest.mark.parametrize("aggregate", ["representative", "frequency", "rank"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        ColumnSubset(2, exclude=[0, -1]),
+        ConsensusSelector(ColumnSubset(2, exclude=[0, 11]), 2, n_resamples=2, random_state=0),
+        make_pipeline(StandardScaler(), ColumnSubset(2, exclude=[0, 11])),
+    ],
+    ids=["plain", "nested", "pipeline"],
+)
+def test_an_excluded_column_does_not_fill_up(base, aggregate, tall):
+    """The base votes for few columns, so the first of those without votes are taken; not the excluded ones."""
+    selector = few(base, k=10, aggregate=aggregate).fit(tall)
+    assert sorted(selector.selected_) == list(range(1, 11))
+    assert (selector.frequency_ == 0).sum() > 2
+    with pytest.raises(ValueError, match="exclude of the base leaves 10 columns but 11 are to be selected; lower n_fe"):
+        few(base, k=11, aggregate=aggregate).fit(tall)
+
+
+@pytest.mark.parametrize("aggregate", ["representative", "frequency", "rank"])
+def test_votes_of_a_pipeline_are_for_columns_of_the_table(aggregate, tall):
+    gap = tall.copy()
+    gap[:, [0, 5]] = 1.0
+    base = make_pipeline(VarianceThreshold(), make_pipeline(StandardScaler(), "passthrough"), ColumnSubset(2))
+    selector = few(base, k=2, aggregate=aggregate).fit(gap)
+    varies, chosen = np.delete(np.arange(12), [0, 5]), []
+    for mask, rows in zip(selector.supports_, rows_of(gap, selector), strict=True):
+        part = gap[rows][:, varies]
+        chosen.append(varies[ColumnSubset(2).fit((part - part.mean(axis=0)) / part.std(axis=0)).selected_])
+        np.testing.assert_array_equal(np.flatnonzero(mask), np.sort(chosen[-1]))
+    if aggregate == "rank":
+        assert set(selector.selected_) == set(np.argsort(mean_ranks(chosen, 12), kind="stable")[:2])
+    assert set(selector.selected_) <= set(np.concatenate(chosen))
+
+
+def test_steps_that_make_other_columns_are_refused(tall):
+    with pytest.raises(ValueError, match=r"a step of it makes new ones \('pca0', ...\); leave that step out"):
+        few(make_pipeline(PCA(), ColumnSubset(2))).fit(tall)
+    with pytest.raises(ValueError, match="FunctionTransformer turns 12 columns into 5 but does not tell which"):
+        few(make_pipeline(FunctionTransformer(lambda X: X[:, :5]), ColumnSubset(2))).fit(tall)
+    same = few(make_pipeline(FunctionTransformer(lambda X: 2 * X), ColumnSubset(2))).fit(tall)
+    np.testing.assert_array_equal(same.supports_, few(ColumnSubset(2)).fit(tall).supports_)
+
+
+def test_names_are_found_at_any_depth(tall):
+    frame = pytest.importorskip("pandas").DataFrame(tall, columns=list("abcdefghijkl"))
+    inner = ColumnSubset(2, include="k", exclude=["a"])
+    for base in (
+        make_pipeline(StandardScaler(), inner),
+        make_pipeline(StandardScaler(), make_pipeline(FunctionTransformer(), inner)),
+        ConsensusSelector(inner, n_resamples=2, random_state=0),
+    ):
+        selector = few(base, k=11).fit(frame)
+        assert selector.selected_[0] == 10 and 0 not in selector.selected_
+    first = make_pipeline(ColumnSubset(6, include=["k"], exclude=["a"]), ColumnSubset(2))
+    selector = few(first, k=11, aggregate="frequency").fit(frame)
+    assert 0 not in selector.selected_  # and the other step may well drop what the first must keep
+    assert selector.selected_[0] == np.argmax(selector.frequency_)
+    part = ColumnTransformer([("part", ColumnSubset(1, exclude=["c"]), ["b", "c", "d"])])
+    for base, step in (
+        (make_pipeline(VarianceThreshold(), inner), "VarianceThreshold"),
+        (make_pipeline(make_pipeline(PCA()), inner), "PCA"),
+        (make_pipeline(part, ColumnSubset(1)), "ColumnTransformer"),
+    ):
+        with pytest.raises(ValueError, match=f"that come from {step}, which may be others; fit on a table transformed"):
+            few(base).fit(frame)
 
 
 def test_seeds_vary_as_asked(tall):

@@ -13,6 +13,7 @@ from scipy.stats import linregress
 from sklearn.linear_model import LinearRegression
 
 from stableselect import ScorerSelector
+from stableselect.experiments import _assumption_figures as figures
 from stableselect.experiments import _assumption_measures as measures
 from stableselect.experiments import _core_samples as cores
 from stableselect.experiments._assumption_plan import PUBLISHED_MSE, PUBLISHED_SIZES, U, plan_cells
@@ -292,11 +293,17 @@ def test_shares_are_counted_inside_the_path():
     entries = [{"left": (c * parabola).tolist(), "right": parabola.tolist()} for c in (0.5, 1.0, 3.0)]
     entries.append({"left": [0.0] * 11, "right": [0.0] * 11})
     assert holds3(entries) == (27, 36, pytest.approx([0.5, 1.0, 3.0, 1.0]))
+    # The core samples move and the training rows do not: that is no case for the inequality.
+    still = {"left": parabola.tolist(), "right": [0.0] * 11}
+    assert holds3([still]) == (0, 9, [np.inf])
     entries = [{"printed": (c * measures.STEPS).tolist(), "bound": measures.STEPS.tolist()} for c in (-1.0, 0.5, 2.0)]
     assert holds1(entries, "printed") == (20, 30, pytest.approx(2.0))
 
 
-def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path):
+def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
+    panels = []
+    draw = figures.picture
+    monkeypatch.setattr(figures, "picture", lambda *given: panels.append(len(given[-1].axes)) or draw(*given))
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert "not available" in empty.markdown()
     assert not [block for block in empty.blocks if isinstance(block, Picture)]
@@ -313,6 +320,11 @@ def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path):
     document = EXPERIMENT.render(Results(stored, data_home=tmp_path))
     pictures = [block.name for block in document.blocks if isinstance(block, Picture)]
     assert pictures == ["assumptions_core", "assumptions_sides"]
+    # No panel for a table without cells; two tables by three columns.
+    assert panels == [2, 2, 6]
+    assert document.blocks[0].startswith("A fast run")
+    assert "200 epochs, here 20)" in document.markdown()
+    assert "epochs, here" not in empty.markdown()
     tables = {block.title: block for block in document.blocks if isinstance(block, Table)}
     shown = {row[0]: row for row in tables["Assumption 2, paper: 50 core samples"].rows}
     first = next(item.record for item in stored if item.cell.details["part"] == "core")

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
@@ -21,9 +22,10 @@ from stableselect.experiments._interchangeable import Interchangeable, packed, u
 from stableselect.experiments._measure import evaluate
 from stableselect.experiments._methods import NO_RIDGE, STABLE, find_method, registered
 from stableselect.experiments._registry import EXPERIMENTS
-from stableselect.experiments._results import Results
+from stableselect.experiments._results import Results, Value
 from stableselect.experiments._stability import RANDOM, SEEDLESS
-from stableselect.experiments._stability_found import family, find
+from stableselect.experiments._stability_found import family, find, paired, twins
+from stableselect.experiments._stability_show import _side
 from stableselect.experiments._store import Stored
 from stableselect.experiments._subsamples import pool, subsample
 from stableselect.experiments._tables import Picture, Table
@@ -266,6 +268,116 @@ def test_cells_of_another_limit_are_left_out(tiny, tmp_path):
         for cell in cells
     ]
     assert find(Results(items, data_home=tmp_path)) == {}
+
+
+def made(cells, error, columns=lambda cell: [cell.split, 20 + cell.split]):
+    """Return cells with invented errors and columns."""
+    return [
+        Stored(
+            cell,
+            "done",
+            {"selected": columns(cell), "n_columns": 77, "seconds": 1.0, "ridge": error(cell), "least_squares": 1.0},
+            "",
+        )
+        for cell in cells
+    ]
+
+
+def of(method, splits, dataset="mice_protein"):
+    start = Cell(dataset, method, "sound", 0, 0, info(dataset).k).of_task("stability")
+    limit = _stability.steps(method, dataset, fast=False)
+    return [replace(start, split=split, seed=split if method == RANDOM else 0, cap=limit) for split in splits]
+
+
+def test_errors_side_by_side_are_over_the_same_subsamples(tmp_path):
+    """LS and random columns have two hard subsamples more than PFA; on what they share all err alike."""
+
+    def error(cell):
+        return 10.0 if cell.split > 2 else 1.0 + cell.split
+
+    items = made([*of(RANDOM, range(5)), *of("LS", range(5)), *of("PFA", range(3))], error)
+    found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
+    assert {found[name].ridge.mean for name in ("LS", "PFA", RANDOM)} == {2.0}
+    assert {found[name].relative.count for name in ("LS", RANDOM)} == {5}
+    assert found["LS"].subsamples == (0, 1, 2)
+    text = EXPERIMENT.render(Results(items, data_home=tmp_path)).markdown()
+    assert "error: over the subsamples that all methods with cells have (0, 1, 2);" in text
+    # A method with no subsample in common leaves no error to show, which is not the same as not run.
+    items += made(of("UDFS", [8]), error)
+    (table,) = [
+        block
+        for block in EXPERIMENT.render(Results(items, data_home=tmp_path)).blocks
+        if isinstance(block, Table) and block.title.startswith("Mice")
+    ]
+    shown = {row[0]: row[6] for row in table.rows}
+    assert (shown["LS"], shown["MCFS"]) == ("–", "not run")  # noqa: RUF001
+
+
+def test_asking_for_stability_is_compared_on_the_subsamples_of_both(tmp_path):
+    """Asked for, the error is half on subsample 0 and the same on 1 and 2; the others are of ridge 0 alone."""
+    asked = STABLE["ColumnSubset"]
+
+    def error(cell):
+        return 4.0 if cell.split > 2 else (0.5 if (cell.method, cell.split) == (asked, 0) else 1.0)
+
+    def columns(cell):
+        # Ridge 0 keeps one set on the subsamples of both, and another on every other.
+        return list(range(10)) if cell.split < 3 else list(range(10 * (cell.split - 2), 10 * (cell.split - 1)))
+
+    items = made([*of(NO_RIDGE, range(6)), *of(asked, range(3))], error, columns)
+    found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
+    both = paired(found[NO_RIDGE], found[asked])
+    assert (both.before.value, both.after.value) == (1.0, 1.0)
+    assert found[NO_RIDGE].rows.value < 0.5
+    logs = np.log([0.5, 1.0, 1.0])
+    assert both.ratio.mean == pytest.approx(0.5 ** (1 / 3))
+    assert both.ratio.spread == pytest.approx(0.5 ** (1 / 3) * np.std(logs, ddof=1) / 3**0.5)
+    (table,) = [
+        block
+        for block in EXPERIMENT.render(Results(items, data_home=tmp_path)).blocks
+        if isinstance(block, Table) and block.title.startswith("Asking")
+    ]
+    change = f"{100 * (both.ratio.mean - 1):+.1f} ± {100 * both.ratio.spread:.1f} %"
+    same = "1.00 [1.00, 1.00]"
+    assert table.rows == [[f"Mice Protein, {asked}", "3", same, same, "+0.00", change]]
+    assert paired(found[NO_RIDGE], found["LS"]) is None
+
+
+def test_few_subsamples_have_to_differ_more():
+    # One subsample is no evidence; of two, Student's factor is 12.7, of ten 2.26.
+    assert _side(Value(2.0, None, 1)) == 0
+    assert [_side(Value(1.5, 0.15, count)) for count in (2, 3, 10)] == [0, 0, 1]
+    for count in (3, 10):
+        edge = 1.5 * np.log(1.5) / student.ppf(0.975, count - 1)
+        assert [_side(Value(1.5, share * edge, count)) for share in (0.99, 1.01)] == [1, 0]
+        assert [_side(Value(1 / 1.5, share * edge / 1.5**2, count)) for share in (0.99, 1.01)] == [-1, 0]
+
+
+def test_limits_and_methods_that_are_one_are_named(tmp_path):
+    names = ("LS", "SPEC", "UDFS", "ConsensusSelector", "|W|", RANDOM)
+    cells = [cell for name in names for cell in of(name, range(10), "arcene")]
+
+    def columns(cell):
+        shift = {"LS": 0, "SPEC": 0, "UDFS": int(cell.split > 4)}.get(cell.method, names.index(cell.method))
+        return list(range(64 * shift, 64 * shift + 64))
+
+    def error(cell):
+        # Subsample 7 is a hard one, and the network fails on 2.
+        return (8.0 if cell.split == 7 else 1.0) * (5.0 if (cell.method, cell.split) == ("|W|", 2) else 1.0)
+
+    items = [replace(item, record=item.record | {"n_columns": 10_000}) for item in made(cells, error, columns)]
+    results = Results(items, data_home=tmp_path)
+    assert twins(find(results)) == [("LS", "SPEC", 10, 10)]
+    document = EXPERIMENT.render(results)
+    text = document.markdown()
+    assert "ConsensusSelector on arcene 6 of 50 resamples; |W| on arcene 60 of 200 epochs." in text
+    assert "Limited: ConsensusSelector 6 of 50 resamples, |W| 60 of 200 epochs" in text
+    assert "should be counted once: LS and SPEC (10 of 10 runs)." in text
+    (drawn,) = [block for block in document.blocks if isinstance(block, Picture) and block.name == "stability"]
+    assert "LS and SPEC (10 of 10 runs)" in drawn.caption
+    assert "Random columns err 8.0 times as much on subsample 7 as on the median one." in text
+    assert "|W| errs 5.0 times as much as random columns on subsample 2, 1.00 times in the median." in text
+    assert text.count("times as much") == 2
 
 
 def test_families():

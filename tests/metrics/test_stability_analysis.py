@@ -8,11 +8,14 @@ import pytest
 import torch
 from scipy import sparse
 from scipy.stats import binomtest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.feature_selection import SelectorMixin, VarianceThreshold
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, PolynomialFeatures
 
 from stableselect import ColumnSubset, RandomSelector, ScorerSelector
 from stableselect._resampling import SCHEMES, resamples, seed_sequence
@@ -232,6 +235,96 @@ def test_the_last_step_of_a_pipeline_is_asked(X):
     analysis = analyse(scaled, X, n_repeats=4)
     expected = [clone(scaled).fit(X[rows])[-1].support_ for rows in rows_drawn(60, "subsample", 4)]
     assert np.array_equal(analysis.supports, expected)
+
+
+def by_hand(X, seed, *sizes):
+    """Return the columns of the table that selectors one after the other keep, by the names of a data frame."""
+    table = pd.DataFrame(X, columns=np.arange(X.shape[1]).astype(str))
+    for size, make in zip(sizes, (RandomSelector, ColumnSubset), strict=True):
+        model = make(size, random_state=seed) if make is RandomSelector else make(size, ridge=0)
+        model.fit(table)
+        before, table = table, table.loc[:, model.get_support()]
+    return before.columns.astype(int).to_numpy(), model
+
+
+def test_an_earlier_selector_is_traced_to_the_columns_of_the_table():
+    X = np.random.default_rng(1).normal(size=(40, 100))
+    chain = make_pipeline(MinMaxScaler(), RandomSelector(20), ColumnSubset(5, ridge=0))
+    analysis = analyse(chain, X, vary="seed", n_repeats=8)
+    scaled = MinMaxScaler().fit_transform(X)
+    seeds = seed_sequence(0).spawn(2)[1].generate_state(8) >> 1
+    for run, seed in enumerate(seeds.tolist()):
+        columns, model = by_hand(scaled, seed, 20, 5)
+        assert analysis.selected[run].tolist() == columns[model.selected_].tolist()
+        assert np.flatnonzero(analysis.supports[run]).tolist() == sorted(columns[model.selected_])
+        dropped = np.setdiff1d(np.arange(100), columns)
+        assert np.array_equal(analysis.rankings[run][columns], model.ranking_)
+        assert np.all(analysis.rankings[run][dropped] == 21)
+        np.testing.assert_allclose(analysis.scores[run][columns], model.scores_)
+        assert np.all(analysis.scores[run][dropped] == analysis.scores[run].min())
+    assert analysis.frequency.size == 100 and abs(analysis.stability.nogueira) < 0.2
+    assert analysis.ranking.spearman < 0.4
+
+
+def test_the_similarity_needs_columns_that_stay_themselves(X):
+    subset = ColumnSubset(2, ridge=0)
+    gap = np.insert(X, 3, 1.0, axis=1)
+    for chain in (
+        make_pipeline(MinMaxScaler(), VarianceThreshold(), subset),
+        make_pipeline(SimpleImputer(), "passthrough", make_pipeline(subset)),
+    ):
+        analysis = stability_analysis(chain, gap, n_repeats=3)
+        expected = similarity_stability(analysis.supports, column_similarity(gap)).effective
+        assert analysis.similarity.effective == pytest.approx(expected, abs=1e-9)
+    for step in (PCA(), FunctionTransformer(np.tanh), PCA(5)):
+        analysis = stability_analysis(make_pipeline(step, subset), X, n_repeats=3)
+        assert analysis.similarity is None
+    # Even where the table is named as the components are.
+    frame = pd.DataFrame(X, columns=[f"pca{j}" for j in range(12)])
+    assert stability_analysis(make_pipeline(PCA(), subset), frame, n_repeats=3).similarity is None
+
+
+def test_names_of_a_table_before_and_after_a_pipeline(X):
+    frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    chain = make_pipeline(VarianceThreshold(), MinMaxScaler(), ColumnSubset(2, ridge=0))
+    assert list(analyse(chain, frame, n_repeats=3).feature_names) == list("abcdefghijkl")
+    assert list(analyse(make_pipeline(PCA(3), ColumnSubset(2)), frame, n_repeats=3).feature_names) == [
+        "pca0",
+        "pca1",
+        "pca2",
+    ]
+    order = ColumnTransformer([("turned", "passthrough", list("lkjihg"))], verbose_feature_names_out=False)
+    analysis = analyse(make_pipeline(order, ColumnSubset(1, include=[0])), frame, n_repeats=3)
+    assert analysis.frequency[11] == 1 and analysis.frequency.size == 12
+
+
+class Unnamed(TransformerMixin, BaseEstimator):
+    """Keep the first columns and tell nobody."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X[:, :5]
+
+
+def test_columns_that_cannot_be_told_apart_are_refused(X):
+    with pytest.raises(
+        ValueError, match=r"Unnamed turns 12 columns into 5 .* with get_support\(\) or get_feature_names"
+    ):
+        analyse(make_pipeline(Unnamed(), ColumnSubset(2)), X, n_repeats=3)
+    with pytest.raises(ValueError, match="Unnamed turns 12 columns into 5"):
+        analyse(make_pipeline(Unnamed(), VarianceThreshold(), ColumnSubset(2)), X, n_repeats=3)
+    # Components of other columns are other components, and squares of other columns other squares.
+    for step in (PCA(3), PolynomialFeatures(2)):
+        with pytest.raises(ValueError, match="the runs saw new ones that differ; use steps before"):
+            analyse(make_pipeline(RandomSelector(5), step, ColumnSubset(2)), X, vary="seed", n_repeats=3)
+    squares = make_pipeline(PolynomialFeatures(2, include_bias=False), ColumnSubset(2))
+    assert list(analyse(squares, X[:, :2], n_repeats=3).feature_names) == ["x0", "x1", "x0^2", "x0 x1", "x1^2"]
+    codes = np.column_stack([np.arange(60) % 2, np.arange(60)])
+    chain = make_pipeline(OneHotEncoder(sparse_output=False), VarianceThreshold(), ColumnSubset(2))
+    with pytest.raises(ValueError, match="the runs saw new ones that differ"):
+        analyse(chain, codes, n_repeats=3)
 
 
 def test_all_columns_kept_is_nan_with_one_warning(X):

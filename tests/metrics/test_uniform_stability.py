@@ -1,3 +1,5 @@
+from dataclasses import astuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,7 +8,9 @@ from scipy.stats import linregress, t
 from sklearn.base import clone
 
 from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector
-from stableselect.metrics import fit_rate, uniform_stability
+from stableselect.metrics import _uniform_stability as module
+from stableselect.metrics import fit_rate, generalization_gap, uniform_stability
+from stableselect.metrics._refits import Refits
 
 
 @pytest.fixture
@@ -170,8 +174,54 @@ def test_column_names_seeds_and_jobs(tables):
     np.testing.assert_allclose(named.selector.by_row, plain.selector.by_row, rtol=1e-12)
     other = uniform_stability(ColumnSubset(3, include=[4]), X, points, n_left_out=4, random_state=1)
     assert other.rows.tolist() != plain.rows.tolist()
-    with pytest.raises(ValueError, match="include names the column 'c4'"):
+    with pytest.raises(ValueError, match="Unknown column 'c4' in include: the table has no"):
         uniform_stability(ColumnSubset(3, include=["c4"]), X, points)
+
+
+def test_one_name_or_index_stands_for_itself(tables):
+    X, points = tables
+    frame, frame_points = (pd.DataFrame(table, columns=["c10", *"abcdefg", "c1"]) for table in (X, points))
+    expected = uniform_stability(ColumnSubset(3, include=[8], exclude=[0]), X, points, n_left_out=4).selector.by_row
+    for include, exclude, named in (("c1", "c10", True), (8, 0, False), (-1, {0}, False)):
+        selector = ColumnSubset(3, include=include, exclude=exclude)
+        rows, at = (frame, frame_points) if named else (X, points)
+        found = uniform_stability(selector, rows, at, n_left_out=4)
+        np.testing.assert_allclose(found.selector.by_row, expected, rtol=1e-12)
+        gap = generalization_gap(selector, rows, at, n_left_out=4)
+        same = generalization_gap(ColumnSubset(3, include=[8], exclude=[0]), X, points, n_left_out=4)
+        assert astuple(gap) == pytest.approx(astuple(same))
+
+
+def test_beta_of_replaced_rows_in_closed_form():
+    """The kept column says nothing, so a mean is predicted: it moves from a/n to -a/n, and to 0 where the row goes."""
+    a, n, p = 1.0, 8, 3.0
+    X = np.zeros((n, 2))
+    X[0, 1] = a
+    points = np.array([[0.0, -a]] * 5 + [[0.0, p]])
+    selector = ColumnSubset(1, include=[0], ridge=0.0)
+    replaced = uniform_stability(selector, X, points, n_left_out=None, replace=True, random_state=1)
+    assert replaced.selector.sup == pytest.approx(((p + a / n) ** 2 - (p - a / n) ** 2) / 2)
+    X[0, 1] = -a
+    removed = uniform_stability(selector, X, points, n_left_out=None)
+    assert removed.beta == removed.selector.sup == pytest.approx(((p + a / n) ** 2 - p**2) / 2)
+    # Half of what replacing moves is below what removing moves; all of it is not.
+    assert replaced.beta == replaced.selector.sup / 2 < removed.beta < replaced.selector.sup
+
+
+def test_replacements_are_the_same_at_every_size(tables, monkeypatch):
+    X, points = tables
+    spares = []
+
+    class Watched(Refits):
+        def __init__(self, selector, X, spare=None):
+            spares.append(spare)
+            super().__init__(selector, X, spare)
+
+    monkeypatch.setattr(module, "Refits", Watched)
+    uniform_stability(RandomSelector(3), X, points, n_left_out=6, replace=True, sizes=[10, 15, 22], n_repeats=2)
+    first, second = spares[1:4], spares[4:]
+    assert all(np.array_equal(spare, same[0]) for same in (first, second) for spare in same)
+    assert len(second) == 3 and not np.array_equal(first[0], second[0])
 
 
 def test_pictures(tables):

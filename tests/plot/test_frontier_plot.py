@@ -90,7 +90,7 @@ def test_the_choice_is_ringed_and_named(made):
     assert ring.get_xdata()[0] == pytest.approx(3) and ring.get_ydata()[0] == 0.7
     (words,) = figure.axes[0].texts
     assert words.get_text() == "exchange, votes 0.1, ridge 0.1\n0.70 ± 0.02, 3.0 % above the least"
-    assert {"forward search", "exchange", "exchange with votes", "ridge 0.1", "tolerance, 5 %", "taken"} <= {
+    assert {"forward search", "exchange", "search with votes", "ridge 0.1", "tolerance, 5 %", "taken"} <= {
         *legend(figure)
     }
 

@@ -4,10 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from stableselect import ColumnSubset, Moments, RandomSelector, ScorerSelector
@@ -184,6 +186,27 @@ def test_folds_follow_the_rows_not_their_order(tall, rng):
     assert set(folds) == set(range(5))
     np.testing.assert_array_equal(row_folds(X[7:], 5), folds[7:])  # other rows have no say
     np.testing.assert_array_equal(row_folds(X, 10) % 5, folds)
+
+
+def test_folds_do_not_follow_the_rounding_of_a_scaler(rng):
+    X = rng.normal(size=(400, 20)) * rng.uniform(1, 100, 20) + 5
+    order = rng.permutation(400)
+    one, other = (row_folds(StandardScaler().fit_transform(rows), 10) for rows in (X, X[order]))
+    assert np.mean(one[order] != other) < 0.02
+    np.testing.assert_array_equal(row_folds(X.astype(np.float32), 5), row_folds(X.astype(np.float32).astype(float), 5))
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "ranks", "binary"])
+def test_rows_of_the_same_values_in_other_places_fall_into_all_folds(rng, kind):
+    if kind == "one-hot":
+        X = np.hstack([np.eye(5)[rng.integers(5, size=500)] for _ in range(4)])
+    elif kind == "ranks":
+        X = np.argsort(rng.normal(size=(300, 20)), axis=1).astype(float)
+    else:
+        X = (rng.random((1000, 30)) < 0.3).astype(float)
+    sizes = np.bincount(row_folds(X, 5), minlength=5)
+    assert sizes.min() > 0.1 * len(X)
+    np.testing.assert_array_equal(row_folds(sparse.csr_array(X), 5), row_folds(X, 5))
 
 
 @pytest.mark.parametrize("name", ["tall", "wide"])

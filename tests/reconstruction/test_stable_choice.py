@@ -1,7 +1,6 @@
 """Asking for stability: the frontier against its definition, the choice among its points, and what a user may ask."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
@@ -221,10 +220,26 @@ def test_without_exchange_no_setting_swaps(twins, rng):
 
 
 def test_keeping_every_column_is_no_choice_and_no_crash(rng):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning, match="no choice to repeat"):
         selector = ColumnSubset(6, prefer="stability").fit(rng.normal(size=(60, 6)))
     assert selector.support_.all() and np.isnan(selector.frontier_.stability).all()
+
+
+def test_columns_that_span_the_table_leave_an_error_of_nothing(rng):
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 12))
+    frontier = ColumnSubset(3, prefer="stability").fit(X).frontier_
+    assert 0 < frontier.error[frontier.chosen] < 1e-10
+
+
+def test_many_parts_are_brought_together(twins):
+    parts = [Moments.from_array(twins[start::30]) for start in range(30)]
+    assert ColumnSubset(8, prefer="stability").fit_moments(parts).frontier_.error.size > 5
+
+
+@pytest.mark.parametrize("settings", [{"scorer_weight": "x"}, {"scorer_weight": np.nan}, {"latent_width": "a"}])
+def test_settings_of_the_network_are_looked_at_first(twins, settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+        ScorerSelector(8, prefer="stability", **settings).fit(twins)
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def frontier_words(scaling: str) -> RenderableType:
     table.add_row("stability", f"Nogueira's over parts of the rows, ± standard error ({_SCALE})")
     table.add_row(
         "setting",
-        "forward search adds columns one by one, exchange then swaps them; votes favour what halves of the rows would "
-        "keep too; ridge shrinks the map",
+        "forward search adds columns one by one, exchange then swaps them; votes favour what parts of the rows would "
+        "keep too; ridge favours columns that stand for many",
     )
     return table
 

@@ -13,8 +13,9 @@ from .._arrays import Array
 from .._base import BaseSelector, Selection, unchanged_on_error
 from .._repeated_fits import Fit, repeated_fits, seed_parameters, source_of, with_held_seed
 from .._resampling import Resample, seed_sequence
-from .._validation import resolve_columns, resolve_k
+from .._validation import resolve_k
 from ..reconstruction import ColumnSubset
+from ._base_columns import resolve_base
 from ._error_control import FrequentColumns, concave_bound, worst_case_bound
 from ._halves import FEWEST, SCHEMES, Scheme, count_units, draw_rows
 from ._votes import AGGREGATES, Aggregate, by_frequency, by_rank, by_representation, mean_ranks
@@ -32,8 +33,10 @@ class ConsensusSelector(BaseSelector):
     Parameters
     ----------
     base : selector or None, default=None
-        A selector of this package, or any with ``fit(X)`` and ``get_support()``, such as scikit-learn's. Where its
-        ``n_features_to_select`` is None it gets the number asked for here. None stands for ``ColumnSubset(ridge=0.1)``.
+        A selector of this package, or any with ``fit(X)`` and ``get_support()``, such as scikit-learn's, or a pipeline
+        of steps that keep or drop columns and end in one. Where its ``n_features_to_select`` is None it gets the number
+        asked for here. What its ``include`` and ``exclude`` say holds here too. None stands for
+        ``ColumnSubset(ridge=0.1)``.
     n_features_to_select : int, float or None, default=None
         Columns to keep: a number, a share rounded up, or None for half. Exactly that many are kept; for all columns
         above a frequency see :meth:`selected_above`.
@@ -67,8 +70,10 @@ class ConsensusSelector(BaseSelector):
     threshold_ : float
         The least frequency among the kept columns.
     expected_false_ : float
-        Bound on the expected number of false columns at ``threshold_``; see :meth:`selected_above`. Infinite where the
-        threshold is at most 1/2, NaN where the fits were not on complementary halves.
+        The formula of the bound on the expected number of false columns, at ``threshold_``. Since that threshold is
+        read off the data, this describes the fits and bounds nothing; :meth:`selected_above` with a threshold fixed
+        beforehand gives the bound. Infinite where ``threshold_`` is at most 1/2, NaN where the fits were not on
+        complementary halves.
     n_pairs_ : int
         Number of complementary pairs among the fits.
 
@@ -102,9 +107,9 @@ class ConsensusSelector(BaseSelector):
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ConsensusSelector
     >>> selector = ConsensusSelector(n_features_to_select=2, random_state=0).fit(load_iris().data)
-    >>> selector.selected_
-    array([0, 2])
-    >>> selector.frequency_
+    >>> sorted(selector.selected_.tolist())
+    [0, 2]
+    >>> selector.frequency_.round(1)
     array([1., 0., 1., 0.])
     """
 
@@ -152,11 +157,11 @@ class ConsensusSelector(BaseSelector):
             self._check_settings()
             X = self._check_table(X)
             k = resolve_k(self.n_features_to_select, X.shape[1])
-            base, include = self._prepared_base(k)
+            base, include, exclude = self._prepared_base(k)
             fits = self._fits(X, base, groups)
             self.supports_ = np.array([fit.support for fit in fits])
             self.frequency_ = self.supports_.mean(axis=0)
-            self._store(self._aggregated(X, k, fits, include), X)
+            self._store(self._aggregated(X, k, fits, include, exclude), X)
             self.threshold_ = float(self.frequency_[self.selected_].min())
             bound = worst_case_bound(self._mean_size(), self.n_features_in_, self.threshold_)
             self.expected_false_ = bound if self.n_pairs_ else np.nan
@@ -231,8 +236,8 @@ class ConsensusSelector(BaseSelector):
         if self.scheme == "pairs" and number % 2:
             raise ValueError(f"n_resamples must be even for pairs, got {number!r}; add one.")
 
-    def _prepared_base(self, k: int) -> tuple[Any, list[int]]:
-        """Return an unfitted copy of the base, ready for tables without column names, and the columns it must keep."""
+    def _prepared_base(self, k: int) -> tuple[Any, list[int], list[int]]:
+        """Return an unfitted copy of the base for tables without names, and the columns to keep and to leave out."""
         base = ColumnSubset(ridge=0.1) if self.base is None else self.base
         if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
             raise TypeError(
@@ -242,15 +247,14 @@ class ConsensusSelector(BaseSelector):
         known = base.get_params(deep=False)
         if "n_features_to_select" in known and known["n_features_to_select"] is None:
             base.set_params(n_features_to_select=k)
-        names = getattr(self, "feature_names_in_", None)
-        resolved = {
-            name: resolve_columns(known[name], self.n_features_in_, names, name)
-            for name in ("include", "exclude")
-            if known.get(name) is not None
-        }
-        if resolved:
-            base.set_params(**resolved)
-        return base, resolved.get("include", [])[:k]
+        m = self.n_features_in_
+        include, exclude = resolve_base(base, m, getattr(self, "feature_names_in_", None))
+        if k > m - len(exclude):
+            raise ValueError(
+                f"exclude of the base leaves {m - len(exclude)} columns but {k} are to be selected; lower "
+                "n_features_to_select or exclude fewer."
+            )
+        return base, include[:k], exclude
 
     def _fits(self, X: Array, base: Any, groups: Any) -> list[Fit]:
         """Fit the base once for every resample; notes how many complementary pairs there are."""
@@ -268,18 +272,26 @@ class ConsensusSelector(BaseSelector):
             raise ValueError(
                 f'{type(base).__name__} has no random_state, so vary="seed" changes nothing; use vary="rows".'
             )
-        return repeated_fits(base, source_of(base, X), rows, seeds, n_jobs=self.n_jobs, stacklevel=3)
+        fits = repeated_fits(base, source_of(base, X), rows, seeds, n_jobs=self.n_jobs, stacklevel=3)
+        made = fits[0].origin.made
+        if made is not None:
+            raise ValueError(
+                "base must choose among the columns of the table but a step of it makes new ones "
+                f"({made[-1][0]!r}, ...); leave that step out or transform the table beforehand."
+            )
+        return fits
 
-    def _aggregated(self, X: Array, k: int, fits: list[Fit], include: list[int]) -> Selection:
+    def _aggregated(self, X: Array, k: int, fits: list[Fit], include: list[int], exclude: list[int]) -> Selection:
         m = self.n_features_in_
         ranks = mean_ranks([fit.selected for fit in fits], m)
         if self.aggregate == "representative":
-            return Selection(by_representation(X, k, self.frequency_, ranks, include), self.frequency_)
+            return Selection(by_representation(X, k, self.frequency_, ranks, include, exclude), self.frequency_)
         if self.aggregate == "frequency":
             order, scores = by_frequency(self.frequency_, ranks), self.frequency_
         else:
             order, scores = by_rank(ranks), 1 - (ranks - 1) / max(1, m - 1)
-        chosen = [*include, *(int(j) for j in order if j not in set(include))][:k]
+        settled = {*include, *exclude}
+        chosen = [*include, *(int(j) for j in order if j not in settled)][:k]
         return Selection(chosen, scores)
 
     def _select(self, X: Array, k: int) -> Selection:

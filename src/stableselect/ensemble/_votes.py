@@ -50,7 +50,12 @@ def by_rank(ranks: np.ndarray) -> np.ndarray:
 
 
 def by_representation(
-    X: Array, k: int, frequency: np.ndarray, ranks: np.ndarray, include: Sequence[int] = ()
+    X: Array,
+    k: int,
+    frequency: np.ndarray,
+    ranks: np.ndarray,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
 ) -> list[int]:
     r"""Return k columns that stand for the votes, so that interchangeable columns share theirs.
 
@@ -72,8 +77,11 @@ def by_representation(
         Selection frequency and mean rank of every column.
     include : sequence of int
         Columns that come first.
+    exclude : sequence of int
+        Columns that do not come at all.
     """
-    order = by_frequency(frequency, ranks)
+    barred = set(exclude)
+    order = [int(j) for j in by_frequency(frequency, ranks) if j not in barred]
     forced = set(include)
     first = [*include, *(j for j in order if frequency[j] > 0 and j not in forced)][:_WEIGHED]
     voted = np.sort(np.asarray(first, dtype=np.int64))
@@ -96,7 +104,7 @@ def by_representation(
         if left[p] > _EXPLAINED:
             R -= np.outer(R[:, p], R[p] / left[p])
     known = set(kept)
-    return kept + [int(j) for j in order if j not in known][: k - len(kept)]
+    return kept + [j for j in order if j not in known][: k - len(kept)]
 
 
 def _correlations(X: Array, columns: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from ._assumption_plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED_MSE, PUBLI
 from ._assumption_summary import Found, Slope, fitted_slope, taken
 from ._assumption_task import NETWORK, SEARCH
 from ._assumption_words import PROTOCOLS, Data, error, plain, slope_line, table_or_reason, text, where_of
+from ._figure3 import PUBLISHED_EPOCHS, epochs
 from ._results import Results
 from ._tables import NONE, Block
 
@@ -95,13 +96,14 @@ def _reading2(name: str, found: Found, where: tuple[Any, ...], slope: Slope) -> 
 
 def published_procedure(results: Results, found: Found, data: Data) -> Iterator[Block]:
     """Show the published check of Assumption 2 beside the exact one."""
+    limit = epochs(NETWORK, fast=results.mode == "fast")
     yield (
         "The published check of Assumption 2 trains the scorer-selector network on the transposed table (50 of n "
         "samples; scores not negative, 0.1 times their sum added, scorer weighted 1 and selector 2, batches of 256, "
-        "200 epochs) and then a linear network, 50 to 50 to as many as there are test rows, with biases, on those; its "
-        "mean square per entry is what the paper calls |eta|. Both are repeated here, in single precision. The "
-        "batch size of the second network and the start of the scores are not known; 256 and the start of the main "
-        "network were taken."
+        f"{PUBLISHED_EPOCHS} epochs{'' if limit == PUBLISHED_EPOCHS else f', here {limit}'}) and then a linear "
+        "network, 50 to 50 to as many as there are test rows, with biases, on those; its mean square per entry is what "
+        "the paper calls |eta|. Both are repeated here, in single precision. The batch size of the second network and "
+        "the start of the scores are not known; 256 and the start of the main network were taken."
     )
     rows, reading = [], []
     for name in NETWORK_CORE_SIZES:

@@ -13,20 +13,25 @@ from ._assumption_summary import Found, Number
 from ._assumption_task import NETWORK, SEARCH
 from ._assumption_words import COLUMNS, PROTOCOLS
 from ._colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
-from ._tables import Picture, picture
+from ._tables import Picture, picture, plain_ticks
 
 _LOOKS = dict(zip(DATASETS, ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D")), strict=True))
 _DASHES = {"paper": "--", "sound": "-"}
 _TINTS = {"paper": VERMILION, "sound": BLUE}
 _BAND = (10, 90)
+_PUBLISHED = "mnist_fashion"
+"""The table of the published check of Assumption 2."""
 
 
 def draw_core(found: Found) -> Picture:
     """Draw the errors, the coefficients, and the published measure against n."""
     from matplotlib.figure import Figure
 
+    published = any(
+        found.cells("core", _PUBLISHED, protocol, method) for protocol in PROTOCOLS for method in (NETWORK, SEARCH)
+    )
     figure = Figure(figsize=(12.5, 5.2), layout="constrained")
-    axes = figure.subplots(1, 3)
+    axes = figure.subplots(1, 2 + published)
     for protocol in PROTOCOLS:
         for name in DATASETS:
             colour, mark = _LOOKS[name]
@@ -44,35 +49,29 @@ def draw_core(found: Found) -> Picture:
     axes[0].plot([], [], color=GREY, linestyle=":", label="needed: slope -1")
     axes[0].set(title="error", yscale="log", ylabel="largest |eta| over test rows (units of the table)")
     axes[1].set(title="coefficients", yscale="log", ylabel="largest |alpha| over test rows")
-    _published(axes[2], found)
-    axes[2].set(title="published measure, MNIST-Fashion", ylabel="mean square per entry (pixel units squared)")
+    if published:
+        _published(axes[2], found)
+        title = f"published measure, {info(_PUBLISHED).title}"
+        axes[2].set(title=title, ylabel="mean square per entry (pixel units squared)")
     for axis in axes:
         axis.set(xscale="log", xlabel="training rows n")
         axis.grid(alpha=0.3)
-        _plain_ticks(axis.xaxis)
-    _plain_ticks(axes[0].yaxis)
-    _plain_ticks(axes[1].yaxis)
+        plain_ticks(axis.xaxis)
+    plain_ticks(axes[0].yaxis)
+    plain_ticks(axes[1].yaxis)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize="small")
-    figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
+    if published:
+        figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
     return picture(
         "assumptions_core",
-        "Assumption 2: largest error and largest coefficients of 50 core samples against n, and the published measure. "
-        "Bars: standard deviation over splits (sound) or seeds (paper).",
+        "Assumption 2: largest error and largest coefficients of 50 core samples against n"
+        f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (sound) or seeds "
+        "(paper).",
         figure,
     )
 
 
-def _plain_ticks(axis: Any) -> None:
-    """Write 1, 2 and 5 in every decade, without powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.set_minor_locator(NullLocator())
-
-
 def _published(axis: Any, found: Found) -> None:
-    name = "mnist_fashion"
     axis.plot(
         list(PUBLISHED_MSE), list(PUBLISHED_MSE.values()), color=BLACK, linestyle=":", marker="*", label="printed"
     )
@@ -84,7 +83,7 @@ def _published(axis: Any, found: Found) -> None:
     )
     for measure, form, method, label, colour, mark in lines:
         for protocol in PROTOCOLS:
-            points = _by_size(found, measure, form, name, protocol, method)
+            points = _by_size(found, measure, form, _PUBLISHED, protocol, method)
             _line(axis, points, f"{label}, {protocol}", colour, _DASHES[protocol], mark)
 
 

@@ -141,11 +141,13 @@ def _known(record: dict, column: str, measure: str) -> list[float]:
 def holds3(entries: list[dict[str, Any]]) -> tuple[int, int, list[float]]:
     """Return for how many (j, t), of how many with 0 < t < 1, inequality (3) holds, and left over right for every j.
 
-    Where leaving row j out moves nothing, both sides are 0 and the ratio is taken as 1.
+    Where leaving row j out moves nothing, both sides are 0 and the ratio is taken as 1. Where it moves the core samples
+    alone, the inequality fails and the ratio is infinite.
     """
     left, right = (np.array([entry[side][1:-1] for entry in entries]) for side in ("left", "right"))
-    ratios = np.divide(left, right, out=np.ones_like(left), where=right > 0)
-    return int(np.sum(ratios <= 1 + _ROUNDING)), left.size, ratios[:, ratios.shape[1] // 2].tolist()
+    holds = left <= right * (1 + _ROUNDING)
+    ratios = np.divide(left, right, out=np.where(holds, 1.0, np.inf), where=right > 0)
+    return int(np.sum(holds)), left.size, ratios[:, ratios.shape[1] // 2].tolist()
 
 
 def holds1(entries: list[dict[str, Any]], side: str) -> tuple[int, int, float]:

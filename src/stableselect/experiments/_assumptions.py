@@ -10,6 +10,7 @@ from ._assumption_plan import plan_cells
 from ._assumption_summary import Found
 from ._assumption_tables import assumption1, assumption3, constants, proposition1
 from ._experiment import Experiment
+from ._figure3 import FAST_NOTE
 from ._results import Results
 from ._tables import Block, Document, drawn
 
@@ -22,8 +23,8 @@ _SETTING = (
     "Held: W_E and W_D stay those of the full fit, and Phi' minimises the objective of the other rows over the "
     "scores alone. With B = W_E W_D, C the second moments of the other rows, and s_a = 1 for kept columns and 0 for "
     "others, it solves the linear system sum_b (s_a s_b + lambda) C_ab (BB')_ab phi_b = (s_a + lambda) (B C)_aa; of "
-    "several solutions the one nearest to Phi is taken, and phi >= 0 is imposed where it binds. It stays in the "
-    "same selection: where a score outside overtakes one inside, the table says so.",
+    "several solutions the one is taken whose ratios to the scores of Phi are nearest to 1, and phi >= 0 is imposed "
+    "where it binds. It stays in the same selection: where a score outside overtakes one inside, the table says so.",
     "Refitted: everything is fitted again without row j, columns, W_E, W_D and the mean included. Where the paper "
     "writes Phi W_E W_D - Phi' W_E W_D, the difference of the two products Phi W_E W_D and Phi' W_E' W_D' is taken, "
     "and a path from Phi to Phi' moves from one product to the other along a straight line. The mean moves too, so "
@@ -36,7 +37,7 @@ _SETTING = (
 
 def _render(results: Results) -> Document:
     found = Found(results)
-    blocks: list[Block] = [*_SETTING]
+    blocks: list[Block] = [FAST_NOTE, *_SETTING] if results.mode == "fast" else [*_SETTING]
     data: list[dict[str, Any]] = []
     for make in (assumption1, assumption2):
         blocks.extend(make(results, found, data))

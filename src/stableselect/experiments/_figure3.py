@@ -1,19 +1,23 @@
-"""What the panels of Figure 3 share: the methods and their looks, the repeats of a cell, a measure over repeats."""
+"""What the panels of Figure 3 share: methods and looks, repeats of a cell, its test rows, a measure over repeats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..metrics import Rate, fit_rate
 from ._cell import Cell, Options, Protocol
 from ._colours import BLUE, ORANGE, VERMILION
+from ._data import Rows
 from ._methods import cap, find_method
 from ._results import Results, Value, _part
 from ._store import Stored
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FASHION, COIL = "mnist_fashion", "coil20"
 SEARCH = "ScorerSelector search"
@@ -27,7 +31,13 @@ WORDS = {"|W|": "network |W|", "W^2": "network W^2", SEARCH: "search"}
 PUBLISHED_WEIGHT = 1 / 128
 PUBLISHED_SEEDS = 5
 """Repeats under "paper": seed 0 is the published one."""
-FAST_NOTE = "A fast run: one table, a few points, few steps. Not for comparison."
+PUBLISHED_EPOCHS = 200
+FAST_NOTE = "A fast run: small tables, a few points, few steps. Not for comparison."
+BOUNDED = (
+    "scaled to [0, 1] by the training rows and on the test rows cut to that range (a pixel that hardly varies among "
+    "the training rows would reach many times its range on others)"
+)
+"""What :func:`bounded_test_rows` does, in words."""
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "sound")
 
 
@@ -46,6 +56,25 @@ def first_cell(dataset: str, method: str, protocol: Protocol, k: int, options: O
     """Return the cell of the first repeat, with the step limit of its mode."""
     limit = cap(method, protocol, dataset, fast=options.fast)
     return Cell(dataset, method, protocol, 0, 0, k, options.mode, limit)
+
+
+def bounded_test_rows(rows: Rows, protocol: Protocol) -> np.ndarray:
+    """Return the rows to test on; under "sound" cut to [0, 1], the range of the training rows.
+
+    The theory speaks of bounded rows. A pixel that hardly varies among the training rows reaches many times its range
+    on others, and would alone decide the largest change of a loss.
+    """
+    return rows.X_test if protocol == "paper" else np.clip(rows.X_test, 0.0, 1.0)
+
+
+def current(results: Results, task: str) -> list[Stored]:
+    """Return the cells of a task in a fixed order, without those of an earlier limit on the steps."""
+    found = [
+        item
+        for item in results.of_task(task)
+        if item.cell.cap == cap(item.cell.method, item.cell.protocol, item.cell.dataset, fast=item.cell.mode == "fast")
+    ]
+    return sorted(found, key=lambda item: item.cell.key)
 
 
 def over_repeats(items: Iterable[Stored], measure: str) -> Value | None:
@@ -75,6 +104,18 @@ def _by_repeat(items: Iterable[Stored], measure: str) -> dict[tuple[int, int], f
     """Return a measure by split and seed."""
     found = {(item.cell.split, item.cell.seed): _part(item.record, measure) for item in items if item.status == "done"}
     return {repeat: float(number) for repeat, number in found.items() if isinstance(number, int | float)}
+
+
+def drawn_legend(figure: Figure, ncols: int) -> None:
+    """Put a legend above the panels of a figure, of everything that some panel shows."""
+    pairs = (pair for axis in figure.axes for pair in zip(*axis.get_legend_handles_labels(), strict=True))
+    handles = {label: handle for handle, label in pairs}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=ncols, fontsize="small")
+
+
+def epochs(network: str, *, fast: bool) -> int:
+    """Return how many epochs a network is trained for; the limit is the same for all tables here."""
+    return cap(network, "paper", COIL, fast=fast) or PUBLISHED_EPOCHS
 
 
 def span(numbers: Sequence[float], digits: str = ".2f") -> str:

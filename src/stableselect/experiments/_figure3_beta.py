@@ -12,7 +12,17 @@ from sklearn.base import clone
 from ..metrics._refits import path_losses
 from ._cell import Cell, Options, Protocol
 from ._data import load_rows
-from ._figure3 import COIL, FASHION, PUBLISHED_SEEDS, PUBLISHED_WEIGHT, SEARCH, first_cell, repeated
+from ._figure3 import (
+    COIL,
+    FASHION,
+    PUBLISHED_SEEDS,
+    PUBLISHED_WEIGHT,
+    SEARCH,
+    bounded_test_rows,
+    current,
+    first_cell,
+    repeated,
+)
 from ._figure3_gap import WEIGHTS
 from ._methods import find_method
 from ._results import Results
@@ -79,8 +89,8 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
     """Fit twice, with something changed, and compare the losses on every test row.
 
     Under "paper" the first n rows are fitted, and the row left out is the last of them. Under "sound" the rows are in
-    random order already, and those left out are drawn. Another order of the same rows, with the same seed, gives the
-    network the same start but other batches.
+    random order already, those left out are drawn, and the test rows are bounded. Another order of the same rows, with
+    the same seed, gives the network the same start but other batches.
 
     Parameters
     ----------
@@ -100,7 +110,7 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
         columns of the first.
     """
     rows, details = load_rows(cell, data_home), cell.details
-    X, points = rows.X_train[: details["n"]], rows.X_test
+    X, points = rows.X_train[: details["n"]], bounded_test_rows(rows, cell.protocol)
     if len(X) < details["n"]:
         raise ValueError(f"{cell.dataset} has {len(X)} training rows, fewer than n = {details['n']}; take a smaller n.")
     selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
@@ -156,7 +166,7 @@ class Betas:
 
     def __init__(self, results: Results) -> None:
         self._items: dict[tuple[Any, ...], list[Stored]] = defaultdict(list)
-        for item in sorted(results.of_task(TASK), key=lambda item: item.cell):
+        for item in current(results, TASK):
             cell, details = item.cell, item.cell.details
             if details["rows"] != _left_out(cell):
                 continue  # of an earlier plan

@@ -14,6 +14,7 @@ from ._cell import Protocol
 from ._colours import BLACK, GREY, SKY
 from ._experiment import Experiment
 from ._figure3 import (
+    BOUNDED,
     COIL,
     FASHION,
     FAST_NOTE,
@@ -22,6 +23,8 @@ from ._figure3 import (
     SEARCH,
     WORDS,
     compact,
+    drawn_legend,
+    epochs,
     measured,
     missing,
     over_repeats,
@@ -44,7 +47,7 @@ from ._figure3_beta import (
 from ._figure3_gap import WEIGHTS
 from ._results import Results
 from ._store import Stored
-from ._tables import NONE, Block, Document, Picture, Table, drawn, picture
+from ._tables import NONE, Block, Document, Picture, Table, drawn, picture, plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,13 +67,15 @@ def _render(name: str, network: str, results: Results) -> Document:
     blocks: list[Block] = [
         "Two fits, the second without one row; the loss of every test row changes by some amount. Beta is the largest "
         "change over the test rows of the total loss, the selector's plus lambda1 times the scorer's, per cell of the "
-        "row: a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, 200 epochs, no rows for "
-        "validation. Paper: the first n rows and the last of them left out, as published, over seeds. Sound: rows "
-        "drawn at random, one of them left out at random, over draws of rows and seeds; the search leaves out "
-        f"{SEARCH_ROWS} in turn, and the mean and the largest of its betas are shown. Same rows, other order: nothing "
-        "is left out, and the seed and so the start are the same, but the batches are not; what beta shows there is "
-        "the noise of training. Columns held: the search's second fit keeps the columns of the first, so that only "
-        "the weights move. ±: standard deviation over the repeats; bars in the picture: from the least to the largest.",
+        "row: a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
+        f"{epochs(network, fast=results.mode == 'fast')} epochs, no rows for validation. Paper: the first n rows and "
+        f"the last of them left out, as published, over seeds. Sound: rows drawn at random, {BOUNDED}, one of them "
+        f"left out at random, over draws of rows and seeds; the search leaves out {SEARCH_ROWS} in turn, and the mean "
+        "and the largest of its betas are shown. Same rows, other order: nothing is left out, and the seed and so the "
+        "start are the same, but the batches are not; what beta shows there is the noise of training. It is from one "
+        "pair of fits for each n, with seed 0. Columns held: the search's second fit keeps the columns of the first, "
+        "so that only the weights move. ±: standard deviation over the repeats; bars in the picture: from the least to "
+        "the largest.",
         f"Limits, for the time a pair of fits takes on {info(FASHION).title}: under sound the network has "
         f"{SOUND_REPEATS[FASHION]} repeats there ({SOUND_REPEATS[COIL]} on {info(COIL).title}), no panel over lambda1 "
         f"and no other order; the panel over lambda1 has {WEIGHT_REPEATS[network]} seeds.",
@@ -164,9 +169,10 @@ def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
             rows.append([f"{info(dataset).title}, printed", _written(fit_rate(grid, printed)), NONE, "1"])
     notes = [
         "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
-        "repeat. The theory has -1."
+        "repeat. Under paper the repeats are seeds on the same rows, so the interval says nothing of other rows. The "
+        "theory has -1."
     ]
-    return Table("By which power of n it falls", ["", "beta", "mean change", "repeats"], rows, notes)
+    return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 
 def _written(fitted: Rate | None) -> str:
@@ -199,20 +205,25 @@ def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
     """Say how much of beta is noise, how it compares with the search's, and what that is made of."""
     texts = []
     for dataset, grid in sizes.items():
-        shares, over = [], []
+        shares: dict[str, list[float]] = {_BETA: [], _MEAN: []}
+        over = []
         for n in grid:
-            noise = over_repeats(betas.of(dataset, network, "paper", n, change=ORDER), _BETA)
-            row = over_repeats(betas.of(dataset, network, "paper", n), _BETA)
+            order, own = (betas.of(dataset, network, "paper", n, change=change) for change in (ORDER, ROW))
+            for measure, ratios in shares.items():
+                noise, moved = over_repeats(order, measure), over_repeats(own, measure)
+                if noise is not None and moved is not None and moved.mean > 0:
+                    ratios.append(noise.mean / moved.mean)
+            row = over_repeats(own, _BETA)
             searched = over_repeats(betas.of(dataset, SEARCH, "paper", n), _BETA)
-            if noise is not None and row is not None:
-                shares.append(noise.mean / row.mean)
             if searched is not None and row is not None and searched.mean > 0:
                 over.append(row.mean / searched.mean)
-        if shares:
+        if shares[_MEAN]:
             texts.append(
-                f"{info(dataset).title}: the same rows in another order, with the same start, move the network's losses"
-                f" {span(shares)} times as far as leaving a row out does (paper). The "
-                "published figure cannot tell a row's influence from the noise of training where this is near 1."
+                f"{info(dataset).title}, paper: the same rows in another order, with the same start, move the "
+                f"network's losses {span(shares[_MEAN])} times as far as leaving a row out does in the mean over the "
+                f"test rows, and {span(shares[_BETA])} times at the largest (beta). That is one pair of fits for each "
+                "n beside the mean over the seeds, so the mean over the test rows is the surer of the two. The "
+                "published figure cannot tell a row's influence from the noise of training where these are near 1."
             )
         if over:
             texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
@@ -240,6 +251,7 @@ def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]
 
 def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
 
     full = len(sizes) == len(SIZES)
     columns = len(sizes) + full
@@ -260,17 +272,14 @@ def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
     for axis, grid in zip(panels[-1], sizes.values(), strict=False):
         axis.set_xlabel("training rows n, log scale")
         axis.set_xticks(grid, [str(n) for n in grid])
-        axis.minorticks_off()
+        axis.xaxis.set_minor_locator(NullLocator())
+    for axis in panels[-1]:
+        plain_ticks(axis.yaxis)
     if full:
         panels[-1, -1].set_xlim(-0.5, len(WEIGHTS) - 0.5)
         panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
         panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
-    handles = {
-        label: handle
-        for axis in panels.ravel()
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3, fontsize="small")
+    drawn_legend(figure, ncols=3)
     return picture(name, f"{_title(name, network)}; bars: from the least to the largest repeat.", figure)
 
 

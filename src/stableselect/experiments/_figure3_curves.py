@@ -12,7 +12,21 @@ from ..datasets import info
 from ._cell import Cell, Options, Protocol
 from ._colours import BLACK, GREY
 from ._experiment import Experiment
-from ._figure3 import FAST_NOTE, LOOKS, NETWORKS, PROTOCOLS, SEARCH, WORDS, compact, missing, over_repeats, rate, span
+from ._figure3 import (
+    BOUNDED,
+    FAST_NOTE,
+    LOOKS,
+    NETWORKS,
+    PROTOCOLS,
+    SEARCH,
+    WORDS,
+    compact,
+    drawn_legend,
+    missing,
+    over_repeats,
+    rate,
+    span,
+)
 from ._figure3_gap import KS, METHODS, SHARES, WEIGHTS, Gaps, Setting, dataset, gap_cells
 from ._results import Results
 from ._tables import NONE, Block, Document, Picture, Table, drawn, picture
@@ -110,8 +124,8 @@ def _render(sweep: Sweep, results: Results) -> Document:
     blocks: list[Block] = [
         f"{info(name).title}. Mean squared error per cell of the network's own output through its kept columns. Error "
         "difference: on the test rows minus on the rows fitted on. Paper: the first rows, as published, repeated over "
-        "seeds; the search does not depend on a seed and has one value. Sound: rows drawn at random, scaled by the "
-        "training rows, and another seed for each repeat. ± and error bars: standard deviation over the repeats."
+        f"seeds; the search does not depend on a seed and has one value. Sound: rows drawn at random, {BOUNDED}, and "
+        "another seed for each repeat. ± and error bars: standard deviation over the repeats."
     ]
     data: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
@@ -202,7 +216,10 @@ def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[Bloc
             first, last = (_written(sweep, settings[i]) for i in (0, -1))
             texts.append(f"{protocol.capitalize()}, from {sweep.symbol} = {first} to {last}. {'; '.join(found)}.")
         if found and sweep.symbol == "n" and protocol == PROTOCOLS[0]:
-            texts.append("The paper's bound falls as n to the -0.5.")
+            texts.append(
+                "The paper's bound falls as n to the -0.5. Under paper the intervals come from seeds on the same rows, "
+                "so they say nothing of other rows."
+            )
         texts += _against_search(gaps, protocol, settings)
         if sweep.symbol == "lambda1" and protocol == "paper":
             texts += _role_of_the_scorer(gaps, settings)
@@ -210,13 +227,17 @@ def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[Bloc
 
 
 def _rate(gaps: Gaps, method: str, protocol: Protocol, settings: Sequence[Setting]) -> str:
-    """Return the power of n by which the difference falls."""
+    """Return the power of n by which the difference changes, and what its interval is over."""
     items = [gaps.of(method, protocol, setting) for setting in settings]
     found = rate([setting.share for setting in settings], items, _DIFFERENCE)
     if found is None:
         return ""
-    interval = "" if math.isnan(found.interval[0]) else f" (95 % {found.interval[0]:.2f} to {found.interval[1]:.2f})"
-    return f", falling as n to the {found.slope:.2f}{interval}"
+    interval = ""
+    if not math.isnan(found.interval[0]):
+        what = "seeds on the same rows" if protocol == "paper" else "draws of rows"
+        low, high = found.interval
+        interval = f" (95 % {low:.2f} to {high:.2f}, over {len(found.slopes)} {what})"
+    return f", {'falling' if found.slope < 0 else 'growing'} as n to the {found.slope:.2f}{interval}"
 
 
 def _against_search(gaps: Gaps, protocol: Protocol, settings: Sequence[Setting]) -> list[str]:
@@ -273,7 +294,7 @@ def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
     for axis in panels[-1]:
         axis.set_xticks(range(len(settings)), [sweep.tick(setting) for setting in settings])
         axis.set_xlabel(sweep.label)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=6, fontsize="small")
+    drawn_legend(figure, ncols=6)
     caption = f"{sweep.title}, as two panels instead of two axes of one; error bars: standard deviation over repeats."
     return picture(sweep.name, caption, figure)
 
@@ -282,6 +303,8 @@ def _curves(axis: Axes, gaps: Gaps, protocol: Protocol, settings: Sequence[Setti
     unit = _THOUSAND if measure == _DIFFERENCE else 1.0
     for aside, method in zip(_ASIDE, METHODS, strict=True):
         values = [over_repeats(gaps.of(method, protocol, setting), measure) for setting in settings]
+        if not any(values):
+            continue
         axis.errorbar(
             [place + aside for place in range(len(settings))],
             [math.nan if value is None else unit * value.mean for value in values],
@@ -293,16 +316,18 @@ def _curves(axis: Axes, gaps: Gaps, protocol: Protocol, settings: Sequence[Setti
 
 
 def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
-    """Draw the printed values."""
+    """Draw the printed values, and the few points read off the printed curves, which say nothing of what is between."""
     unit, which = (_THOUSAND, 0) if measure == _DIFFERENCE else (1.0, 1)
     read = {place: pair[which] for place, pair in sweep.read_off.items() if pair[which] is not None}
     axis.plot(
         list(read),
         [unit * value for value in read.values() if value is not None],
         color=GREY,
-        linestyle=":",
+        linestyle="none",
         marker="x",
-        label="printed figure",
+        markersize=8,
+        zorder=3,
+        label="read off the printed figure",
     )
     for method, (place, train, test) in sweep.printed.items():
         value = unit * (test - train if measure == _DIFFERENCE else test)

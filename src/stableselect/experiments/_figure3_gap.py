@@ -13,7 +13,18 @@ import numpy as np
 from ..reconstruction import ScorerSelector
 from ._cell import Cell, Options, Protocol
 from ._data import load_rows
-from ._figure3 import COIL, FASHION, NETWORKS, PUBLISHED_SEEDS, PUBLISHED_WEIGHT, SEARCH, first_cell, repeated
+from ._figure3 import (
+    COIL,
+    FASHION,
+    NETWORKS,
+    PUBLISHED_SEEDS,
+    PUBLISHED_WEIGHT,
+    SEARCH,
+    bounded_test_rows,
+    current,
+    first_cell,
+    repeated,
+)
 from ._methods import find_method
 from ._results import Results
 from ._store import Stored
@@ -86,7 +97,8 @@ def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     -------
     dict
         ``n``, ``seconds``, ``selected``, ``train`` and ``test`` (mean squared error per cell of the paths "selector"
-        and "scorer"), ``difference`` (the selector's test minus its training error) and ``norms``.
+        and "scorer"; the test rows are bounded under "sound"), ``difference`` (the selector's test minus its training
+        error) and ``norms``.
     """
     rows, details = load_rows(cell, data_home), cell.details
     part = len(rows.X_fit) if cell.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
@@ -97,7 +109,7 @@ def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     train, test = (
         {path: float(np.mean((part - selector.forward(part, path)) ** 2)) for path in ("selector", "scorer")}
-        for part in (X, rows.X_test)
+        for part in (X, bounded_test_rows(rows, cell.protocol))
     )
     return {
         "n": len(X),
@@ -133,7 +145,7 @@ class Gaps:
 
     def __init__(self, results: Results) -> None:
         self._items: dict[tuple[str, str, Setting], list[Stored]] = defaultdict(list)
-        for item in sorted(results.of_task(TASK), key=lambda item: item.cell):
+        for item in current(results, TASK):
             cell, details = item.cell, item.cell.details
             setting = Setting(details["share"], details["weight"], cell.k)
             self._items[cell.method, cell.protocol, setting].append(item)

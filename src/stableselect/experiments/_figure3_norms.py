@@ -10,7 +10,7 @@ from ..datasets import info
 from ._cell import Cell, Options, Protocol
 from ._colours import BLACK
 from ._experiment import Experiment
-from ._figure3 import FAST_NOTE, LOOKS, PROTOCOLS, WORDS, compact, missing, over_repeats
+from ._figure3 import FAST_NOTE, LOOKS, PROTOCOLS, WORDS, compact, drawn_legend, missing, over_repeats
 from ._figure3_curves import SWEEPS
 from ._figure3_gap import METHODS, Gaps, Setting, dataset, gap_cells
 from ._results import Results
@@ -131,6 +131,8 @@ def _draw(gaps: Gaps, settings: Sequence[Setting]) -> Picture:
                 for part, (columns, dashes) in _PARTS.items():
                     measure = f"norms.{kind}.{part}"
                     values = [over_repeats(gaps.of(method, protocol, setting), measure) for setting in settings]
+                    if not any(values):
+                        continue
                     axis.errorbar(
                         [setting.k + aside for setting in settings],
                         [math.nan if value is None else value.mean for value in values],
@@ -156,7 +158,7 @@ def _draw(gaps: Gaps, settings: Sequence[Setting]) -> Picture:
     for axis in panels[-1]:
         axis.set_xticks([setting.k for setting in settings])
         axis.set_xlabel("kept columns k")
-    figure.legend(*panels[0, 1].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+    drawn_legend(figure, ncols=4)
     caption = "Size of the weights against k, in three ways; error bars: standard deviation over repeats."
     return picture("figure3d", caption, figure)
 

@@ -15,7 +15,7 @@ from ..datasets._splits import Scale
 from ..metrics import Stability, stability
 from ._cell import Cell, Options, Protocol
 from ._data import load_rows
-from ._figure3 import COIL, FASHION, SEARCH, first_cell
+from ._figure3 import COIL, FASHION, SEARCH, current, first_cell
 from ._methods import find_method
 from ._results import Results
 from ._store import Stored
@@ -119,7 +119,7 @@ class Overlaps:
 
     def __init__(self, results: Results) -> None:
         self._items: dict[tuple[str, str, str], list[Stored]] = defaultdict(list)
-        for item in sorted(results.of_task(TASK), key=lambda item: item.cell):
+        for item in current(results, TASK):
             self._items[item.cell.dataset, item.cell.method, item.cell.protocol].append(item)
 
     def items(self, dataset: str, method: str, protocol: Protocol, seeds: str) -> list[Stored]:

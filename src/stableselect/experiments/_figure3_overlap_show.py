@@ -10,7 +10,7 @@ import numpy as np
 from ..datasets import info
 from ._cell import Protocol
 from ._experiment import Experiment
-from ._figure3 import COIL, FASHION, FAST_NOTE, PROTOCOLS, SEARCH, compact, missing, over_repeats
+from ._figure3 import COIL, FASHION, FAST_NOTE, PROTOCOLS, SEARCH, compact, epochs, missing, over_repeats
 from ._figure3_overlap import FAST_KS, FIXED, FREE, KS, PATIENCE, Overlap, Overlaps, overlap_cells
 from ._results import Results
 from ._tables import NONE, Block, Document, Picture, Table, drawn, picture
@@ -41,9 +41,10 @@ def _render(name: str, network: str, results: Results) -> Document:
     blocks: list[Block] = [
         "The pooled rows are cut at random into 90 % to select on and 10 % to test on; the columns kept are compared. "
         "Published: the network starts from the same weights and draws its batches from the same seed on every split "
-        "(seed fixed). Seed free: the split's number is also the seed. The search has no seed. Training ends after 200 "
-        f"epochs, or {PATIENCE} without a gain in the training loss; the best weights are then kept, the published "
-        "runs kept the last. Paper: the published rows and scaling. Sound: a pool drawn at random, scaled by the 90 %. "
+        "(seed fixed). Seed free: the split's number is also the seed. The search has no seed. Training ends after "
+        f"{epochs(network, fast=results.mode == 'fast')} epochs, or {PATIENCE} without a gain in the training loss; "
+        "the best weights are then kept, the published runs kept the last. Paper: the published rows and scaling. "
+        "Sound: a pool drawn at random, scaled by the 90 %. "
         "Nogueira is 1 for the same set every time and 0 on average for sets drawn by chance; its 95 % interval is too "
         "narrow for ten runs on overlapping rows."
     ]

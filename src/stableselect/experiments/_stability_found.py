@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ from ._results import Results, Value
 from ._stability import DATASETS, NETWORKS, RANDOM, TASK, is_seeded, methods, steps, takes_seed
 
 Run = tuple[Cell, dict[str, Any]]
+_FAR = 3.0
+"""Errors of the median subsample that make another one stand out."""
+_TWINS = 0.9
+"""Share of equal sets that makes two methods all but one."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,10 @@ class Found:
     alike : float or None
         As ``rows``, with interchangeable columns counted as the same.
     ridge, least_squares : Value or None
-        Error on the rows left out: mean over subsamples of the mean over seeds, and its standard error.
+        Error on the rows left out: mean over ``subsamples`` of the mean over seeds, and its standard error.
+    subsamples : tuple of int
+        Those that every method with cells has on the dataset: subsamples differ many times in their error, so means
+        over different ones do not compare.
     relative : Value or None
         The ridge error over that of random columns on the same subsample: geometric mean over the subsamples, and its
         standard error.
@@ -64,6 +72,10 @@ class Found:
         Mean time of a fit.
     failed : int
         Cells that failed.
+    by_rows : tuple of Run
+        The runs that ``rows`` is from.
+    errors : dict of int to float
+        The ridge error by subsample, mean over seeds.
     """
 
     dataset: str
@@ -77,6 +89,26 @@ class Found:
     relative: Value | None = None
     seconds: float | None = None
     failed: int = 0
+    subsamples: tuple[int, ...] = ()
+    by_rows: tuple[Run, ...] = field(default=(), repr=False)
+    errors: dict[int, float] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Two methods on the subsamples that both have.
+
+    Attributes
+    ----------
+    before, after : Agreement
+        Of the rows varied, for the one and for the other.
+    ratio : Value
+        The ridge error of the other over that of the one: geometric mean over the subsamples, and its standard error.
+    """
+
+    before: Agreement
+    after: Agreement
+    ratio: Value
 
 
 def find(results: Results) -> dict[str, list[Found]]:
@@ -103,11 +135,69 @@ def find(results: Results) -> dict[str, list[Found]]:
         record = pairs.get(dataset)
         alike = None if record is None else Interchangeable(unpacked(record["pairs"], record["n_columns"]))
         random = _by_split(runs[dataset, RANDOM], "ridge")
+        begun = [{cell.split for cell, _ in runs[dataset, method]} for method in methods() if runs[dataset, method]]
+        shared = tuple(sorted(set.intersection(*begun))) if begun else ()
         found[dataset] = [
-            _summed(dataset, method, runs[dataset, method], failed[dataset, method], alike, random)
+            _summed(dataset, method, runs[dataset, method], failed[dataset, method], alike, random, shared)
             for method in methods()
         ]
     return found
+
+
+def paired(one: Found, other: Found) -> Paired | None:
+    """Compare two methods on a dataset over the subsamples that both have, seed 0; None for fewer than two."""
+    runs = [{run[0].split: run for run in item.by_rows if run[0].seed == 0} for item in (one, other)]
+    both = sorted(runs[0].keys() & runs[1].keys())
+    agreements = [agreement([by_split[split] for split in both]) for by_split in runs]
+    errors = [[by_split[split][1]["ridge"] for split in both] for by_split in runs]
+    ratio = _geometric(after / before for before, after in zip(*errors, strict=True) if before > 0)
+    if agreements[0] is None or agreements[1] is None or ratio is None:
+        return None
+    return Paired(agreements[0], agreements[1], ratio)
+
+
+def twins(found: dict[str, list[Found]]) -> list[tuple[str, str, int, int]]:
+    """Return the methods that keep the same columns in nearly all runs that both have: names, equal sets, runs."""
+    kept: dict[str, dict[tuple[str, int], frozenset[int]]] = defaultdict(dict)
+    for items in found.values():
+        for item in items:
+            for cell, record in item.by_rows:
+                kept[item.method][item.dataset, cell.split] = frozenset(record["selected"])
+    pairs = []
+    for first, second in combinations(kept, 2):
+        both = kept[first].keys() & kept[second].keys()
+        equal = sum(kept[first][run] == kept[second][run] for run in both)
+        if both and equal >= _TWINS * len(both):
+            pairs.append((first, second, equal, len(both)))
+    return pairs
+
+
+def twin_words(found: dict[str, list[Found]]) -> str:
+    """Name the methods that keep nearly always the same columns, and in how many runs; empty where there are none."""
+    return "; ".join(f"{first} and {second} ({equal} of {runs} runs)" for first, second, equal, runs in twins(found))
+
+
+def far_off(items: list[Found]) -> tuple[list[tuple[int, float]], list[tuple[str, int, float, float]]]:
+    """Return the subsamples of a dataset that stand out, for random columns and for one method beside them.
+
+    Returns
+    -------
+    hard : list of (int, float)
+        Subsamples where random columns err many times as much as on the median one, and how many times.
+    strays : list of (str, int, float, float)
+        Method and subsample where the error relative to random columns is many times the method's median; that ratio,
+        and the median.
+    """
+    errors = {item.method: item.errors for item in items if item.errors}
+    random = errors.pop(RANDOM, {})
+    usual = float(np.median(list(random.values()))) if random else math.inf
+    hard = [(split, error / usual) for split, error in random.items() if error > _FAR * usual]
+    strays = []
+    for method, by_split in errors.items():
+        ratios = {split: error / random[split] for split, error in by_split.items() if random.get(split)}
+        middle = float(np.median(list(ratios.values()))) if ratios else math.inf
+        strays += [(method, split, ratio, middle) for split, ratio in ratios.items() if ratio > _FAR * middle]
+    return hard, strays
 
 
 def family(method: str) -> str:
@@ -125,17 +215,12 @@ def _summed(
     failed: int,
     alike: Interchangeable | None,
     random: dict[int, float],
+    shared: tuple[int, ...],
 ) -> Found:
     by_both = [run for run in runs if run[0].split == run[0].seed]
     by_rows = by_both if method == RANDOM else [run for run in runs if run[0].seed == 0]
     by_seed = [run for run in runs if run[0].split == 0 and takes_seed(method)]
-    errors = _by_split(runs, "ridge")
-    ratios = [math.log(error / random[split]) for split, error in errors.items() if error > 0 and random.get(split)]
-    ratio = _value(ratios)
-    if ratio is not None:
-        # A ratio's logarithm is what has a symmetric spread: one subsample that goes wrong does not hide the others.
-        mean = math.exp(ratio.mean)
-        ratio = replace(ratio, mean=mean, spread=None if ratio.spread is None else mean * ratio.spread)
+    errors, least_squares = (_by_split(runs, measure) for measure in ("ridge", "least_squares"))
     return Found(
         dataset,
         method,
@@ -143,11 +228,14 @@ def _summed(
         alike=_alike(by_rows, alike),
         seed=agreement(by_seed),
         both=agreement(by_both if is_seeded(method) else by_rows),
-        ridge=_value(errors.values()),
-        least_squares=_value(_by_split(runs, "least_squares").values()),
-        relative=ratio,
+        ridge=_value(errors[split] for split in shared if split in errors),
+        least_squares=_value(least_squares[split] for split in shared if split in least_squares),
+        relative=_geometric(error / random[split] for split, error in errors.items() if random.get(split)),
         seconds=float(np.mean([record["seconds"] for _, record in runs])) if runs else None,
         failed=failed,
+        subsamples=shared,
+        by_rows=tuple(by_rows),
+        errors=errors,
     )
 
 
@@ -180,6 +268,16 @@ def _by_split(runs: list[Run], measure: str) -> dict[int, float]:
     for cell, record in runs:
         values[cell.split].append(record[measure])
     return {split: float(np.mean(found)) for split, found in sorted(values.items())}
+
+
+def _geometric(ratios: Iterable[float]) -> Value | None:
+    """Return the geometric mean of ratios over subsamples and its standard error."""
+    # A ratio's logarithm is what has a symmetric spread: one subsample that goes wrong does not hide the others.
+    logs = _value(math.log(ratio) for ratio in ratios if ratio > 0)
+    if logs is None:
+        return None
+    mean = math.exp(logs.mean)
+    return Value(mean, None if logs.spread is None else mean * logs.spread, logs.count)
 
 
 def _value(values: Iterable[float]) -> Value | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..datasets import info
 from ._colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 from ._stability import RANDOM, is_seeded
-from ._stability_found import Agreement, Found, family
+from ._stability_found import Agreement, Found, family, twin_words
 from ._tables import Picture, picture
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def styles(names: list[str]) -> dict[str, dict[str, Any]]:
     for kind in dict.fromkeys((*FAMILIES, *map(family, names))):
         for place, name in enumerate(name for name in names if family(name) == kind):
             colour = FAMILIES.get(kind, (kind, GREY))[1]
-            # Marks get smaller, so that none hides another that chose the same columns.
+            # Marks get smaller, so that some of one that chose the same columns is seen around another.
             size = max(9.0 - 0.5 * place, 6.5)
             found[name] = {"color": colour, "marker": _MARKS[place % len(_MARKS)], "markersize": size}
             if name == RANDOM:
@@ -80,6 +80,8 @@ def against_error(found: dict[str, list[Found]]) -> Picture:
         "intervals of Nogueira's measure over subsamples, horizontal bars standard errors over subsamples. Random "
         "columns are drawn anew for each subsample."
     )
+    if same := twin_words(found):
+        caption += f" Marks cover each other where nearly always the same columns are kept: {same}."
     return picture("stability", caption, figure)
 
 

@@ -7,20 +7,23 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from ..datasets import info
-from ._cell import Options
+from ._cell import Cell, Options
 from ._experiment import Experiment
 from ._interchangeable import THRESHOLD
-from ._methods import NO_RIDGE, STABLE
+from ._methods import CAPPED, NO_RIDGE, STABLE, find_method
 from ._results import NOT_RUN, Results, Value, geometric_mean
 from ._stability import RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
-from ._stability_found import Agreement, Found, find
+from ._stability_found import Agreement, Found, far_off, find, paired, twin_words
 from ._stability_plot import against_error, rows_and_seed
 from ._tables import NONE, Block, Document, Table, drawn, number, with_spread
 
-_CLEARLY = 2.0
-"""Standard errors that make a difference from random columns worth a word."""
+_LEVEL = 0.95
+"""Of the interval that has to leave out 1 for a difference from random columns to be worth a word."""
+_UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
+"""What a limit counts, by the parameter that it sets."""
 _FLATTERED = 0.1
 """Fall of stability, once the seed varies too, that is worth a word."""
 
@@ -33,7 +36,7 @@ def _render(results: Results) -> Document:
         blocks.append(f"Datasets without a cell: {', '.join(absent)}.")
     if not found:
         return Document("stability", EXPERIMENT.title, blocks)
-    blocks += [_summary(found), *_reading(found)]
+    blocks += [_summary(found, fast=results.mode == "fast"), *_reading(found)]
     if any(item.rows and item.relative for items in found.values() for item in items):
         blocks.append(drawn(lambda: against_error(found)))
     if any(item.seed and is_seeded(item.method) for items in found.values() for item in items):
@@ -45,19 +48,20 @@ def _render(results: Results) -> Document:
 
 def _introduction(results: Results) -> list[str]:
     text = [
-        "Every registered selector with its default settings, the published networks (200 epochs unless limited, "
-        "published batch sizes) and variants, each fitted on subsamples of four fifths of the rows (of the mice in "
-        "Mice Protein; of 7,500 images drawn once from Fashion-MNIST), scaled to [0, 1] by those rows. rows: other "
-        "subsamples, the same seed. seed: other seeds, the same subsample. both: other subsamples, each with a seed of "
-        "its own. Figures are Nogueira's stability, 0 on average for sets drawn at random and 1 for equal sets, with "
-        "its 95 % interval over the runs. The subsamples share rows, so the intervals speak of this table and this "
-        "share, not of new data.",
+        "Every registered selector with its default settings, the published networks (200 epochs, published batch "
+        "sizes) and variants; where that takes too long, with fewer epochs or resamples, which are named below the "
+        "summary. Each is fitted on subsamples of four fifths of the rows (of the mice in Mice Protein; of 7,500 "
+        "images drawn once from Fashion-MNIST), scaled to [0, 1] by those rows. rows: other subsamples, the same seed. "
+        "seed: other seeds, the same subsample. both: other subsamples, each with a seed of its own. Figures are "
+        "Nogueira's stability, 0 on average for sets drawn at random and 1 for equal sets, with its 95 % interval over "
+        "the runs. The subsamples share rows, so the intervals speak of this table and this share, not of new data.",
         "interchangeable: rows again, but a column also counts as kept where the other set has one in its place whose "
         f"absolute correlation with it is at least {THRESHOLD:g} over the whole table (Bommert's adjusted measure; 0 "
         "on average for random sets, some of whose columns have such a counterpart by chance). On images a kept pixel "
         "often gives way to its neighbour. error: mean square on the rows left out, all columns rebuilt from the kept "
-        "ones by a ridge map fitted on the subsample, ± standard error over subsamples. to random: that error over the "
-        "one of random columns on the same subsample, geometric mean.",
+        "ones by a ridge map fitted on the subsample, ± standard error over subsamples; only over the subsamples that "
+        "all methods have, since subsamples differ. to random: that error over the one of random columns on the same "
+        "subsample, geometric mean over all subsamples of the method, ± standard error.",
     ]
     if results.mode == "fast":
         text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
@@ -81,16 +85,36 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
         for item in items
     ]
     notes = ["* drawn anew for each subsample: with one seed the columns would be the same whatever the rows."]
-    limited = [f"{item.method} {limit}" for item in items if (limit := steps(item.method, dataset, fast=fast))]
+    subsamples = items[0].subsamples
+    words = ", ".join(map(str, subsamples)) or "none, so that no error is shown"
+    notes.append(f"error: over the subsamples that all methods with cells have ({words}); other columns over all runs.")
+    hard, strays = far_off(items)
+    notes += [
+        f"Random columns err {times:.1f} times as much on subsample {i} as on the median one." for i, times in hard
+    ]
+    notes += [
+        f"{method} errs {ratio:.1f} times as much as random columns on subsample {i}, {middle:.2f} times in the median."
+        for method, i, ratio, middle in strays
+    ]
+    limited = [f"{item.method} {limit}" for item in items if (limit := _limit(item.method, dataset, fast=fast))]
     if limited:
-        notes.append(f"Limited steps: {', '.join(limited)}.")
+        notes.append(f"Limited: {', '.join(limited)}.")
     if broken := [f"{item.method} {item.failed}" for item in items if item.failed]:
         notes.append(f"Cells that failed: {', '.join(broken)}.")
     about = info(dataset)
     return Table(f"{about.title}, {about.k} of {about.n_columns} columns", header, rows, notes)
 
 
-def _summary(found: dict[str, list[Found]]) -> Table:
+def _limit(method: str, dataset: str, *, fast: bool) -> str:
+    """Write the limit of a method's cells beside what it would take without; empty where there is none."""
+    limit = steps(method, dataset, fast=fast)
+    if limit is None:
+        return ""
+    free = find_method(method).build(Cell(dataset, method, "sound", 0, 0, info(dataset).k))
+    return f"{limit} of {getattr(free, CAPPED[method])} {_UNITS[CAPPED[method]]}"
+
+
+def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
     header = ["method", "datasets", "rows", "interchangeable", "seed", "both", "to random", "better", "worse"]
     rows = []
     for method, items in _by_method(found).items():
@@ -119,8 +143,28 @@ def _summary(found: dict[str, list[Found]]) -> Table:
         )
     notes = [
         "Means over the datasets that have cells; to random is a geometric mean. better, worse: datasets where the "
-        f"error is below or above that of random columns by more than {_CLEARLY:g} standard errors."
+        f"error is below or above that of random columns: Student's {100 * _LEVEL:.0f} % interval of to random over "
+        "the subsamples leaves out 1."
     ]
+    few = [f"{method} {count}" for method, count, *_ in rows if int(count) < len(found)]
+    if few:
+        notes.append(
+            f"On fewer than the {len(found)} datasets, so that their means do not compare with the others: "
+            f"{', '.join(few)}."
+        )
+    limited = {
+        method: [
+            f"{info(item.dataset).title} {limit}"
+            for item in items
+            if item.by_rows and (limit := _limit(method, item.dataset, fast=fast))
+        ]
+        for method, items in _by_method(found).items()
+    }
+    if any(limited.values()):
+        words = "; ".join(f"{method} on {', '.join(where)}" for method, where in limited.items() if where)
+        notes.append(f"Not with the default or published settings, for the time a fit takes: {words}.")
+    if same := twin_words(found):
+        notes.append(f"These keep the same columns nearly always, and should be counted once: {same}.")
     return Table("Mean over datasets", header, rows, notes)
 
 
@@ -216,14 +260,27 @@ def _asked_for(found: dict[str, list[Found]]) -> Table:
         plain = by_name.get(NO_RIDGE)
         for name in STABLE.values():
             asked = by_name.get(name)
-            if not (plain and asked and plain.rows and asked.rows and plain.ridge and asked.ridge):
+            both = paired(plain, asked) if plain and asked else None
+            if both is None:
                 continue
-            gain = asked.rows.value - plain.rows.value
-            cost = 100 * (asked.ridge.mean / plain.ridge.mean - 1)
-            first = f"{info(dataset).title}, {name}"
-            rows.append([first, _interval(plain.rows), _interval(asked.rows), f"{gain:+.2f}", f"{cost:+.1f} %"])
-    header = ["dataset, method", f"rows, {NO_RIDGE}", "rows, asked for", "gain", "error"]
-    return Table("Asking for stability, against ridge 0", header, rows, ["error: change of the error (ridge refit)."])
+            gain = both.after.value - both.before.value
+            spread = "" if both.ratio.spread is None else f" ± {100 * both.ratio.spread:.1f}"
+            rows.append(
+                [
+                    f"{info(dataset).title}, {name}",
+                    str(both.after.runs),
+                    _interval(both.before),
+                    _interval(both.after),
+                    f"{gain:+.2f}",
+                    f"{100 * (both.ratio.mean - 1):+.1f}{spread} %",
+                ]
+            )
+    header = ["dataset, method", "subsamples", f"rows, {NO_RIDGE}", "rows, asked for", "gain", "error"]
+    notes = [
+        "All columns over the subsamples that both methods have. error: change of the error (ridge refit), geometric "
+        "mean over these subsamples, ± standard error."
+    ]
+    return Table("Asking for stability, against ridge 0", header, rows, notes)
 
 
 def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
@@ -257,9 +314,12 @@ def _point(value: Agreement | None) -> float | None:
 
 
 def _side(value: Value) -> int:
-    """Return -1 or 1 where a relative error is clearly below or above 1, 0 elsewhere."""
-    margin = _CLEARLY * (value.spread or 0.0)
-    return int(value.mean - margin > 1) - int(value.mean + margin < 1)
+    """Return -1 or 1 where a relative error is clearly below or above 1, 0 elsewhere and for a single subsample."""
+    if value.spread is None:
+        return 0
+    # The spread of the logarithm, of which the mean is the geometric one.
+    margin = float(student.ppf((1 + _LEVEL) / 2, value.count - 1)) * value.spread / value.mean
+    return int(math.log(value.mean) > margin) - int(math.log(value.mean) < -margin)
 
 
 def _interval(value: Agreement | None) -> str:
@@ -280,7 +340,7 @@ def _ratio(value: Value | None) -> str:
 
 
 def _why(item: Found) -> str:
-    return "failed" if item.failed and item.ridge is None else NOT_RUN if item.ridge is None else NONE
+    return NONE if item.errors else "failed" if item.failed else NOT_RUN
 
 
 EXPERIMENT = Experiment("stability", "Stability and error of every method", cells, _render)

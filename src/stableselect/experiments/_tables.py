@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ._results import Value
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 NONE = "–"  # noqa: RUF001
 NO_PICTURES = 'Pictures are left out: they need matplotlib and Pillow (pip install "stableselect[plot]").'
+_DECADES = 4
+"""Of a logarithmic axis that have room for three numbers each."""
 
 
 @dataclass
@@ -163,6 +167,17 @@ def picture(name: str, caption: str, figure: Figure) -> Picture:
     with Image.open(drawn) as image:
         image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(png, format="png", optimize=True)
     return Picture(name, caption, png.getvalue(), vector.getvalue())
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Write a logarithmic axis without powers of ten: 1, 2 and 5 in every decade, 1 alone where there are many."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low, high = sorted(axis.get_view_interval())
+    wide = low > 0 and math.log10(high / low) > _DECADES
+    axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def number(value: float | None, measure: str) -> str:

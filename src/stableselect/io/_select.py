@@ -20,7 +20,7 @@ from ._prepare import Prepared, prepare
 from ._read import Table
 from ._scaling import Scale, Scaling
 from ._selection import Chosen, Selection
-from ._stability import asks_for_stability, choice_record, fit, stability_settings
+from ._stability import TooFewRows, asks_for_stability, choice_record, fit, stability_settings
 
 STAGES = (*HELD_OUT_STAGES, "Choosing on all rows")
 """What ``progress`` is told, in order."""
@@ -183,19 +183,24 @@ def _errors(
             chosen = np.asarray(fit(clone(selector), train).selected_)
         return chosen
 
-    errors = held_out_errors(
-        X,
-        choose,
-        scaling=scale,
-        include=np.array(asked.forced, dtype=int),
-        exclude=np.array(asked.barred, dtype=int),
-        seed=seed,
-        progress=progress,
-    )
+    try:
+        errors = held_out_errors(
+            X,
+            choose,
+            scaling=scale,
+            include=np.array(asked.forced, dtype=int),
+            exclude=np.array(asked.barred, dtype=int),
+            seed=seed,
+            progress=progress,
+        )
+    except TooFewRows:
+        return None, None  # all rows may still be enough
     return errors, chosen.size
 
 
 def _error_notes(errors: HeldOutErrors | None, rows: int, *, is_free: bool) -> list[str]:
+    if errors is None and rows >= MIN_ROWS:
+        return ["No errors on held-out rows: the other rows are too few to measure stability with."]
     if errors is None:
         return [f"No errors on held-out rows: the table has {rows} rows and {MIN_ROWS} are needed."]
     if is_free and errors.selection >= errors.random:

@@ -15,6 +15,10 @@ from ._methods import find_method
 from ._names import TableError
 
 
+class TooFewRows(TableError):
+    """Rows too few to measure stability with."""
+
+
 def stability_settings(
     method: str, prefer: str | None, tolerance: float | None, stability_target: float | None
 ) -> dict[str, Any]:
@@ -46,7 +50,7 @@ def fit(selector: Any, X: np.ndarray) -> Any:
     if asks_for_stability(selector):
         filled = np.unique(row_folds(X, N_FOLDS)).size
         if filled < FEWEST_FOLDS:
-            raise TableError(
+            raise TooFewRows(
                 f"Stability is measured on {N_FOLDS} parts of the rows, and {X.shape[0]} rows (equal ones go to the "
                 f"same part) fill {filled} of them where {FEWEST_FOLDS} are needed; give more rows or do not ask for "
                 "stability."

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from .._base import BaseSelector
 from .._resampled_moments import ResampledMoments
 from .._resampling import Resample
+from .._validation import resolve_columns
 from ..reconstruction import ScorerSelector
 from ..reconstruction._moments_selector import MomentsSelector
 from ._checks import check_table
@@ -93,6 +94,7 @@ def prepare(selector: Any, X: ArrayLike, seed: int) -> BaseSelector:
     if not isinstance(selector, BaseSelector):
         raise TypeError(f"selector must be one of this package's selectors but is {type(selector).__name__}.")
     names = [str(name) for name in getattr(X, "columns", [])]
+    m = int(np.shape(X)[1])
     copy: BaseSelector = clone(selector)
     changes: dict[str, Any] = {}
     for name, value in copy.get_params().items():
@@ -100,7 +102,7 @@ def prepare(selector: Any, X: ArrayLike, seed: int) -> BaseSelector:
         if kind == "random_state" and value is None:
             changes[name] = seed
         elif kind in ("include", "exclude") and value is not None:
-            changes[name] = [_position(column, names, kind) for column in value]
+            changes[name] = resolve_columns(value, m, names or None, kind)
     return copy.set_params(**changes)
 
 
@@ -142,11 +144,3 @@ def path_losses(fitted: BaseSelector, points: np.ndarray) -> dict[str, np.ndarra
         losses["scorer"] = np.mean((points - fitted.forward(points, path="scorer")) ** 2, axis=1)
         losses["total"] = losses["selector"] + float(fitted.scorer_weight) * losses["scorer"]
     return losses
-
-
-def _position(column: str | int, names: list[str], kind: str) -> int:
-    if not isinstance(column, str):
-        return int(column)
-    if column not in names:
-        raise ValueError(f"{kind} names the column {column!r}, which X does not have; pass X as a data frame with it.")
-    return names.index(column)

@@ -37,7 +37,8 @@ class StabilityAnalysis:
     selected : tuple of ndarray of int
         The columns each run kept, in order of selection where the selector has one.
     rankings, scores : ndarray of shape (n_repeats, m) or None
-        ``ranking_`` and ``scores_`` of each run; None where the selector has none.
+        ``ranking_`` and ``scores_`` of each run; None where the selector has none. Columns that an earlier step of a
+        pipeline dropped share the rank behind all others, and the run's lowest score.
     stability : Stability
         Agreement of the sets, with the interval of Nogueira's measure.
     ranking : RankingStability or None
@@ -46,7 +47,8 @@ class StabilityAnalysis:
         Agreement of the scores, as by :func:`score_stability`; None where there are none.
     similarity : SimilarityStability or None
         Agreement of the sets where correlated columns count as partly the same; None where it was not asked for, the
-        table has more than 5,000 columns or cells without a number, or a step before the selector changes the columns.
+        table has more than 5,000 columns or cells without a number, or a step before the selector may change the
+        columns other than by dropping some.
     frequency : ndarray of shape (m,)
         Share of the runs that kept each column.
     frequency_interval : ndarray of shape (m, 2)
@@ -60,7 +62,7 @@ class StabilityAnalysis:
     n_repeats : int
         Number of runs.
     feature_names : ndarray of str or None
-        Column names, where the table has them.
+        Column names, where the table has them, or those of the columns that a pipeline makes.
 
     Examples
     --------
@@ -225,7 +227,15 @@ def stability_analysis(
 
     .. math:: \frac{p + z^2/2M \pm z\sqrt{p(1-p)/M + z^2/4M^2}}{1 + z^2/M}.
 
-    It says how well M runs tell the frequency over all resamples (or seeds) of this table, not over other tables.
+    It says how well M runs tell the frequency over all resamples (or seeds) of this table, not over other tables. That
+    holds for bootstraps, subsamples and seeds, which are drawn independently: leaving out every row in turn gives the
+    frequency exactly, and the parts of "splits" depend on each other.
+
+    What a pipeline keeps is traced back to the columns of the table where its earlier steps are selectors or name their
+    output by their input, as scalers and imputers do. A step without names for its output, such as a
+    ``FunctionTransformer``, may stand there if it leaves the number of columns as it is; then they are taken to be the
+    same. Where a step makes new columns, such as principal components, the runs are compared by these, and must all
+    have the same ones, made from the same columns.
 
     For a similarity with a threshold, pass ``supports`` and ``column_similarity(X)`` to :func:`similarity_stability`.
 
@@ -273,7 +283,8 @@ def stability_analysis(
         agreement = stability(supports, confidence=confidence)
         ranking = None if rankings[0] is None else ranking_stability(rankings)
         score = None if scores[0] is None else _score_stability(np.stack(scores))
-        similar = _similarity_stability(supports, source, X) if similarity else None
+        traced = all(fit.origin.traced for fit in fits)
+        similar = _similarity_stability(supports, source, X) if similarity and traced else None
     # Several measures can be undefined for one reason, which is told once.
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         warnings.warn(text, stacklevel=2)
@@ -292,7 +303,7 @@ def stability_analysis(
         vary=vary,
         scheme=None if vary == "seed" else scheme,
         n_repeats=len(supports),
-        feature_names=fits[0].feature_names,
+        feature_names=fits[0].origin.names,
     )
 
 

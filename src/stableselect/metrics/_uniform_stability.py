@@ -2,7 +2,8 @@
 
 An algorithm A with loss l has uniform stability beta when, for all samples S of n rows, every row j of them and all
 points x, the loss of x changes by |l(A_S, x) - l(A_S without j, x)| <= beta [1]_. What can be measured on one sample is
-the largest change over some rows j and some points x: a lower bound of beta.
+the largest change over some rows j and some points x: a lower bound of beta. Replacing a row is leaving one out and
+adding another, so it moves a loss by up to 2 beta, and half of its largest change is the lower bound.
 
 References
 ----------
@@ -120,8 +121,8 @@ class UniformStability:
 
     @property
     def beta(self) -> float:
-        """Largest change of the selector's loss: a lower bound of the uniform stability."""
-        return self.selector.sup
+        """Lower bound of the uniform stability: the selector's largest change, half of it where rows were replaced."""
+        return self.selector.sup / 2 if self.replaced else self.selector.sup
 
     @property
     def share_changed(self) -> float:
@@ -185,10 +186,12 @@ def uniform_stability(
     n_left_out : int or None, default=20
         How many rows to leave out in turn, drawn at random; all of them for None or where there are fewer.
     replace : bool, default=False
-        Replace each row by a row of ``X_test`` rather than leave it out. That row is not compared at.
+        Replace each row by a row of ``X_test`` rather than leave it out. That row is not compared at. ``beta`` is then
+        half of the largest change, as replacing leaves one row out and adds another.
     sizes : sequence of int, optional
         Numbers of rows at which to repeat the measurement, to fit the rate. A repeat draws the rows in random order and
-        takes the first ones, so that its samples are nested, and leaves out the same rows at every size.
+        takes the first ones, so that its samples are nested, and leaves out the same rows at every size, or replaces
+        them by the same ones.
     n_repeats : int, default=5
         How often; two at least, used with ``sizes`` only.
     n_jobs : int or None, default=None
@@ -244,16 +247,19 @@ def uniform_stability(
     grid = None if sizes is None else _check_sizes(sizes, len(rows))
     n_repeats = check_count(n_repeats, "n_repeats", 2)
     left_out = np.sort(rng.choice(len(rows), number, replace=False))
-    measured = _measure(prepared, rows, left_out, points, replace, rng, n_jobs)
+
+    def stand_ins(size: int) -> np.ndarray | None:
+        return rng.randint(len(points), size=size) if replace else None
+
+    measured = _measure(prepared, rows, left_out, points, stand_ins(number), n_jobs)
     rates: dict[str, StabilityRate] = {}
     if grid is not None:
         samples = []
         for _ in range(n_repeats):
             order = rng.permutation(len(rows))
             gone = np.arange(min(number, int(grid[0])))
-            samples.append(
-                [_measure(prepared, rows[order[:n]], gone, points, replace, rng, n_jobs) for n in grid.tolist()]
-            )
+            new = stand_ins(gone.size)
+            samples.append([_measure(prepared, rows[order[:n]], gone, points, new, n_jobs) for n in grid.tolist()])
         floor = _ROUNDING * float(np.max(np.mean((points - rows.mean(axis=0)) ** 2, axis=1)))
         rates = {path: _rate(path, grid, samples, floor) for path in measured.changes}
     return UniformStability(
@@ -285,16 +291,15 @@ def _measure(
     X: np.ndarray,
     left_out: np.ndarray,
     points: np.ndarray,
-    replace: bool,
-    rng: np.random.RandomState,
+    stand_in: np.ndarray | None,
     n_jobs: int | None,
 ) -> _Sample:
-    stand_in = rng.randint(len(points), size=left_out.size) if replace else None
+    """Leave out the rows in turn, or replace each by the point that ``stand_in`` numbers."""
     refits = Refits(selector, X, None if stand_in is None else points[stand_in])
     full = refits.fit()
     before = path_losses(full, points)
     outcomes: list[Outcome] = Parallel(n_jobs=n_jobs)(
-        delayed(refits.outcome)(int(row), i if replace else None, points) for i, row in enumerate(left_out)
+        delayed(refits.outcome)(int(row), None if stand_in is None else i, points) for i, row in enumerate(left_out)
     )
     changed = np.array([bool((outcome.support != full.support_).any()) for outcome in outcomes])
     changes = {}

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..reconstruction import StabilityFrontier
 
-_DEPTHS = {"forward search": ("#E69F00", "^"), "exchange": ("#0072B2", "o"), "exchange with votes": ("#009E73", "s")}
+_DEPTHS = {"forward search": ("#E69F00", "^"), "exchange": ("#0072B2", "o"), "search with votes": ("#009E73", "s")}
 _CHOSEN, _GUIDE, _STEP = "#D55E00", "#767676", "#333333"
 _SMALLEST, _LARGEST = 4.0, 10.0
 """Diameters of the marks of the least and the most ridge, in points."""

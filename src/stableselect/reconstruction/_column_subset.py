@@ -42,8 +42,8 @@ class ColumnSubset(MomentsSelector):
     prefer : "stability" or None, default=None
         "stability": of many ways to search, take one whose choice repeats best on other rows (within 0.1 of the most
         stable, in a fixed order) while its held-out error is within ``tolerance`` of the least. The ways differ in
-        ridge (where it is "auto"), in search depth, and in how far a column must be what half-samples of the rows would
-        keep too. Takes some hundred searches.
+        ridge (where it is "auto"), in search depth, and in how far a column must be what parts of the rows would keep
+        too. Takes some hundred searches.
     tolerance : float, default=0.05
         For ``prefer="stability"``: the share by which the held-out error may lie above the least.
     stability_target : float or None, default=None
@@ -55,7 +55,7 @@ class ColumnSubset(MomentsSelector):
     frontier_ : StabilityFrontier
         After asking for stability: held-out error and stability of every way tried.
     votes_ : ndarray of shape (m,)
-        Where the way taken heeds them: the share of half-samples of the rows whose search keeps the column.
+        Where the way taken heeds them: the share of parts of the rows whose search keeps the column.
     path_ : SelectionPath
         After "auto": explained share against the number of columns, and how far the number moves between folds.
     objective_ : float
@@ -79,9 +79,12 @@ class ColumnSubset(MomentsSelector):
     table (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge and
     constant columns come last.
 
-    Stability is bought with votes: on a few dozen combinations of half of the rows the same search is run, and a column
-    that none of them keeps is charged a small share of the loss more than one that all keep. Columns that serve almost
-    as well as each other then no longer take turns by chance. All of it uses moments of ten folds from one pass.
+    Stability is bought with votes: on a few dozen combinations of four of ten folds of the rows the same search is run,
+    and a column that none of them keeps is charged a small share of the loss more than one that all keep. Columns that
+    serve almost as well as each other then no longer take turns by chance. All of it uses the folds' moments from one
+    pass. Stabilities of a few sets that differ by less than 0.1 count as equal, and of equals the way of most ridge,
+    then of most votes, is taken: an order that does not change with the rows. With few rows against columns (moments in
+    dual form) no way swaps columns.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """The frontier of held-out error against stability over ridge, search depth, weight of votes and latent width.
 
 Everything comes from the moments of ten folds of the rows, gathered in one pass. Pairs of folds are held out in turn:
-the sets found without them give the stability, their rows the error. Combinations of about half of the other folds
+the sets found without them give the stability, their rows the error. Combinations of half of the other folds
 *vote*: the same search on each tells which columns it keeps. A search that charges for every column by the votes it
 lacks gives up a little error for columns that other rows would choose too.
 """
@@ -115,6 +115,8 @@ class FrontierSearch:
         self.rounds = [Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
         self.voters = voting_groups(len(folds))
         self._cells = sum(part.weight_sum for part in folds) * self.rounds[0].gram.n_features
+        # Below this an error is rounding, and a share of it means nothing.
+        self._nothing = 1e-12 * sum(part.weight * part.gram.n_features for part in self.rounds)
         self._ballots: dict[float, np.ndarray] = {}
         self._exchange = task.exchange and isinstance(self.rounds[0].gram, PrimalGram)
 
@@ -181,6 +183,7 @@ class FrontierSearch:
                 chosen, per_row = self.task.finish(part, item, here)
                 masks[number, chosen] = True
                 errors += part.weight * per_row
+            errors = np.maximum(errors, self._nothing)
             best = int(np.argmin(errors))
             here = replace(here, map_ridge=self.task.map_ridges[best])
             yield Point(here, float(errors[best]) / self._cells, *nogueira(masks))

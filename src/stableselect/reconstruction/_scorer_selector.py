@@ -22,7 +22,7 @@ from ._ridge import map_error
 from ._scorer_network import Network, canonical_scores, top_columns
 from ._scorer_objective import ScorerObjective
 from ._scorer_search import search_scorer
-from ._scorer_settings import check_settings
+from ._scorer_settings import check_settings, check_weight
 from ._scorer_train import Trained, train_network
 from ._search import Found, Setting
 
@@ -112,9 +112,9 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     max_features : int or None, default=None
         For "auto": the most columns to look at; None for 200 beyond those included.
     prefer : "stability" or None, default=None
-        "stability", with "search" only: of many ways to search, take the one whose choice repeats best on other rows
-        while its held-out error is within ``tolerance`` of the least, as in :class:`ColumnSubset`. The ways also differ
-        in latent width, where that is None.
+        "stability", with "search" only: of many ways to search, take one whose choice repeats best on other rows while
+        its held-out error is within ``tolerance`` of the least, as in :class:`ColumnSubset`. The ways also differ in
+        latent width, where that is None.
     tolerance : float, default=0.05
         For ``prefer="stability"``: the share by which the held-out error may lie above the least.
     stability_target : float or None, default=None
@@ -344,6 +344,12 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         if isinstance(trained, Network):
             return self._keep_linear(trained, problem, settings.width)
         return self._keep_nonlinear(trained, problem)
+
+    def _check_choices(self) -> None:
+        super()._check_choices()
+        if self._prefers_stability():  # the frontier is measured before the other settings are looked at
+            check_weight(self.scorer_weight)
+            self._check_training()
 
     def _uses_ridge(self) -> bool:
         return self.solver == "search" or self.init == "search"

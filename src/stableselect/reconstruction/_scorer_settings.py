@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..neural._layers import ACTIVATIONS
 from ..neural._specs import check_network
@@ -49,9 +49,8 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
     for name, allowed in choices.items():
         if getattr(selector, name) not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(selector, name)!r}.")
-    weight, solver = selector.scorer_weight, selector.solver
-    if not isinstance(weight, Real) or not 0 <= weight < float("inf"):
-        raise ValueError(f"scorer_weight must be a number of at least 0, got {weight!r}.")
+    solver = selector.solver
+    check_weight(selector.scorer_weight)
     if selector.batch_size is None:
         raise ValueError("batch_size must be a whole number of at least 1, got None.")
     selector._check_training()
@@ -91,6 +90,12 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
         decay=1.0 if linear else 0.03,
         batch_size=selector.batch_size,
     )
+
+
+def check_weight(weight: Any) -> None:
+    """Refuse a scorer weight that is no number of at least 0."""
+    if not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
+        raise ValueError(f"scorer_weight must be a number of at least 0, got {weight!r}.")
 
 
 def _width(selector: ScorerSelector, problem: Problem, linear: bool) -> int:

@@ -25,7 +25,7 @@ class StabilityFrontier:
     exchange : ndarray of bool, shape (p,)
         Whether columns are swapped after the forward search.
     consensus : ndarray of shape (p,)
-        Weight of the votes of half-samples, as a share of the loss.
+        Weight of the votes of parts of the rows, as a share of the loss.
     latent_width : ndarray of int, shape (p,)
         Latent width of a scorer-selector; 0 where there is none.
     chosen : int

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._folds import merged
 from ..moments import Moments
-from ._frontier import FEWEST_FOLDS, RIDGES, Finish, FrontierSearch, Point, Round, Task, choose_point
+from ._frontier import FEWEST_FOLDS, N_FOLDS, RIDGES, Finish, FrontierSearch, Point, Round, Task, choose_point
 from ._ridge import RIDGE_GRID, refit_errors
 from ._search import Found, Setting
 from ._stability_frontier import StabilityFrontier
@@ -26,6 +27,7 @@ class StableChoiceMixin:
     stability_target: float | None
     ridge: float | str
     votes_: np.ndarray
+    n_features_in_: int
     _frontier: dict[str, Any]
 
     @property
@@ -67,6 +69,8 @@ class StableChoiceMixin:
                 f"got {len(parts)}: fit on more rows, or give fit_moments a list of Moments, one for each part of the "
                 "rows."
             )
+        if len(parts) > N_FOLDS:
+            parts = [merged(parts[number::N_FOLDS]) for number in range(N_FOLDS)]
         automatic = self.ridge == "auto"
         task = Task(
             k=k,
@@ -79,6 +83,11 @@ class StableChoiceMixin:
             limit=1 + float(self.tolerance) if self.stability_target is None else float("inf"),
             finish=self._finisher(include, exclude),
         )
+        if k == self.n_features_in_:
+            warnings.warn(
+                f"All {k} columns are kept, so there is no choice to repeat and its stability is NaN; keep fewer.",
+                stacklevel=2,
+            )
         search = FrontierSearch(parts, task)
         points = search.points()
         chosen, reached = choose_point(points, float(self.tolerance), self.stability_target)
