@@ -265,7 +265,7 @@ def test_the_plan_has_the_published_grid():
     assert {(cell.details["n"], cell.seed) for cell in core} == {(n, s) for n in PUBLISHED_SIZES for s in range(5)}
     assert {cell.details["u"] for cell in cells} == {U} == {50}
     assert {cell.split for cell in cells} == {0}
-    assert {cell.split for cell in plan_cells("sound", Options()) if cell.method == SEARCH} == set(range(5))
+    assert {cell.split for cell in plan_cells("sound", Options()) if cell.method == SEARCH} == set(range(3))
     assert len(set(cells)) == len(cells)
     fast = plan_cells("sound", Options(fast=True))
     assert {cell.mode for cell in fast} == {"fast"}

@@ -58,7 +58,7 @@ class SelectionPath:
     >>> from stableselect import ColumnSubset
     >>> path = ColumnSubset("auto", target_explained=0.95).fit(load_iris().data).path_
     >>> path.explained.round(2).tolist()
-    [0.92, 0.96, 0.99, 1.0]
+    [0.92, 0.97, 0.99, 1.0]
     >>> path.n_features, path.n_features_range
     (2, (2, 2))
     """
