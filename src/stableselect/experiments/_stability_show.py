@@ -184,7 +184,7 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
     if still := [name for name in seeds if name not in moved]:
         shown = [name for name in still if name in SEEDLESS]
         proof = " (computed with two seeds)" if shown == still else ""
-        text.append(f"Seed stability exactly 1, on every dataset{proof}: {', '.join(still)}.")
+        text.append(f"Seed stability exactly 1, on every dataset that has cells{proof}: {', '.join(still)}.")
     flattered = [
         f"{name} {rows:.2f} to {both:.2f}"
         for name, items in by_method.items()
