@@ -193,7 +193,7 @@ def test_grids_of_a_to_d_are_the_published_ones():
         assert EXPERIMENTS["figure3d"].cells(protocol, Options()) == EXPERIMENTS["figure3c"].cells(protocol, Options())
     # The search has no seed.
     assert {cell.seed for cell in points("figure3a", "paper", SEARCH)[0]} == {0}
-    assert {cell.split for cell in points("figure3a", "sound", SEARCH)[0]} == {0, 1, 2}
+    assert {cell.split for cell in points("figure3a", "sound", SEARCH)[0]} == set(range(5))
 
 
 def test_grids_of_e_to_h_are_the_published_ones():
@@ -205,6 +205,8 @@ def test_grids_of_e_to_h_are_the_published_ones():
             *(("coil20", n) for n in (100, 300, 500, 700, 900)),
         }
         assert {(cell.k, cell.seed) for cell in plain} == {(50, seed) for seed in range(5)}
+        sound, _ = points(name, "sound", method)
+        assert {cell.split for cell in sound if cell.details["weight"] == 1 / 128} == set(range(5))
         weighted = {cell.details["weight"] for cell in cells if cell.details["n"] == 3000} - {1 / 128}
         assert weighted == {0, 5e-4, 1e-2, 0.5, 1, 5, 10, 15, 20}
         assert sum(cell.details["change"] == "order" for cell in cells) == 9
@@ -291,7 +293,7 @@ def test_some_cells_and_failures_leave_words(name, tmp_path, no_pictures):
 def test_the_rates_are_fitted(tmp_path, no_pictures):
     text = EXPERIMENTS["figure3a"].render(Results(stored("figure3a"), data_home=tmp_path)).markdown()
     assert "falling as n to the -0.50 (95 % -0.50 to -0.50, over 5 seeds on the same rows)" in text
-    assert "falling as n to the -0.50 (95 % -0.50 to -0.50, over 3 draws of rows)" in text
+    assert "falling as n to the -0.50 (95 % -0.50 to -0.50, over 5 draws of rows)" in text
     assert "the networks' test error is 1.50 times the search's" in text
     text = EXPERIMENTS["figure3e"].render(Results(stored("figure3e"), data_home=tmp_path)).markdown()
     assert "-1.00 [-1.00, -1.00]" in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +13,55 @@ from ._assumption_plan import DATASETS, WEIGHTS
 from ._assumption_summary import Found, holds1, holds3, largest, middle, taken
 from ._assumption_task import SEARCH
 from ._assumption_words import COLUMNS, PROTOCOLS, Data, ends, fraction, plain, table_or_reason, text, where_of
+from ._cell import Protocol
 from ._results import Results
 from ._tables import Block
+
+
+@dataclass(frozen=True)
+class _Removal:
+    """The rows left out of one table at one n, for one kind of maps.
+
+    Attributes
+    ----------
+    label, column : str
+        The kind, in words and in the records.
+    where : tuple
+        Part, table, protocol and method.
+    n : int
+        Rows fitted on.
+    shown : bool
+        Whether n is the smallest or the largest, which alone are in the printed table.
+    entries : list of dict
+        What was measured, one for every row left out in every repeat.
+    """
+
+    label: str
+    column: str
+    where: tuple[str, str, Protocol, str]
+    n: int
+    shown: bool
+    entries: list[dict[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """What a line of a table is about."""
+        return f"{info(self.where[1]).title}, {self.label}, n = {self.n:,}"
+
+    def line(self, assumption: int) -> dict[str, Any]:
+        """Return the columns of the CSV file that say what a line is about."""
+        return where_of(assumption, *self.where[1:], self.column, self.n)
+
+
+def _removals(found: Found, protocol: Protocol) -> Iterator[_Removal]:
+    for name in DATASETS:
+        for label, (method, column) in COLUMNS.items():
+            where = ("removal", name, protocol, method)
+            sizes = found.sizes(*where)
+            for n in sizes:
+                entries = found.left_out(column, *where, n=n)
+                if entries:
+                    yield _Removal(label, column, where, n, n in ends(sizes), entries)
 
 
 def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
@@ -28,39 +77,28 @@ def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
         rows, every = [], 0
         unbounded = paper_ranks = at_zero = held = 0
         worst: dict[str, float] = {}
-        for name in DATASETS:
-            for label, (method, column) in COLUMNS.items():
-                where = ("removal", name, protocol, method)
-                sizes = found.sizes(*where)
-                for n in sizes:
-                    entries = found.left_out(column, *where, n=n)
-                    if not entries:
-                        continue
-                    top = found.number(largest(column, "ratio_max"), *where, n=n)
-                    others = [
-                        found.number(middle(column, f"ratio_{end}"), *where, n=n) for end in ("99", "median", "rms")
-                    ]
-                    no_bound = sum(entry["ratio_exact"] is None for entry in entries)
-                    ranks = [np.median([entry["ranks"][i] for entry in entries]) for i in (0, 1)]
-                    changed = sum(not entry["same_set"] for entry in entries)
-                    unmoved = sum(entry["unmoved"] for entry in entries)
-                    every, unbounded = every + len(entries), unbounded + no_bound
-                    paper_ranks += sum(entry["ranks"][0] <= entry["ranks"][1] for entry in entries)
-                    held += sum("at_zero" in entry for entry in entries)
-                    at_zero += sum(entry.get("at_zero", 0) > 0 for entry in entries)
-                    if top is not None:
-                        worst[label] = max(worst.get(label, 0.0), *(entry["ratio_max"] or 0.0 for entry in entries))
-                    row = [f"{info(name).title}, {label}, n = {n:,}", text(top), *map(text, others), str(unmoved)]
-                    row += [f"{no_bound} of {len(entries)}", f"{ranks[0]:.0f} / {ranks[1]:.0f}"]
-                    if n in ends(sizes):
-                        rows.append([*row, f"{changed} of {len(entries)}"])
-                    where_data = where_of(1, name, protocol, method, column, n)
-                    data.append(where_data | {"measure": "kappa2 over test rows"} | plain(top))
-                    for end, value in zip(("99 %", "median", "rms"), others, strict=True):
-                        data.append(where_data | {"measure": f"ratio, {end}"} | plain(value))
-                    data.append(
-                        where_data | {"measure": "rows without bound"} | {"mean": no_bound, "repeats": len(entries)}
-                    )
+        for part in _removals(found, protocol):
+            column, where, n, entries = part.column, part.where, part.n, part.entries
+            top = found.number(largest(column, "ratio_max"), *where, n=n)
+            others = [found.number(middle(column, f"ratio_{end}"), *where, n=n) for end in ("99", "median", "rms")]
+            no_bound = sum(entry["ratio_exact"] is None for entry in entries)
+            every, unbounded = every + len(entries), unbounded + no_bound
+            paper_ranks += sum(entry["ranks"][0] <= entry["ranks"][1] for entry in entries)
+            held += sum("at_zero" in entry for entry in entries)
+            at_zero += sum(entry.get("at_zero", 0) > 0 for entry in entries)
+            if top is not None:
+                worst[part.label] = max(worst.get(part.label, 0.0), *(entry["ratio_max"] or 0.0 for entry in entries))
+            if part.shown:
+                ranks = [np.median([entry["ranks"][i] for entry in entries]) for i in (0, 1)]
+                changed = sum(not entry["same_set"] for entry in entries)
+                row = [part.title, text(top), *map(text, others), str(sum(entry["unmoved"] for entry in entries))]
+                row += [f"{no_bound} of {len(entries)}", f"{ranks[0]:.0f} / {ranks[1]:.0f}"]
+                rows.append([*row, f"{changed} of {len(entries)}"])
+            line = part.line(1)
+            data.append(line | {"measure": "kappa2 over test rows"} | plain(top))
+            for end, value in zip(("99 %", "median", "rms"), others, strict=True):
+                data.append(line | {"measure": f"ratio, {end}"} | plain(value))
+            data.append(line | {"measure": "rows without bound", "mean": no_bound, "repeats": len(entries)})
         header = ["table", "kappa_2", "99 %", "median", "mean square", "unmoved", "no bound", "ranks", "set changed"]
         notes = [
             "kappa_2: the largest ratio over test rows and rows left out; 99 % and median over test rows, and the "
@@ -91,30 +129,25 @@ def assumption3(results: Results, found: Found, data: Data) -> Iterator[Block]:
         "from the definition. The core samples are those of Assumption 2 for rows less their mean."
     )
     for protocol in PROTOCOLS:
-        rows, reading = [], []
-        for label, (method, column) in COLUMNS.items():
-            held, of = 0, 0
-            for name in DATASETS:
-                where = ("removal", name, protocol, method)
-                sizes = found.sizes(*where)
-                for n in sizes:
-                    entries = found.left_out(column, *where, n=n)
-                    if not entries:
-                        continue
-                    count, total, ratios = holds3(entries)
-                    held, of = held + count, of + total
-                    middles = [f"{value:.3g}" for value in (np.median(ratios), max(ratios))]
-                    share = f"{100 * count / total:.0f} % of {total}"
-                    if n in ends(sizes):
-                        rows.append([f"{info(name).title}, {label}, n = {n:,}", share, *middles])
-                    base = where_of(3, name, protocol, method, column, n)
-                    data.append(
-                        base | {"measure": "share of (j, t) that hold", "mean": count / total, "repeats": total}
-                    )
-                    data.append(base | {"measure": "left over right, median", "mean": float(np.median(ratios))})
-                    data.append(base | {"measure": "left over right, largest", "mean": max(ratios)})
-            if of:
-                reading.append(f"{label}: holds for {100 * held / of:.0f} % of the {of} pairs (j, t).")
+        rows = []
+        counts = {label: [0, 0] for label in COLUMNS}
+        for part in _removals(found, protocol):
+            count, total, ratios = holds3(part.entries)
+            counts[part.label][0] += count
+            counts[part.label][1] += total
+            middle_ratio, worst = float(np.median(ratios)), max(ratios)
+            if part.shown:
+                share = f"{100 * count / total:.0f} % of {total}"
+                rows.append([part.title, share, f"{middle_ratio:.3g}", f"{worst:.3g}"])
+            line = part.line(3)
+            data.append(line | {"measure": "share of (j, t) that hold", "mean": count / total, "repeats": total})
+            data.append(line | {"measure": "left over right, median", "mean": middle_ratio})
+            data.append(line | {"measure": "left over right, largest", "mean": worst})
+        reading = [
+            f"{label}: holds for {100 * held / of:.0f} % of the {of} pairs (j, t)."
+            for label, (held, of) in counts.items()
+            if of
+        ]
         header = ["table", "holds", "left / right, median", "largest"]
         notes = ["Of all rows left out in all repeats, and t = 0.1 to 0.9; at t = 0 and 1 both sides are 0.", *reading]
         yield table_or_reason(results, f"Assumption 3, {protocol}", header, rows, notes)

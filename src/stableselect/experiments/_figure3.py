@@ -29,8 +29,8 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 WORDS = {"|W|": "network |W|", "W^2": "network W^2", SEARCH: "search"}
 PUBLISHED_WEIGHT = 1 / 128
-PUBLISHED_SEEDS = 5
-"""Repeats under "paper": seed 0 is the published one."""
+REPEATS = 5
+"""Of a setting: seeds under "paper", of which 0 is the published one, and draws of rows under "sound"."""
 PUBLISHED_EPOCHS = 200
 FAST_NOTE = "A fast run: small tables, a few points, few steps. Not for comparison."
 BOUNDED = (

@@ -15,8 +15,8 @@ from ._data import load_rows
 from ._figure3 import (
     COIL,
     FASHION,
-    PUBLISHED_SEEDS,
     PUBLISHED_WEIGHT,
+    REPEATS,
     SEARCH,
     bounded_test_rows,
     current,
@@ -37,11 +37,8 @@ WEIGHT_SIZE = 3000
 """Rows for the panel over lambda1."""
 ROW, ORDER = "row", "order"
 """What changes between the two fits: a row is left out, or the same rows come in another order."""
-WEIGHT_REPEATS = {"|W|": 3, "W^2": 1, SEARCH: 3}
-SOUND_REPEATS = {FASHION: 2, COIL: 5}
-"""Of the networks. A pair of fits on 6,000 images takes minutes, so MNIST-Fashion has few, and no lambda1."""
-SEARCH_REPEATS, SEARCH_ROWS, FAST_SEARCH_ROWS = 5, 10, 2
-"""Of the search under "sound": repeats, and rows left out in turn in each."""
+SEARCH_ROWS, FAST_SEARCH_ROWS = 10, 2
+"""Rows left out in turn in every repeat of the search under "sound"."""
 
 
 def beta_cells(network: str, protocol: Protocol, options: Options) -> list[Cell]:
@@ -55,14 +52,9 @@ def beta_cells(network: str, protocol: Protocol, options: Options) -> list[Cell]
 
 
 def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protocol, options: Options) -> list[Cell]:
-    first, searched = first_cell(name, method, protocol, K, options), method == SEARCH
+    first = first_cell(name, method, protocol, K, options)
     rows = _left_out(first)
-    if protocol == "paper":
-        number, weighted = max(PUBLISHED_SEEDS, options.seeds), WEIGHT_REPEATS[method]
-    else:
-        number = SEARCH_REPEATS if searched else SOUND_REPEATS[name]
-        weighted = WEIGHT_REPEATS[method] if searched else 0
-    number, weighted = (min(1, number), min(1, weighted)) if options.fast else (number, weighted)
+    number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     cells = [
         cell
         for n in sizes
@@ -70,11 +62,11 @@ def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protoco
     ]
     if protocol == "paper":
         cells += [first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ORDER, rows=1) for n in sizes]
-    if name == FASHION or options.fast:
+    if (protocol == "paper" or method == SEARCH) and (name == FASHION or options.fast):
         n = min(WEIGHT_SIZE, sizes[0])
         weights = WEIGHTS[:1] if options.fast else WEIGHTS
         for weight in weights:
-            cells += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), weighted)
+            cells += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), number)
     return cells
 
 

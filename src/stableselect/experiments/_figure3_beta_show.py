@@ -20,6 +20,7 @@ from ._figure3 import (
     FAST_NOTE,
     LOOKS,
     PROTOCOLS,
+    REPEATS,
     SEARCH,
     WORDS,
     compact,
@@ -37,8 +38,6 @@ from ._figure3_beta import (
     ROW,
     SEARCH_ROWS,
     SIZES,
-    SOUND_REPEATS,
-    WEIGHT_REPEATS,
     WEIGHT_SIZE,
     Betas,
     Sizes,
@@ -76,9 +75,8 @@ def _render(name: str, network: str, results: Results) -> Document:
         "pair of fits for each n, with seed 0. Columns held: the search's second fit keeps the columns of the first, "
         "so that only the weights move. ±: standard deviation over the repeats; bars in the picture: from the least to "
         "the largest.",
-        f"Limits, for the time a pair of fits takes on {info(FASHION).title}: under sound the network has "
-        f"{SOUND_REPEATS[FASHION]} repeats there ({SOUND_REPEATS[COIL]} on {info(COIL).title}), no panel over lambda1 "
-        f"and no other order; the panel over lambda1 has {WEIGHT_REPEATS[network]} seeds.",
+        f"{REPEATS} repeats. Left out, for the time a pair of fits takes on {info(FASHION).title}: under sound the "
+        "network has no panel over lambda1 and no other order.",
     ]
     data: list[dict[str, Any]] = []
     for dataset, grid in sizes.items():

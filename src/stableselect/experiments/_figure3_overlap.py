@@ -47,17 +47,8 @@ def measure_overlap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     it in two, and under "sound" the scaling is fitted on the larger part. The seed of the network is the cell's, and
     nothing else, so that cells of one seed start from the same weights.
 
-    Parameters
-    ----------
-    cell : Cell
-        Which.
-    data_home : str or None
-        Folder of the datasets.
-
-    Returns
-    -------
-    dict
-        ``n``, ``seconds``, ``selected``, ``test`` (error of both paths on the other tenth), ``epochs`` and ``stopped``.
+    The record holds ``n``, ``seconds``, ``selected``, ``test`` (error of both paths on the other tenth), ``epochs`` and
+    ``stopped``.
     """
     rows = load_rows(replace(cell, split=0), data_home)
     pool = np.concatenate([rows.X_train, rows.X_test])

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import platform
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -26,9 +22,9 @@ from ._epoch import epoch_times
 from ._faults import Ranking, crossed_measures, inf_fs_twice_scaled, spec_wrong_end
 from ._methods import ALL_COLUMNS, EPOCH, FAULTY, find_method
 from ._tasks import find_task
+from ._timed_fit import timed_fit, torch_on_one_thread
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
-_MAY_USE_TORCH = ("AEFS", "AgnoSS", "CAE")
 _WARNINGS_KEPT = 5
 
 
@@ -68,25 +64,17 @@ def _measure(cell: Cell, rows: Rows) -> dict[str, Any]:
         return _with_fault(cell, rows)
     method = find_method(cell.method)
     if method is EPOCH:
-        with _torch_on_one_thread(needed=True):
+        with torch_on_one_thread(needed=True):
             return epoch_times(rows.X_fit, cell.k, info(cell.dataset).batch_size)
     if method.selector is None:
         return _reference(cell, rows)
-    selector = method.build(cell)
-    settings = _plain(selector.get_params(deep=False))
-    with _torch_on_one_thread(needed=method.selector in _MAY_USE_TORCH):
-        start = time.perf_counter()
-        selector.fit(rows.X_fit)
-        seconds = time.perf_counter() - start
-    record: dict[str, Any] = {"seconds": seconds, "settings": settings, "selected": selector.selected_.tolist()}
+    selector, record = timed_fit(method, cell, rows.X_fit)
     record |= measures(rows, selector.selected_)
     record["own"] = _own_errors(selector, rows.X_test)
     if rows.X_valid is not None:
         own = _own_errors(selector, rows.X_valid)
         refitted = reconstruction_error(rows.X_fit, rows.X_valid, selector.selected_)
         record["validation"] = {"own": None if own is None else own["selector"], "least_squares": refitted}
-    converged = getattr(selector, "converged_", None)
-    record["converged"] = None if converged is None else bool(converged)
     if method.halves and cell.k > 1:
         middle = (cell.k + 1) // 2
         upper, lower = selector.selected_[:middle], selector.selected_[middle:]
@@ -139,29 +127,6 @@ def _own_errors(selector: BaseSelector, X_test: np.ndarray) -> dict[str, float] 
     paths = ("selector", "scorer") if type(selector).__name__ == "ScorerSelector" else ("selector",)
     outputs = {path: forward(X_test, path) if len(paths) > 1 else forward(X_test) for path in paths}
     return {path: float(np.mean((X_test - output) ** 2)) for path, output in outputs.items()}
-
-
-@contextmanager
-def _torch_on_one_thread(*, needed: bool) -> Iterator[None]:
-    """Keep torch to one thread and give it its threads back; it takes no notice of limits set before its import."""
-    if needed and find_spec("torch") is not None:
-        importlib.import_module("torch")
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings as JSON holds them."""
-    simple = (str, int, float, bool, type(None))
-    return {key: value if isinstance(value, simple) else repr(value) for key, value in settings.items()}
 
 
 def _versions() -> dict[str, str]:

@@ -6,7 +6,6 @@ subsample 0, and both vary where subsample and seed have the same number; so the
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from ._cell import Cell, Options, Protocol
 from ._interchangeable import TASK as INTERCHANGEABLE
 from ._methods import ALL_COLUMNS, NO_RIDGE, STABLE, find_method, registered
 from ._subsamples import subsample
+from ._timed_fit import timed_fit
 
 TASK = "stability"
 RANDOM = "random"
@@ -113,40 +113,15 @@ def _runs(method: str, dataset: str, options: Options) -> list[tuple[int, int]]:
 def fitted(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
     """Fit a method on a subsample, and measure its columns on the rows left out.
 
-    Parameters
-    ----------
-    cell : Cell
-        Which.
-    data_home : str or None
-        Folder of the datasets.
-
-    Returns
-    -------
-    dict
-        ``selected``, ``n_columns`` to choose from, ``n_rows`` fitted on, ``seconds``, ``least_squares`` and ``ridge``
-        (errors on the rows left out), ``converged`` and ``settings``.
+    The record holds ``n_columns`` to choose from, ``n_rows`` fitted on, ``least_squares`` and ``ridge`` (errors on the
+    rows left out), and what ``timed_fit`` says.
     """
-    # That module computes every cell, and so knows this one.
-    from ._measure import _MAY_USE_TORCH, _plain, _torch_on_one_thread
-
     split = subsample(cell, data_home)
-    method = find_method(cell.method)
     # The seed of a selection depends on its split as well; here the one must stay while the other varies.
-    selector = method.build(replace(cell, split=0))
-    settings = _plain(selector.get_params(deep=False))
-    with _torch_on_one_thread(needed=method.selector in _MAY_USE_TORCH):
-        start = time.perf_counter()
-        selector.fit(split.X_train)
-        seconds = time.perf_counter() - start
-    selected = selector.selected_
-    converged = getattr(selector, "converged_", None)
-    return {
-        "selected": selected.tolist(),
+    selector, record = timed_fit(find_method(cell.method), replace(cell, split=0), split.X_train)
+    return record | {
         "n_columns": split.X_train.shape[1],
         "n_rows": len(split.X_train),
-        "seconds": seconds,
-        "least_squares": reconstruction_error(split.X_train, split.X_test, selected),
-        "ridge": reconstruction_error(split.X_train, split.X_test, selected, refit="ridge"),
-        "converged": None if converged is None else bool(converged),
-        "settings": settings,
+        "least_squares": reconstruction_error(split.X_train, split.X_test, selector.selected_),
+        "ridge": reconstruction_error(split.X_train, split.X_test, selector.selected_, refit="ridge"),
     }

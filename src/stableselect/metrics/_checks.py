@@ -27,18 +27,21 @@ def check_table(X: ArrayLike, name: str) -> np.ndarray:
     return table
 
 
-def check_pair(X_train: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return training and test tables that have the same columns."""
-    train, test = check_table(X_train, "X_train"), check_table(X_test, "X_test")
+def check_pair(
+    X_train: ArrayLike, X_test: ArrayLike, names: tuple[str, str] = ("X_train", "X_test")
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two tables that have the same columns; ``names`` are those of the arguments."""
+    train, test = check_table(X_train, names[0]), check_table(X_test, names[1])
+    both = " and ".join(names)
     if train.shape[1] != test.shape[1]:
         raise ValueError(
-            f"X_train and X_test must have the same columns but have {train.shape[1]} and {test.shape[1]}; "
+            f"{both} must have the same columns but have {train.shape[1]} and {test.shape[1]}; "
             "pass both with all their columns."
         )
-    names_train, names_test = getattr(X_train, "columns", None), getattr(X_test, "columns", None)
-    if names_train is not None and names_test is not None and list(names_train) != list(names_test):
+    first, second = getattr(X_train, "columns", None), getattr(X_test, "columns", None)
+    if first is not None and second is not None and list(first) != list(second):
         raise ValueError(
-            "X_train and X_test must name the same columns in the same order but do not; "
+            f"{both} must name the same columns in the same order but do not; "
             "reorder the columns of one to match the other."
         )
     return train, test

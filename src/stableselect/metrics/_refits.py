@@ -19,7 +19,7 @@ from .._resampling import Resample
 from .._validation import resolve_columns
 from ..reconstruction import ScorerSelector
 from ..reconstruction._moments_selector import MomentsSelector
-from ._checks import check_table
+from ._checks import check_pair
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,7 @@ def prepare(selector: Any, X: ArrayLike, seed: int) -> BaseSelector:
 
 def check_tables(X: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to fit on, three at least, and the points to compare at, with the same columns."""
-    rows, points = check_table(X, "X"), check_table(X_test, "X_test")
-    if rows.shape[1] != points.shape[1]:
-        raise ValueError(
-            f"X and X_test must have the same columns but have {rows.shape[1]} and {points.shape[1]}; "
-            "pass both with all their columns."
-        )
-    first, second = getattr(X, "columns", None), getattr(X_test, "columns", None)
-    if first is not None and second is not None and list(first) != list(second):
-        raise ValueError("X and X_test must name the same columns in the same order but do not; reorder one of them.")
+    rows, points = check_pair(X, X_test, ("X", "X_test"))
     if len(rows) < 3:
         raise ValueError(f"X must have at least 3 rows, so that 2 are left, but has {len(rows)}; give more rows.")
     return rows, points

@@ -10,21 +10,20 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array, index, to_numpy
+from .._arrays import to_numpy
 from .._base import Selection, least_squares_map
 from .._roles import column_roles
 from .._training_mixin import TrainingMixin
 from ..neural._specs import Spec, fitted_activation, run_network
 from ._column_subset import bounds, search_columns
-from ._frontier import Finish, Round
+from ._frontier import Finish
 from ._moments_selector import MomentsSelector, Problem
-from ._ridge import map_error
+from ._scorer_frontier import scorer_finisher
 from ._scorer_network import Network, canonical_scores, top_columns
 from ._scorer_objective import ScorerObjective
 from ._scorer_search import search_scorer
 from ._scorer_settings import check_settings, check_weight
 from ._scorer_train import Trained, train_network
-from ._search import Found, Setting
 
 _OF_ONE_KIND = (
     "encoder_",
@@ -361,22 +360,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         return (None,)  # the objective has one ridge weight, for the search and for the map
 
     def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
-        known: dict[tuple[int, ...], tuple[Array, Array]] = {}
-
-        def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
-            if part.held not in known:
-                known[part.held] = part.gram.eigh()
-            width = int(setting.width or len(found.chosen))
-            weight = float(self.scorer_weight)
-            objective = ScorerObjective(part.gram, width, weight, setting.ridge, known[part.held])
-            chosen = found.chosen
-            if setting.exchange:
-                chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)
-            M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
-            V = (part.gram.xp.take(M, index(chosen, M, part.gram.xp), axis=0) @ W_D).T
-            return chosen, np.array([map_error(V, part.target, part.shift, chosen)])
-
-        return finish
+        return scorer_finisher(float(self.scorer_weight), include, exclude)
 
     def _search(self, problem: Problem, width: int) -> Selection:
         """Search subsets, then put the closed-form weights into the network."""
