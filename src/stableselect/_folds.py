@@ -25,10 +25,12 @@ _DROPPED = 29
 def row_hashes(X: Array) -> np.ndarray:
     """Return one 64-bit hash per row, the wrapped sum over the row of a mixed hash of every value (zero for zero).
 
-    Where different rows come to the same sum, every value's hash is first multiplied by a number of its column.
+    Where different rows come to the same sum, every value's hash is first multiplied by a number of its column. Columns
+    that repeat each other add even numbers: where all sums are even, or all odd, they are mixed once more.
     """
     plain, placed = _sums(X)
-    return placed if np.unique(plain).size < np.unique(placed).size else plain
+    sums = placed if np.unique(plain).size < np.unique(placed).size else plain
+    return sums if np.any((sums ^ sums[0]) & 1) else _scramble(sums)
 
 
 def _sums(X: Array) -> tuple[np.ndarray, np.ndarray]:
@@ -58,6 +60,11 @@ def _mix(values: Array, xp: object) -> Array:
     bits = values.view(np.int64) if isinstance(values, np.ndarray) else values.view(xp.int64)  # type: ignore[attr-defined]
     bits += 1 << (_DROPPED - 1)
     bits &= -(1 << _DROPPED)
+    return _scramble(bits)
+
+
+def _scramble(bits: Array) -> Array:
+    """Let every bit have a say in the lowest ones, in place."""
     bits *= _MIX[0]
     bits ^= bits >> 29
     bits *= _MIX[1]

@@ -19,14 +19,17 @@ def nogueira(masks: np.ndarray) -> tuple[float, float]:
     Returns
     -------
     value, standard_error : float
-        Both NaN where no run selected anything or every run everything; the standard error also for two runs.
+        Both NaN where no run selected anything or every run everything, or there is no column; the standard error also
+        for two runs.
 
     References
     ----------
     Nogueira, Sechidis & Brown (2018), On the stability of feature selection algorithms, JMLR 18(174).
     """
     Z = np.asarray(masks, dtype=np.float64)
-    n_runs = len(Z)
+    n_runs, m = Z.shape
+    if m == 0:
+        return float("nan"), float("nan")
     sizes, shares = Z.mean(axis=1), Z.mean(axis=0)
     mean = shares.mean()
     chance = mean * (1 - mean)
@@ -35,6 +38,6 @@ def nogueira(masks: np.ndarray) -> tuple[float, float]:
     value = float(1 - n_runs / (n_runs - 1) * np.mean(shares * (1 - shares)) / chance)
     if n_runs == 2:
         return value, float("nan")
-    influence = Z @ shares / Z.shape[1] - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)
+    influence = Z @ shares / m - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)
     influence /= chance
     return value, float(2 / n_runs * np.sqrt(np.sum((influence - influence.mean()) ** 2)))

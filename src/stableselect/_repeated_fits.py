@@ -19,8 +19,10 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
 from ._arrays import to_numpy
+from ._base import BaseSelector
 from ._resampled_moments import ResampledMoments
 from ._resampling import Resample, take_rows
+from ._validation import resolve_columns
 from .reconstruction._moments_selector import MomentsSelector
 
 
@@ -34,6 +36,8 @@ class Fit:
         The columns kept.
     selected : ndarray of int
         The columns kept, in order of selection where there is one.
+    free : ndarray of bool of shape (m,)
+        The columns that ``include`` and ``exclude`` leave open.
     ranking, scores : ndarray of shape (m,) or None
         ``ranking_`` and ``scores_`` of the selector, where it has them. Columns that an earlier step of a pipeline
         dropped share the rank behind all others, and the lowest score.
@@ -45,6 +49,7 @@ class Fit:
 
     support: np.ndarray
     selected: np.ndarray
+    free: np.ndarray
     ranking: np.ndarray | None
     scores: np.ndarray | None
     origin: Origin
@@ -80,6 +85,15 @@ def seed_parameters(selector: Any) -> list[str]:
     """Return the names of the parameters that are seeds, those of nested objects included."""
     names = selector.get_params() if hasattr(selector, "get_params") else {}
     return sorted(name for name in names if name == "random_state" or name.endswith("__random_state"))
+
+
+def check_selector(selector: Any) -> None:
+    """Refuse a class where a selector with its settings is meant."""
+    if isinstance(selector, type):
+        raise TypeError(
+            f"selector must be a selector with its settings but is the class {selector.__name__}; make one, as in "
+            f"{selector.__name__}(...)."
+        )
 
 
 def with_held_seed(selector: Any, seed: int) -> Any:
@@ -203,6 +217,7 @@ def _fit(selector: Any, source: Source, rows: Resample | None, seed: int | None)
     return Fit(
         support=kept,
         selected=origin.places[np.flatnonzero(support) if order is None else np.asarray(order)],
+        free=~np.isin(np.arange(origin.size), origin.places[_decided(last, support.size)]),
         ranking=None if ranking is None else _spread(ranking, support.size + 1, origin),
         # fmin: a score that is NaN is not the lowest.
         scores=None if scores is None else _spread(scores, np.fmin.reduce(scores), origin),
@@ -315,6 +330,16 @@ def _support(model: Any) -> np.ndarray:
             f"{support.shape}; pass a feature selector."
         )
     return support.copy()
+
+
+def _decided(model: Any, m: int) -> list[int]:
+    """Return the columns that a selector of this package was told to keep or to leave out."""
+    chooser = getattr(model, "base", model)
+    if not isinstance(chooser, BaseSelector):
+        return []
+    names = getattr(model, "feature_names_in_", None)
+    asked = ((kind, getattr(chooser, kind, None)) for kind in ("include", "exclude"))
+    return [column for kind, columns in asked for column in resolve_columns(columns, m, names, kind)]
 
 
 def _per_column(model: Any, name: str, m: int) -> np.ndarray | None:

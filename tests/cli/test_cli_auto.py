@@ -42,7 +42,26 @@ def test_bad_settings_get_one_sentence(run, messy, options, message):
     assert code == 2 and message in err
 
 
+def test_keeping_every_column_explains_everything(run, rng, tmp_path):
+    np.save(tmp_path / "noise.npy", rng.normal(size=(20, 40)))
+    code, out, err = run("select", tmp_path / "noise.npy", "-k", "auto", "-o", tmp_path / "out.npy")
+    assert code == 0, err
+    said = " ".join(out.split())
+    assert "kept 40 of 40 columns" in said and "40 columns explain 100.0% of the variance" in said
+    assert "nothing is rebuilt" in said and "of the mean row's" not in said
+
+
+def test_notes_name_options_and_not_settings(run, rng, tmp_path):
+    np.save(tmp_path / "noise.npy", rng.normal(size=(40, 30)))
+    asked = ("-k", "auto", "--exclude", "c0", "--target-explained", "0.99")
+    _, _, err = run("select", tmp_path / "noise.npy", *asked)
+    said = " ".join(err.split())
+    assert "lower --target-explained" in said and "target_explained" not in said and "max_features" not in said
+    _, _, err = run("select", tmp_path / "noise.npy", "-k", 5, "--stability-target", "1")
+    assert "Lower --stability-target" in " ".join(err.split())
+
+
 def test_few_rows_are_refused(run, messy):
     messy.write_text("\n".join(messy.read_text().splitlines()[:3]) + "\n")
     code, _, err = run("select", messy, *ROLES, "-k", "auto")
-    assert code == 2 and "held-out rows" in err
+    assert code == 2 and "-k auto measures" in err and "fit_moments" not in err

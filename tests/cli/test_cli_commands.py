@@ -165,7 +165,7 @@ def test_the_report_fits_in_80_columns_and_shows_the_rivals(run, messy, tmp_path
     out, err = select(run, messy, "-k", 2, "--explain", "-o", tmp_path / "out.csv")
     assert err == ""
     assert all(len(line) <= 80 for line in out.splitlines())
-    for rival in ("principal components", "this selection", "random columns", "the mean row"):
+    for rival in ("principal components", "columns chosen without these rows", "random columns", "the mean row"):
         assert rival in out
     record = json.loads((tmp_path / "out.selection.json").read_text())
     assert f"{record['errors']['selection']:.4g}" in out
@@ -173,6 +173,25 @@ def test_the_report_fits_in_80_columns_and_shows_the_rivals(run, messy, tmp_path
     assert {entry["column"] for entry in explained["dropped"]} | {
         entry["column"] for entry in explained["kept"]
     } == set(FEATURES)
+
+
+@pytest.mark.parametrize("length", [20, 35, 90])
+def test_long_names_give_way_to_the_numbers(run, rng, tmp_path, length):
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 8)) + 0.1 * rng.normal(size=(40, 8))
+    names = [f"{'measurement ' * 8:.{length - 2}} {j}" for j in range(8)]
+    pd.DataFrame(X, columns=names).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run("select", tmp_path / "t.csv", "-k", 3, "--explain", "-o", tmp_path / "out.csv")
+    assert code == 0, err
+    assert all(len(line) <= 80 for line in out.splitlines())
+    record = json.loads((tmp_path / "out.selection.json").read_text())["explanation"]
+    _, explained, substitutes = (
+        out.split("explained", 1)[0],
+        *out.split("explained", 1)[1].split("unexplained rises by"),
+    )
+    for entry in record["dropped"]:
+        assert f"{entry['r2']:.1%}" in explained
+    for entry in record["kept"]:
+        assert f"{entry['loss_increase']:.1%}" in substitutes
 
 
 def test_long_reports_are_cut_with_a_count(run, tmp_path):

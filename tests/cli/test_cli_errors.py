@@ -63,11 +63,17 @@ def test_bad_options_get_one_sentence_and_change_nothing(run, messy, monkeypatch
         ("a,b\n1,2\n3\n", "Row #3"),
         ("a,b\n", "is empty"),
         ("a,a\n1,2\n", "more than one column named 'a'"),
+        ("a,b\n1,0.5\n2,<0.5\n3,7\n", "Not numbers: 'b' (for example '<0.5' in 'b')"),
     ],
 )
 def test_bad_tables_get_one_sentence(run, tmp_path, text, message):
     (tmp_path / "t.csv").write_text(text)
     assert message in refused(run, tmp_path, "select", tmp_path / "t.csv", "-o", tmp_path / "out.csv")
+
+
+def test_another_separator_is_told_before_the_columns_are_counted(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a;b;c\n1;2;3\n4;5;6\n")
+    assert "another separator" in refused(run, tmp_path, "select", tmp_path / "t.csv", "-k", 2)
 
 
 def test_missing_values_of_real_size_are_counted(run, tmp_path):

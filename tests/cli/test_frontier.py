@@ -43,6 +43,15 @@ def frontier(run, table, *options):
     return out
 
 
+def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
+    every = [option for j in range(4) for option in ("--include", f"gene {j}")]
+    code, _, err = run("frontier", groups, *ROLES, "-k", 4, *every)
+    assert code == 2 and err.count("\n") == 1 and "leave no choice, so stability is undefined" in err
+    code, _, err = run("select", groups, *ROLES, "-k", 4, *every, "--prefer", "stability")
+    said = " ".join(err.split())
+    assert code == 0 and "undefined" in said and "1.00 ±" not in said
+
+
 @pytest.mark.parametrize(
     ("options", "selector"),
     [
@@ -159,7 +168,7 @@ def test_keeping_all_columns_is_said(run, groups):
     code, out, err = run("frontier", groups, *ROLES, "-k", 13)
     assert (code, out) == (2, "") and "All 13 columns would be kept, so stability is undefined" in err
     code, _, err = run("select", groups, *ROLES, "-k", 13, "--prefer", "stability")
-    assert code == 0 and "the stability of the choice is undefined" in err
+    assert code == 0 and "its stability is undefined" in err
 
 
 BAD = {

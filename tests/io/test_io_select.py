@@ -140,7 +140,11 @@ def test_a_selection_no_better_than_random_is_called_so():
     assert told == {True, False}
     # Where nothing is left to choose, random columns are the same columns and the remark would be empty.
     assert not select_table(noise, 2, include=["n0", "n1"]).notes
-    assert not select_table(noise, 6).notes
+    everything = select_table(noise, 6)
+    assert everything.errors is None
+    assert everything.notes == (
+        "No errors on held-out rows: without these all columns are kept, and nothing is rebuilt.",
+    )
 
 
 def test_nine_rows_have_no_held_out_errors_and_ten_have():

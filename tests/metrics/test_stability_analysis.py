@@ -17,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, PolynomialFeatures
 
-from stableselect import ColumnSubset, RandomSelector, ScorerSelector
+from stableselect import ColumnSubset, ConsensusSelector, RandomSelector, ScorerSelector
 from stableselect._resampling import SCHEMES, resamples, seed_sequence
 from stableselect.graph import LaplacianScore
 from stableselect.metrics import (
@@ -200,8 +200,40 @@ def test_column_names_are_kept(X):
 
 
 def test_the_table_numbers_columns_without_names(X):
-    analysis = analyse(ColumnSubset(1, ridge=0, include=[9]), X, n_repeats=3)
+    with pytest.warns(UserWarning, match="include and exclude leave no choice"):
+        analysis = analyse(ColumnSubset(1, ridge=0, include=[9]), X, n_repeats=3)
     assert [row[0] for row in analysis.table(3)] == ["9", "0", "1"]
+
+
+@pytest.mark.parametrize("kind", ["selector", "pipeline", "consensus"])
+def test_columns_that_are_decided_do_not_count(rng, kind):
+    frame = pd.DataFrame(rng.normal(size=(100, 12)), columns=list("abcdefghijkl"))
+    base = ColumnSubset(4, ridge=0, include=["c", "d"], exclude=["a"])
+    if kind == "pipeline":
+        base.set_params(include=[1, 2], exclude=[11])  # of the columns as the step before gives them
+        order = ColumnTransformer([("turned", "passthrough", list("bcdefghijkla"))], verbose_feature_names_out=False)
+        base = make_pipeline(order, base)
+    elif kind == "consensus":
+        base = ConsensusSelector(base, 4, n_resamples=4, random_state=0)
+    analysis = stability_analysis(base, frame, n_repeats=6, fraction=0.3)
+    free = analysis.supports[:, [1, *range(4, 12)]]
+    assert analysis.stability == stability(free)
+    assert analysis.stability.n_features == 9 and "12 columns (9 of them open to choice)" in str(analysis)
+    assert analysis.frequency[[0, 2, 3]].tolist() == [0, 1, 1]
+    similar = similarity_stability(free, column_similarity(frame.to_numpy()[:, [1, *range(4, 12)]]))
+    assert analysis.similarity.effective == pytest.approx(similar.effective)
+
+
+def test_roles_that_decide_all_columns_leave_nothing_to_measure(X):
+    selector = ColumnSubset(2, ridge=0, include=[0, 1], exclude=list(range(2, 12)))
+    with pytest.warns(UserWarning, match="include and exclude leave no choice"):
+        analysis = stability_analysis(selector, X, n_repeats=3)
+    assert np.isnan(analysis.stability.nogueira) and analysis.similarity is None
+
+
+def test_a_class_in_place_of_a_selector_is_refused(X):
+    with pytest.raises(TypeError, match=r"is the class ColumnSubset; make one, as in ColumnSubset\(...\)"):
+        stability_analysis(ColumnSubset, X)
 
 
 def test_whole_groups_are_left_out(X):
@@ -294,7 +326,7 @@ def test_names_of_a_table_before_and_after_a_pipeline(X):
         "pca2",
     ]
     order = ColumnTransformer([("turned", "passthrough", list("lkjihg"))], verbose_feature_names_out=False)
-    analysis = analyse(make_pipeline(order, ColumnSubset(1, include=[0])), frame, n_repeats=3)
+    analysis = analyse(make_pipeline(order, ColumnSubset(2, include=[0])), frame, n_repeats=3)
     assert analysis.frequency[11] == 1 and analysis.frequency.size == 12
 
 

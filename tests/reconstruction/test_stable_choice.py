@@ -212,11 +212,32 @@ def test_includes_and_excludes_are_kept_to(twins):
     assert selector.support_[3] and not selector.support_[[0, 4]].any()
 
 
+def test_columns_that_are_decided_do_not_make_noise_look_stable(rng):
+    noise = rng.normal(size=(200, 20))
+    for roles in ({"include": [0, 1, 2, 3]}, {"exclude": list(range(13))}):
+        frontier = ColumnSubset(5, prefer="stability", **roles).fit(noise).frontier_
+        # Counted among all columns, sets drawn at random would have 0.75 and 0.6.
+        assert np.mean(frontier.stability) < 0.5
+
+
+@pytest.mark.parametrize("roles", [{"include": [0, 5, 7]}, {"exclude": list(range(3, 20))}])
+def test_roles_that_leave_no_choice_make_stability_nan(rng, roles):
+    with pytest.warns(UserWarning, match="The same 3 columns .* include or exclude fewer"):
+        selector = ColumnSubset(3, prefer="stability", **roles).fit(rng.normal(size=(100, 20)))
+    assert np.isnan(selector.frontier_.stability).all() and selector.support_.sum() == 3
+
+
 def test_without_exchange_no_setting_swaps(twins, rng):
     assert not ColumnSubset(8, exchange=False, prefer="stability").fit(twins).frontier_.exchange.any()
     few_rows = rng.normal(size=(40, 120))
     assert not ColumnSubset(4, prefer="stability").fit(few_rows).frontier_.exchange.any()
     assert set(ColumnSubset(8, ridge=0.5, prefer="stability").fit(twins).frontier_.ridge) == {0.5}
+
+
+def test_high_ridges_are_tried_where_they_may_be_of_use(twins, rng):
+    assert ColumnSubset(8, prefer="stability").fit(twins).frontier_.ridge.max() == 3
+    assert ColumnSubset(4, prefer="stability").fit(rng.normal(size=(40, 120))).frontier_.ridge.max() == 30
+    assert ColumnSubset(8, stability_target=0.5).fit(twins).frontier_.ridge.max() == 30
 
 
 def test_keeping_every_column_is_no_choice_and_no_crash(rng):

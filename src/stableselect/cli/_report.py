@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -44,7 +44,7 @@ def path_line(path: dict[str, Any]) -> RenderableType:
 def stability_lines(choice: dict[str, Any]) -> RenderableType:
     """Return how stable a choice is on parts of the rows, how it was searched, and what that costs."""
     if choice["stability"] is None:
-        return Text("All columns are kept, so the stability of the choice is undefined.")
+        return Text("There is one choice only, so its stability is undefined.")
     if choice["target"] is None:
         why = f"{100 * choice['tolerance']:g}% allowed"
     else:
@@ -110,7 +110,7 @@ def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
         table.add_row(label, f"{error:.4g}", share, style=style)
 
     row("principal components (a guide to the floor)", errors.floor)
-    row("this selection", errors.selection, "bold")
+    row("columns chosen without these rows", errors.selection, "bold")
     row(f"random columns (mean of {errors.random_draws} draws)", errors.random)
     row("the mean row (no columns at all)", errors.mean_predictor)
     title = f"\nError on {errors.test_rows} held-out rows (mean squared error per cell, {_UNITS[scaling]}):"
@@ -144,7 +144,9 @@ def _table(*headings: str, text: tuple[int, ...]) -> Table:
     """Return an empty table whose columns are numbers but for those in ``text``."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for j, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if j in text else "right", no_wrap=True, overflow="ellipsis")
+        # What may wrap gives way first, and names end in an ellipsis all the same: numbers are never cut.
+        side: Literal["left", "right"] = "left" if j in text else "right"
+        table.add_column(heading, justify=side, no_wrap=j not in text, overflow="ellipsis")
     return table
 
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 from .. import __version__
 from ..reconstruction import StabilityFrontier
 from ._names import TableError
-from ._prepare import prepare
+from ._notes import notes_of
+from ._prepare import Prepared, prepare
 from ._read import Table
 from ._scaling import Scale, Scaling
 from ._stability import fit, stability_settings
@@ -99,16 +100,14 @@ def measure_frontier(
         },
     )
     m = len(asked.features)
-    if asked.k == m:
-        raise _all_kept(m)
+    _check_choice(asked, asked.k)
     progress(STAGES[0])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = Scale.learn(asked.X, scale).apply(asked.X)
         selector = fit(asked.selector, X)
     k = len(selector.selected_)
-    if k == m:
-        raise _all_kept(m)
+    _check_choice(asked, k)
     return TableFrontier(
         frontier=selector.frontier_,
         method=asked.method,
@@ -117,10 +116,18 @@ def measure_frontier(
         scaling=scale,
         source=table.name,
         rows=X.shape[0],
-        notes=(*asked.notes, *dict.fromkeys(" ".join(str(w.message).split()) for w in caught)),
+        notes=(*asked.notes, *notes_of(caught)),
     )
 
 
-def _all_kept(m: int) -> TableError:
-    """Return what to say where there is nothing to choose."""
-    return TableError(f"All {m} columns would be kept, so stability is undefined; keep fewer (-k) to see a frontier.")
+def _check_choice(asked: Prepared, k: int | None) -> None:
+    """Refuse where there is nothing to choose; None leaves the number open."""
+    m = len(asked.features)
+    if k == m:
+        raise TableError(
+            f"All {m} columns would be kept, so stability is undefined; keep fewer (-k) to see a frontier."
+        )
+    if k is not None and not asked.has_choice(k):
+        raise TableError(
+            "--include and --exclude leave no choice, so stability is undefined; name fewer columns to see a frontier."
+        )

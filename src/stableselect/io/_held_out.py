@@ -52,8 +52,8 @@ def held_out_errors(
     exclude: np.ndarray,
     seed: int,
     progress: Callable[[str], object] = lambda stage: None,
-) -> HeldOutErrors:
-    """Choose columns on a random 80 % of the rows of X and measure them on the rest.
+) -> HeldOutErrors | None:
+    """Choose columns on a random 80 % of the rows of X and measure them on the rest; None where all are chosen.
 
     ``choose`` maps scaled training rows to column indices. Random columns obey the same ``include`` and ``exclude``.
     """
@@ -65,6 +65,8 @@ def held_out_errors(
     scale = Scale.learn(train, scaling)
     train, test = scale.apply(train), scale.apply(test)
     chosen = choose(train)
+    if chosen.size == X.shape[1]:
+        return None
 
     progress(STAGES[1])
     # Rows are in random order, so the first ones are a fair sample; every rival is refitted on the same ones.

@@ -13,7 +13,7 @@ from ._methods import make_selector
 from ._names import TableError, listed, looks_like_data, resolve
 from ._read import Table
 from ._scaling import SCALINGS
-from ._tables import numeric_matrix
+from ._tables import check_separator, numeric_matrix
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,10 @@ class Prepared:
     selector: Any
     notes: list[str]
 
+    def has_choice(self, k: int) -> bool:
+        """Tell whether there is more than one way to keep k columns."""
+        return len(self.forced) < k < len(self.features) - len(self.barred)
+
 
 def prepare(
     table: Table,
@@ -74,6 +78,7 @@ def prepare(
     features = [name for name in columns if name not in {*dropped, *ids}]
     if not features:
         raise TableError("No column is left to choose from; drop fewer columns.")
+    check_separator(table, features)
     if both := sorted(set(dropped) & set(ids)):
         raise TableError(f"{listed(both)} cannot be both dropped and an id column; say one of the two.")
     if unused := sorted({*include, *exclude} & {*dropped, *ids}):

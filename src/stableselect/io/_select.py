@@ -16,6 +16,7 @@ from sklearn.base import clone
 from .. import Explanation, SelectionPath, __version__
 from ._held_out import MIN_ROWS, HeldOutErrors, held_out_errors
 from ._held_out import STAGES as HELD_OUT_STAGES
+from ._notes import notes_of
 from ._prepare import Prepared, prepare
 from ._read import Table
 from ._scaling import Scale, Scaling
@@ -124,11 +125,11 @@ def select_table(
         X = learnt.apply(X)
         fit(selector, X)
         explanation = _explanation(selector.explain(X), features) if explain else None
-    notes += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+    notes += notes_of(caught)
     kept = np.flatnonzero(selector.support_)
-    is_free = len(asked.forced) < len(kept) < len(features) - len(asked.barred)
-    notes += _error_notes(errors, X.shape[0], is_free=is_free)
-    if n_measured not in (None, len(kept)):
+    rebuilds = n_measured != len(features)
+    notes += _error_notes(errors, X.shape[0], rebuilds=rebuilds, has_choice=asked.has_choice(len(kept)))
+    if errors is not None and n_measured != len(kept):
         notes.append(f"The errors are those of {n_measured} columns: without the held-out rows, -k auto keeps so many.")
 
     coefficients, intercept = learnt.unscale_map(
@@ -198,12 +199,14 @@ def _errors(
     return errors, chosen.size
 
 
-def _error_notes(errors: HeldOutErrors | None, rows: int, *, is_free: bool) -> list[str]:
+def _error_notes(errors: HeldOutErrors | None, rows: int, *, rebuilds: bool, has_choice: bool) -> list[str]:
+    if not rebuilds:
+        return ["No errors on held-out rows: without these all columns are kept, and nothing is rebuilt."]
     if errors is None and rows >= MIN_ROWS:
         return ["No errors on held-out rows: the other rows are too few to measure stability with."]
     if errors is None:
         return [f"No errors on held-out rows: the table has {rows} rows and {MIN_ROWS} are needed."]
-    if is_free and errors.selection >= errors.random:
+    if has_choice and errors.selection >= errors.random:
         return ["On held-out rows this selection is no better than columns drawn at random."]
     return []
 

@@ -11,6 +11,7 @@ from .. import all_selectors
 from .._folds import row_folds
 from ..reconstruction import StabilityFrontier
 from ..reconstruction._frontier import FEWEST_FOLDS, N_FOLDS
+from ..reconstruction._ridge import FEWEST_FOLDS as FEWEST_TO_COUNT
 from ._methods import find_method
 from ._names import TableError
 
@@ -47,9 +48,15 @@ def asks_for_stability(selector: Any) -> bool:
 
 def fit(selector: Any, X: np.ndarray) -> Any:
     """Fit and return a selector; refuse rows too few to measure stability with, where it is asked for."""
-    if asks_for_stability(selector):
-        filled = np.unique(row_folds(X, N_FOLDS)).size
-        if filled < FEWEST_FOLDS:
+    asks = asks_for_stability(selector)
+    if asks or getattr(selector, "n_features_to_select", None) == "auto":
+        filled = np.unique(row_folds(X, selector._folds_needed())).size
+        if not asks and filled < FEWEST_TO_COUNT:
+            raise TableError(
+                f"-k auto measures numbers of columns on held-out parts of the rows, and {X.shape[0]} rows fill "
+                f"{filled} of them where {FEWEST_TO_COUNT} are needed; give more rows or say how many columns to keep."
+            )
+        if asks and filled < FEWEST_FOLDS:
             raise TooFewRows(
                 f"Stability is measured on {N_FOLDS} parts of the rows, and {X.shape[0]} rows (equal ones go to the "
                 f"same part) fill {filled} of them where {FEWEST_FOLDS} are needed; give more rows or do not ask for "

@@ -19,6 +19,7 @@ def is_number(type_: pa.DataType) -> bool:
 
 def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
     """Return the named columns as float64, rows x columns, or refuse text, missing and infinite values by name."""
+    check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
     _check_present(data)
@@ -48,13 +49,38 @@ def _check_numbers(data: pa.Table) -> None:
     if not other:
         return
     names = [data.column_names[j] for j in other]
-    column = data.column(other[0]).drop_null()
-    example = f" (for example {_excerpt(column[0])} in {quoted(names[0])})" if len(column) else ""
-    if data.num_columns == 1 and any(mark in names[0] for mark in ";\t|"):
-        hint = "the file seems to use another separator, so save it with commas (.csv) or tabs (.tsv)"
-    else:
-        hint = "leave them out by --drop-columns, or carry them along by --id-column"
-    raise TableError(f"Not numbers: {listed(names)}{example}; {hint}.")
+    raise TableError(
+        f"Not numbers: {listed(names)}{_example(data, other[0])}; leave them out by --drop-columns, or carry them "
+        "along by --id-column."
+    )
+
+
+def check_separator(table: Table, columns: Sequence[str]) -> None:
+    """Refuse a file that was read as one column because it separates its columns by something else."""
+    if len(columns) != 1 or is_number(table.data.schema.field(columns[0]).type):
+        return
+    if any(mark in columns[0] for mark in ";\t|"):
+        raise TableError(
+            f"Not numbers: {listed(columns)}{_example(table.data, table.columns.index(columns[0]))}; the file seems to "
+            "use another separator, so save it with commas (.csv) or tabs (.tsv)."
+        )
+
+
+def _example(data: pa.Table, j: int) -> str:
+    """Return a cell of a column that is no number, for a message; nothing where the column is empty."""
+    column = data.column(j).drop_null()
+    if not len(column):
+        return ""
+    culprit = next((value for value in column if not _reads_as_number(value)), column[0])
+    return f" (for example {_excerpt(culprit)} in {quoted(data.column_names[j])})"
+
+
+def _reads_as_number(value: pa.Scalar) -> bool:
+    try:
+        float(value.as_py())
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _excerpt(value: pa.Scalar) -> str:

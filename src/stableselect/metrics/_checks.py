@@ -19,7 +19,12 @@ from .._arrays import is_foreign, to_numpy
 def check_table(X: ArrayLike, name: str) -> np.ndarray:
     """Return ``X`` as a two-dimensional float64 array without NaN or infinity."""
     host: Any = to_numpy(X) if is_foreign(X) else X
-    table: np.ndarray = check_array(host, dtype=np.float64, ensure_all_finite=False, input_name=name)
+    try:
+        table: np.ndarray = check_array(host, dtype=np.float64, ensure_all_finite=False, input_name=name)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"{name} must hold numbers only: {error}; drop or encode columns of text first.") from None
     if not np.isfinite(table).all():
         raise ValueError(
             f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those cells first."

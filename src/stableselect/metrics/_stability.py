@@ -218,14 +218,23 @@ def stability(
 
 def warn_if_no_choice(masks: np.ndarray) -> bool:
     """Tell whether some column was selected and some was not; warn, in the name of the caller's caller, if not."""
-    if masks.any() and not masks.all():
+    if has_choice(masks):
         return True
-    warnings.warn(
-        f"Every run selected {'all' if masks.any() else 'none'} of the {masks.shape[1]} columns, so there was no "
-        "choice to repeat and stability corrected for chance is NaN; select at least one column and not all.",
-        stacklevel=3,
-    )
+    warnings.warn(no_choice(masks), stacklevel=3)
     return False
+
+
+def has_choice(masks: np.ndarray) -> bool:
+    """Tell whether some column was selected and some was not."""
+    return bool(masks.any() and not masks.all())
+
+
+def no_choice(masks: np.ndarray) -> str:
+    """Say that there was nothing to choose."""
+    return (
+        f"Every run selected {'all' if masks.any() else 'none'} of the {masks.shape[1]} columns, so there was no "
+        "choice to repeat and stability corrected for chance is NaN; select at least one column and not all."
+    )
 
 
 def _mean_share(part: np.ndarray, whole: np.ndarray) -> float:

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.stats import norm
 
 from .._folds import merged
-from .._repeated_fits import Source, repeated_fits, source_of, with_held_seed
+from .._repeated_fits import Source, check_selector, repeated_fits, source_of, with_held_seed
 from .._resampling import Resample, Scheme, resamples, seed_sequence
 from ._checks import check_count
 from ._ranking_stability import RankingStability, ranking_stability, score_stability
 from ._similarity_stability import SimilarityStability, column_similarity, similarity_stability
-from ._stability import Stability, stability
+from ._stability import Stability, has_choice, no_choice, stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,13 +40,14 @@ class StabilityAnalysis:
         ``ranking_`` and ``scores_`` of each run; None where the selector has none. Columns that an earlier step of a
         pipeline dropped share the rank behind all others, and the run's lowest score.
     stability : Stability
-        Agreement of the sets, with the interval of Nogueira's measure.
+        Agreement of the sets, with the interval of Nogueira's measure. Columns that the selector was told to keep or to
+        leave out (``include``, ``exclude``) do not count: they would make any choice look stable.
     ranking : RankingStability or None
         Agreement of the rankings; None where there are none.
     score : float or None
         Agreement of the scores, as by :func:`score_stability`; None where there are none.
     similarity : SimilarityStability or None
-        Agreement of the sets where correlated columns count as partly the same; None where it was not asked for, the
+        The same where correlated columns count as partly the same; None where it was not asked for, the
         table has more than 5,000 columns or cells without a number, or a step before the selector may change the
         columns other than by dropping some.
     frequency : ndarray of shape (m,)
@@ -141,7 +142,7 @@ class StabilityAnalysis:
     def __str__(self) -> str:
         low, high = self.stability.confidence_interval
         lines = [
-            f"{self.n_repeats} runs on {self.frequency.size} columns, {self.varied}",
+            f"{self.n_repeats} runs on {self._columns()}, {self.varied}",
             f"set stability (Nogueira)  {self.stability.nogueira:.2f}  [{low:.2f}, {high:.2f}]",
         ]
         if self.similarity is not None:
@@ -151,6 +152,10 @@ class StabilityAnalysis:
         if self.score is not None:
             lines.append(f"scores (Pearson)          {self.score:.2f}")
         return "\n".join(lines)
+
+    def _columns(self) -> str:
+        m, free = self.frequency.size, self.stability.n_features
+        return f"{m} columns" if free == m else f"{m} columns ({free} of them open to choice)"
 
     def __repr__(self) -> str:
         return f"<StabilityAnalysis: Nogueira {self.stability.nogueira:.3f}, {self.n_repeats} runs, {self.varied}>"
@@ -206,7 +211,8 @@ def stability_analysis(
     Returns
     -------
     StabilityAnalysis
-        Where a measure is undefined (every column kept, all scores equal) it is NaN, and a warning says so.
+        Where a measure is undefined (every column kept, no column left open by ``include`` and ``exclude``, all scores
+        equal) it is NaN, and a warning says so.
 
     See Also
     --------
@@ -261,6 +267,7 @@ def stability_analysis(
         raise ValueError(f"vary must be one of {', '.join(get_args(Vary))} but is {vary!r}; choose one of them.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1 but is {confidence!r}; use 0.95 for a 95 % interval.")
+    check_selector(selector)
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     row_seeds, run_seeds = seed_sequence(random_state).spawn(2)
@@ -277,16 +284,26 @@ def stability_analysis(
     source = source_of(selector, X)
     fits = repeated_fits(selector, source, rows, seeds, n_jobs=n_jobs, stacklevel=3)
     supports = np.stack([fit.support for fit in fits])
+    free = np.logical_and.reduce([fit.free for fit in fits])
     rankings, scores = ([getattr(fit, name) for fit in fits] for name in ("ranking", "scores"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        agreement = stability(supports, confidence=confidence)
+        # Where nothing is open, the empty set among one column is as good a name for no choice as any.
+        open_ = supports[:, free] if free.any() else np.zeros((len(supports), 1), dtype=bool)
+        agreement = stability(open_, confidence=confidence)
         ranking = None if rankings[0] is None else ranking_stability(rankings)
         score = None if scores[0] is None else _score_stability(np.stack(scores))
         traced = all(fit.origin.traced for fit in fits)
-        similar = _similarity_stability(supports, source, X) if similarity and traced else None
+        similar = _similarity_stability(supports, free, source, X) if similarity and traced else None
+    texts = [str(warning.message) for warning in caught]
+    if not free.all() and not has_choice(open_):
+        forced = (
+            "include and exclude leave no choice to repeat, so stability corrected for chance is NaN; name fewer "
+            "columns in them."
+        )
+        texts = [forced if text == no_choice(open_) else text for text in texts]
     # Several measures can be undefined for one reason, which is told once.
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
+    for text in dict.fromkeys(texts):
         warnings.warn(text, stacklevel=2)
     return StabilityAnalysis(
         supports=supports,
@@ -330,12 +347,12 @@ def _score_stability(scores: np.ndarray) -> float:
     return np.nan
 
 
-def _similarity_stability(supports: np.ndarray, source: Source, X: Any) -> SimilarityStability | None:
+def _similarity_stability(supports: np.ndarray, free: np.ndarray, source: Source, X: Any) -> SimilarityStability | None:
     m = supports.shape[1]
-    if m > MOST_SIMILARITIES or m != X.shape[1] or X.shape[0] < 2:
+    if m > MOST_SIMILARITIES or m != X.shape[1] or X.shape[0] < 2 or not free.any():
         return None
     try:
         similarity = column_similarity(X if source.moments is None else merged(source.moments.of(None)))
     except (TypeError, ValueError):  # cells that are no finite numbers, which some selectors can do with
         return None
-    return similarity_stability(supports, similarity)
+    return similarity_stability(supports[:, free], similarity[np.ix_(free, free)])

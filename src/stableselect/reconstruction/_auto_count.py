@@ -76,6 +76,8 @@ class AutoCountMixin:
         limit = min(n_open, int(self.max_features or len(include) + MAX_FEATURES))
         ridges = RIDGE_GRID if self.ridge == "auto" else (float(self.ridge),)
         errors, ridge = held_out_paths(parts, limit, ridges, include, exclude)
+        if limit == self.n_features_in_:
+            errors[:, limit] = 0.0  # nothing is left to rebuild, whatever the ridge makes of it
 
         pooled, folds = _explained(errors.sum(axis=0)), np.array([_explained(fold) for fold in errors])
         target = None if self.target_explained == "elbow" else float(self.target_explained)

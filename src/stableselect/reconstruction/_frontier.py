@@ -25,8 +25,10 @@ from ._search import Found, Setting, find_columns
 N_FOLDS = 10
 FEWEST_FOLDS = 6
 """Folds with rows in them at least."""
-RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0)
+RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Relative ridge weights looked at where the ridge is "auto"."""
+_HIGH = 3.0
+"""Larger ones are looked at only while the one before is worth following up: most tables have no use for them."""
 CONSENSUS = (0.01, 0.03, 0.1, 0.3)
 """Weights of the votes looked at."""
 _ABOUT = 0.1
@@ -118,6 +120,8 @@ class FrontierSearch:
         # Below this an error is rounding, and a share of it means nothing.
         self._nothing = 1e-12 * sum(part.weight * part.gram.n_features for part in self.rounds)
         self._ballots: dict[float, np.ndarray] = {}
+        # Columns that nobody chose would make any choice look stable.
+        self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
         self._exchange = task.exchange and isinstance(self.rounds[0].gram, PrimalGram)
 
     def points(self) -> list[Point]:
@@ -125,6 +129,8 @@ class FrontierSearch:
         points: list[Point] = []
         starts: dict[float, list[list[int]]] = {}
         for ridge in self.task.ridges:
+            if starts and ridge > _HIGH and self._worth(points, max(starts)) > self.task.limit:
+                break
             for exchange in (False, True) if self._exchange else (False,):
                 setting = Setting(ridge, exchange)
                 found = [self._find(part, setting) for part in self.rounds]
@@ -186,7 +192,7 @@ class FrontierSearch:
             errors = np.maximum(errors, self._nothing)
             best = int(np.argmin(errors))
             here = replace(here, map_ridge=self.task.map_ridges[best])
-            yield Point(here, float(errors[best]) / self._cells, *nogueira(masks))
+            yield Point(here, float(errors[best]) / self._cells, *nogueira(masks[:, self._free]))
 
 
 def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
@@ -236,7 +242,7 @@ def choose_point(points: Sequence[Point], tolerance: float, target: float | None
     """
     stability = np.array([point.stability for point in points])
     error = np.array([point.error for point in points])
-    if np.isnan(stability).all():  # every column is kept
+    if np.isnan(stability).all():  # there is one set only
         return int(np.argmin(error)), True
     if target is None:
         near = error <= (1 + tolerance) * error.min()

@@ -28,7 +28,7 @@ class SelectionPath:
         The selector goes on from the first ``n_features`` of them by exchange.
     explained : ndarray of shape (limit,)
         Held-out explained share of k = 1, 2, ... columns: 1 - (squared errors of all folds) / (squared distances of
-        their rows from the mean of the rows fitted on).
+        their rows from the mean of the rows fitted on). 1 for all columns of the table: nothing is then rebuilt.
     standard_error : ndarray of shape (limit,)
         Of the folds' own shares around their mean. Folds share most of their rows, so it says a little too little.
     training : ndarray of shape (limit,)

@@ -83,9 +83,13 @@ class StableChoiceMixin:
             limit=1 + float(self.tolerance) if self.stability_target is None else float("inf"),
             finish=self._finisher(include, exclude),
         )
-        if k == self.n_features_in_:
+        n_free = self.n_features_in_ - len(include) - len(exclude)
+        if k - len(include) in (0, n_free):
+            every = k == self.n_features_in_
+            kept, advice = ("All", "keep fewer") if every else ("The same", "include or exclude fewer")
             warnings.warn(
-                f"All {k} columns are kept, so there is no choice to repeat and its stability is NaN; keep fewer.",
+                f"{kept} {k} columns are kept in any case, so there is no choice to repeat and its stability is NaN; "
+                f"{advice}.",
                 stacklevel=2,
             )
         search = FrontierSearch(parts, task)
