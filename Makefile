@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-certificate clean
+.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-certificate bench-elsewhere clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,9 @@ bench-neural: $(VENV)/.bench
 
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py
+
+bench-elsewhere: $(VENV)/.bench
+	$(PY) benchmarks/elsewhere.py
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py

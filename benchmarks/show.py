@@ -10,6 +10,7 @@ import core_faithful
 import core_quality
 import core_scale
 import core_speed
+import elsewhere
 import gpu_neural
 import graph_quality
 import neural_quality
@@ -67,6 +68,7 @@ SECTIONS = {
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,
     "Leave-one-out certificate": certificate.table,
+    "Asking for stability, on other tables": elsewhere.table,
 }
 
 

@@ -1,6 +1,7 @@
 """Asking for stability: the frontier against its definition, the choice among its points, and what a user may ask."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,15 +12,19 @@ from stableselect._gram import PrimalGram
 from stableselect._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.reconstruction._frontier import (
+    CONSENSUS,
+    RIDGES,
     FrontierSearch,
     Point,
     Task,
-    choose_point,
+    first_to_reach,
+    good_points,
     held_out_groups,
     voting_groups,
 )
 from stableselect.reconstruction._ridge import held_out_error, leave_out, refit_errors
 from stableselect.reconstruction._search import Setting, find_columns
+from stableselect.reconstruction._stable_choice import _MAP_RIDGES as MAP_RIDGES
 
 
 @pytest.fixture
@@ -122,7 +127,7 @@ def test_forward_under_prices_takes_the_largest_gain_less_price(tall, rng):
     assert forward_search(gram, 5, 0.2, prices=prices) == chosen
 
 
-def test_of_the_stable_points_within_the_tolerance_the_strongest_setting_is_taken():
+def test_good_points_are_near_the_least_error_and_about_as_stable_as_the_best_of_those():
     points = [
         Point(Setting(ridge, True, consensus), error, value, 0.0)
         for ridge, consensus, error, value in [
@@ -130,14 +135,58 @@ def test_of_the_stable_points_within_the_tolerance_the_strongest_setting_is_take
             (0.0, 0.1, 1.04, 0.55),
             (0.3, 0.1, 1.06, 0.90),
             (0.1, 0.1, 1.02, 0.50),
-            (0.1, 0.3, 1.03, 0.40),
+            (0.1, 0.3, 1.03, 0.30),
         ]
     ]
-    assert choose_point(points, 0.05, None) == (3, True)  # about as stable as the best, and more ridge
-    assert choose_point(points, 0.1, None) == (2, True)
-    assert choose_point(points, 0.0, None) == (0, True)
-    assert choose_point(points, 0.05, 0.4) == (3, True)
-    assert choose_point(points, 0.05, 0.95) == (2, False)
+    assert good_points(points, 0.05) == [1, 3]
+    assert good_points(points, 0.1) == [2]
+    assert good_points(points, 0.0) == [0]
+    assert good_points([Point(Setting(), 1.0, np.nan, np.nan)], 0.05) == []
+    assert first_to_reach(points, 0.4) == (3, True)
+    assert first_to_reach(points, 0.95) == (2, False)
+
+
+def test_the_compromise_has_the_mean_ridge_all_votes_and_as_much_weight_for_them_as_is_allowed(twins):
+    folds = row_folds(twins, 10)
+    search = FrontierSearch(fold_moments(twins, None, 10), columns_task(8, ridges=RIDGES, map_ridges=MAP_RIDGES))
+    points = search.points()
+    every, taken = search.compromise(points, 0.05)
+    good, more = good_points(points, 0.05), every[len(points) :]
+    ridges = [points[i].setting.ridge for i in good]
+    assert every[: len(points)] == points and len(set(ridges)) > 1
+    expected = np.exp(np.mean(np.log(np.array(ridges) + 0.03))) - 0.03
+    for point in more:
+        assert point.setting.ridge == pytest.approx(expected, rel=0.05)
+    limit = 1.05 * min(point.error for point in every)
+    assert [point.setting.consensus for point in more] == [0.0, *CONSENSUS][: len(more)]
+    assert every[taken] == [point for point in more if point.error <= limit][-1]
+    votes = np.zeros(32)
+    for ridge in ridges:
+        for voter in voting_groups(10):
+            votes[ColumnSubset(8, ridge=ridge).fit(twins[np.isin(folds, voter)]).selected_] += 1
+    votes /= len(ridges) * len(voting_groups(10))
+    np.testing.assert_allclose(search.votes(every[taken].setting), votes)
+    fitted = ColumnSubset(8, prefer="stability").fit(twins)
+    np.testing.assert_allclose(fitted.votes_, votes)
+    frontier = fitted.frontier_
+    assert frontier.chosen == taken and frontier.ridge[taken] == every[taken].setting.ridge
+
+
+def test_without_a_compromise_within_the_tolerance_the_next_good_point_is_taken(twins, monkeypatch):
+    search = FrontierSearch(fold_moments(twins, None, 10), columns_task(8, ridges=RIDGES))
+    points = search.points()
+    measure = search._measure
+    monkeypatch.setattr(
+        search, "_measure", lambda *given: (replace(point, error=9 * point.error) for point in measure(*given))
+    )
+    every, taken = search.compromise(points, 0.05)
+    good = good_points(points, 0.05)
+    assert len(every) == len(points) + 1 and taken in good
+
+    def distance(i):
+        return abs(np.log((points[i].setting.ridge + 0.03) / (every[-1].setting.ridge + 0.03)))
+
+    assert distance(taken) == min(map(distance, good))
 
 
 def test_votes_make_the_choice_among_neighbours_repeat():
@@ -169,7 +218,7 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     assert frontier.error[frontier.chosen] <= 1.05 * frontier.error.min()
     assert frontier.efficient[np.argmin(frontier.error)]
     near = frontier.error <= 1.05 * frontier.error.min()
-    assert frontier.stability[frontier.chosen] >= frontier.stability[near].max() - 0.1
+    assert frontier.stability[frontier.chosen] >= frontier.stability[near].max() - 0.2
     assert selector.ridge_ == frontier.map_ridge[frontier.chosen]
     if kind is ScorerSelector:
         assert selector.latent_width_ == frontier.latent_width[frontier.chosen]
@@ -194,7 +243,7 @@ def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
 
 def test_a_target_takes_the_least_error_that_meets_it(twins):
     free = ColumnSubset(8, prefer="stability", tolerance=1e9).fit(twins).frontier_
-    wanted = float(np.nanmax(free.stability)) - 0.05
+    wanted = float(np.nanmax(free.stability)) - 0.1
     frontier = ColumnSubset(8, stability_target=wanted).fit(twins).frontier_
     assert frontier.reached and frontier.stability[frontier.chosen] >= wanted
     assert frontier.error[frontier.chosen] == frontier.error[frontier.stability >= wanted].min()

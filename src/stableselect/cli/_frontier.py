@@ -13,6 +13,7 @@ from ..io._frontier import STAGES, TableFrontier, measure_frontier
 from ..io._names import TableError, shown, split_names
 from ..io._write import check_outputs, replacing, write_stream
 from ..reconstruction import StabilityFrontier
+from ..reconstruction._frontier import ABOUT
 from ._options import (
     DropColumns,
     Exclude,
@@ -160,8 +161,8 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
         f" Settings far above {100 * frontier.tolerance:g}% are not followed up; a larger --tolerance looks further."
     )
     report.print(
-        f"\n> is taken: {_why(frontier)}. As one picked out of many, it is likely to be a little less stable on new "
-        f"rows than it looks here.{further if frontier.target is None else ''}"
+        f"\n> is taken: {_why(frontier)}. Its stability is an estimate from a few sets: on new rows it can well be 0.1 "
+        f"more or less.{further if frontier.target is None else ''}"
     )
     report.print()
     report.print(frontier_words(found.scaling))
@@ -175,8 +176,8 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
 def _why(frontier: StabilityFrontier) -> str:
     if frontier.target is None:
         return (
-            f"of the settings within {100 * frontier.tolerance:g}% of the least error that are about as stable as the "
-            "best of them (by 0.1), the one of most ridge and votes"
+            f"a compromise between the settings within {100 * frontier.tolerance:g}% of the least error that are about "
+            f"as stable as the best of them (by {ABOUT:g})"
         )
     if frontier.reached:
         return f"the least error at a stability of {frontier.target:g} or more"

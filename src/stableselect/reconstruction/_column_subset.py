@@ -40,10 +40,10 @@ class ColumnSubset(MomentsSelector):
         For "auto": the most columns to look at; None for 200 beyond those included. The elbow is that of the curve up
         to here.
     prefer : "stability" or None, default=None
-        "stability": of many ways to search, take one whose choice repeats best on other rows (within 0.1 of the most
-        stable, in a fixed order) while its held-out error is within ``tolerance`` of the least. The ways differ in
-        ridge (where it is "auto"), in search depth, and in how far a column must be what parts of the rows would keep
-        too. Takes some hundred searches.
+        "stability": of many ways to search, take a compromise between those whose choice repeats best on other rows
+        while its held-out error is within ``tolerance`` of the least. The ways differ in ridge (where it is "auto"), in
+        search depth, and in how far a column must be what parts of the rows would keep too. Takes some hundred
+        searches.
     tolerance : float, default=0.05
         For ``prefer="stability"``: the share by which the held-out error may lie above the least.
     stability_target : float or None, default=None
@@ -82,9 +82,11 @@ class ColumnSubset(MomentsSelector):
     Stability is bought with votes: on a few dozen combinations of four of ten folds of the rows the same search is run,
     and a column that none of them keeps is charged a small share of the loss more than one that all keep. Columns that
     serve almost as well as each other then no longer take turns by chance. All of it uses the folds' moments from one
-    pass. Stabilities of a few sets that differ by less than 0.1 count as equal, and of equals the way of most ridge,
-    then of most votes, is taken: an order that does not change with the rows. With few rows against columns (moments in
-    dual form) no way swaps columns.
+    pass. Many ways to search are about as good as each other (within the tolerance of the least error, and within 0.2
+    of the best stability, which five sets cannot tell apart) and lead to different columns. Which of them is best
+    changes with the rows, so a compromise is taken: the mean of their ridge weights, the votes of all of them, and as
+    much weight for the votes as keeps it among them. With few rows against columns (moments in dual form) no way swaps
+    columns.
 
     References
     ----------

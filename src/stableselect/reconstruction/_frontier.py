@@ -4,6 +4,9 @@ Everything comes from the moments of ten folds of the rows, gathered in one pass
 the sets found without them give the stability, their rows the error. Combinations of half of the other folds
 *vote*: the same search on each tells which columns it keeps. A search that charges for every column by the votes it
 lacks gives up a little error for columns that other rows would choose too.
+
+Several settings are usually about as good, as far as a few sets can tell, and lead to different columns. To take the
+best of them would be to take another one for other rows. So the setting taken is a compromise between all of them.
 """
 
 from __future__ import annotations
@@ -31,8 +34,10 @@ _HIGH = 3.0
 """Larger ones are looked at only while the one before is worth following up: most tables have no use for them."""
 CONSENSUS = (0.01, 0.03, 0.1, 0.3)
 """Weights of the votes looked at."""
-_ABOUT = 0.1
-"""Stabilities of five sets that differ by less are taken as equal: about two standard errors."""
+ABOUT = 0.2
+"""Stabilities of five sets that differ by less are taken as about equal: two to three standard errors."""
+_SMALL = 0.03
+"""Added to ridge weights before their geometric mean is taken, since one of them is zero."""
 _MOST_VOTERS = 44
 
 
@@ -120,6 +125,7 @@ class FrontierSearch:
         # Below this an error is rounding, and a share of it means nothing.
         self._nothing = 1e-12 * sum(part.weight * part.gram.n_features for part in self.rounds)
         self._ballots: dict[float, np.ndarray] = {}
+        self._pool = np.zeros((0, 0))
         # Columns that nobody chose would make any choice look stable.
         self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
         self._exchange = task.exchange and isinstance(self.rounds[0].gram, PrimalGram)
@@ -150,12 +156,43 @@ class FrontierSearch:
                     break
         return points
 
-    def votes(self, ridge: float, outside: Iterable[int] = ()) -> np.ndarray:
+    def compromise(self, points: Sequence[Point], tolerance: float) -> tuple[list[Point], int]:
+        """Return the points with those of a compromise behind them, and the number of the one to take.
+
+        Good are the points within the tolerance of the least error that are about as stable as the best of these. The
+        compromise has the geometric mean of their ridge weights, the votes of all of them, and as much weight for the
+        votes as leaves it good. Where it is not good with any weight, the good point next to it is taken.
+        """
+        good = good_points(points, tolerance)
+        if not good:  # there is one set only
+            return list(points), int(np.argmin([point.error for point in points]))
+        ridge = mean_ridge([points[i].setting.ridge for i in good])
+        self._pool = np.mean([self._ballots[points[i].setting.ridge] for i in good], axis=0)
+        more: list[Point] = []
+        starts: list[Sequence[int] | None] = [None] * len(self.rounds)
+        for consensus in (0.0, *CONSENSUS):
+            setting = Setting(ridge, self._exchange, consensus, pooled=True)
+            found = [self._find(part, setting, start) for part, start in zip(self.rounds, starts, strict=True)]
+            if not consensus:
+                starts = [item.chosen for item in found]
+            here = list(self._measure(setting, found))
+            more += here
+            limit = (1 + tolerance) * min(point.error for point in (*points, *more))
+            if min(point.error for point in here) > limit:
+                break
+        every = [*points, *more]
+        kept = [i for i in good_points(every, tolerance) if i >= len(points)]
+        if kept:
+            return every, max(kept, key=lambda i: (every[i].setting.consensus, every[i].setting.width or 0))
+        return every, min(good, key=lambda i: (abs(np.log((points[i].setting.ridge + _SMALL) / (ridge + _SMALL))), i))
+
+    def votes(self, setting: Setting, outside: Iterable[int] = ()) -> np.ndarray:
         """Return for every column the share of voters that keep it, of those with no fold in ``outside``."""
-        if ridge not in self._ballots:
-            self._vote([ridge])
+        if not setting.pooled and setting.ridge not in self._ballots:
+            self._vote([setting.ridge])
+        ballots = self._pool if setting.pooled else self._ballots[setting.ridge]
         free = [not set(voter) & set(outside) for voter in self.voters]
-        return np.asarray(self._ballots[ridge][free].mean(axis=0))
+        return np.asarray(ballots[free].mean(axis=0))
 
     def _worth(self, points: Sequence[Point], ridge: float) -> float:
         """Return the least error with a ridge weight, as a multiple of the least of all."""
@@ -165,7 +202,7 @@ class FrontierSearch:
 
     def _find(self, part: Round, setting: Setting, start: Sequence[int] | None = None) -> Found:
         task = self.task
-        votes = self.votes(setting.ridge, part.held) if setting.consensus else None
+        votes = self.votes(setting, part.held) if setting.consensus else None
         return find_columns(part.gram, task.k, setting, task.include, task.exclude, votes, start)
 
     def _vote(self, ridges: Sequence[float]) -> None:
@@ -232,28 +269,40 @@ def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
     return fitting[::step]
 
 
-def choose_point(points: Sequence[Point], tolerance: float, target: float | None) -> tuple[int, bool]:
-    """Return the number of the point to take, and whether it meets what was asked for.
+def good_points(points: Sequence[Point], tolerance: float) -> list[int]:
+    """Return which points are within the tolerance of the least error and about as stable as the best of those."""
+    stability = np.array([point.stability for point in points])
+    error = np.array([point.error for point in points])
+    near = (error <= (1 + tolerance) * error.min()) & ~np.isnan(stability)
+    if not near.any():
+        return []
+    return np.flatnonzero(near & (stability >= stability[near].max() - ABOUT)).tolist()
 
-    Without a target: of the points within the tolerance of the least error, those about as stable as the best of them;
-    of these the one of largest ridge, then of largest weight of the votes. A few sets cannot tell small differences of
-    stability apart, and a choice that followed them would itself change with the rows, and the columns with it. With a
-    target: the least error among those at least so stable, or the most stable of all where none is.
+
+def mean_ridge(ridges: Sequence[float]) -> float:
+    """Return the geometric mean of ridge weights, to two digits; zeros are allowed.
+
+    Examples
+    --------
+    >>> mean_ridge([0.1, 0.1]), mean_ridge([0.0, 0.1, 0.3]), mean_ridge([0.0])
+    (0.1, 0.079, 0.0)
+    """
+    if len(set(ridges)) == 1:
+        return ridges[0]
+    mean = float(np.exp(np.mean(np.log(np.asarray(ridges) + _SMALL)))) - _SMALL
+    return float(f"{max(mean, 0.0):.2g}")
+
+
+def first_to_reach(points: Sequence[Point], target: float) -> tuple[int, bool]:
+    """Return the number of the point of least error that is so stable, or of the most stable; and if it is so stable.
+
+    Where there is one set only, any point meets the target.
     """
     stability = np.array([point.stability for point in points])
     error = np.array([point.error for point in points])
-    if np.isnan(stability).all():  # there is one set only
+    if np.isnan(stability).all():
         return int(np.argmin(error)), True
-    if target is None:
-        near = error <= (1 + tolerance) * error.min()
-        stable = near & (stability >= stability[near].max() - _ABOUT)
-        numbers = np.flatnonzero(stable).tolist()
-        return max(numbers, key=lambda i: (*_strength(points[i].setting), -error[i])), True
     good = stability >= target
     if not good.any():
         return int(np.lexsort((error, -stability))[0]), False
     return int(np.argmin(np.where(good, error, np.inf))), True
-
-
-def _strength(setting: Setting) -> tuple[float, float, bool, int]:
-    return setting.ridge, setting.consensus, setting.exchange, setting.width or 0

@@ -111,9 +111,9 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     max_features : int or None, default=None
         For "auto": the most columns to look at; None for 200 beyond those included.
     prefer : "stability" or None, default=None
-        "stability", with "search" only: of many ways to search, take one whose choice repeats best on other rows while
-        its held-out error is within ``tolerance`` of the least, as in :class:`ColumnSubset`. The ways also differ in
-        latent width, where that is None.
+        "stability", with "search" only: of many ways to search, take a compromise between those whose choice repeats
+        best on other rows while its held-out error is within ``tolerance`` of the least, as in :class:`ColumnSubset`.
+        The ways also differ in latent width, where that is None.
     tolerance : float, default=0.05
         For ``prefer="stability"``: the share by which the held-out error may lie above the least.
     stability_target : float or None, default=None

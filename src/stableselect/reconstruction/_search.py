@@ -29,6 +29,8 @@ class Setting:
         Latent width of a scorer-selector; None for its default.
     map_ridge : float or None
         Relative ridge weight of the map from the columns found to all; None for that of the search.
+    pooled : bool
+        Whether the votes are those of searches with several ridge weights.
     """
 
     ridge: float = 0.0
@@ -36,6 +38,7 @@ class Setting:
     consensus: float = 0.0
     width: int | None = None
     map_ridge: float | None = None
+    pooled: bool = False
 
     @property
     def refit(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._folds import merged
 from ..moments import Moments
-from ._frontier import FEWEST_FOLDS, N_FOLDS, RIDGES, Finish, FrontierSearch, Point, Round, Task, choose_point
+from ._frontier import FEWEST_FOLDS, N_FOLDS, RIDGES, Finish, FrontierSearch, Point, Round, Task, first_to_reach
 from ._ridge import RIDGE_GRID, refit_errors
 from ._search import Found, Setting
 from ._stability_frontier import StabilityFrontier
@@ -94,7 +94,10 @@ class StableChoiceMixin:
             )
         search = FrontierSearch(parts, task)
         points = search.points()
-        chosen, reached = choose_point(points, float(self.tolerance), self.stability_target)
+        if self.stability_target is None:
+            (points, chosen), reached = search.compromise(points, float(self.tolerance)), True
+        else:
+            chosen, reached = first_to_reach(points, float(self.stability_target))
         if not reached:
             warnings.warn(
                 f"No setting reaches the stability {self.stability_target:g} on held-out rows; the most stable has "
@@ -111,7 +114,7 @@ class StableChoiceMixin:
         setting = points[chosen].setting
         if not setting.consensus:
             return setting, None
-        self.votes_ = search.votes(setting.ridge)
+        self.votes_ = search.votes(setting)
         return setting, self.votes_
 
     def _widths(self, k: int) -> tuple[int | None, ...]:
