@@ -31,7 +31,7 @@ FEWEST_FOLDS = 6
 RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Relative ridge weights looked at where the ridge is "auto"."""
 _HIGH = 3.0
-"""Larger ones are looked at only while the one before is worth following up: most tables have no use for them."""
+"""Larger ones are looked at where rows are few against columns, and elsewhere while the one before is worth it."""
 CONSENSUS = (0.01, 0.03, 0.1, 0.3)
 """Weights of the votes looked at."""
 ABOUT = 0.2
@@ -128,14 +128,15 @@ class FrontierSearch:
         self._pool = np.zeros((0, 0))
         # Columns that nobody chose would make any choice look stable.
         self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
-        self._exchange = task.exchange and isinstance(self.rounds[0].gram, PrimalGram)
+        self._primal = isinstance(self.rounds[0].gram, PrimalGram)
+        self._exchange = task.exchange and self._primal
 
     def points(self) -> list[Point]:
         """Return the points, in the order in which they were measured."""
         points: list[Point] = []
         starts: dict[float, list[list[int]]] = {}
         for ridge in self.task.ridges:
-            if starts and ridge > _HIGH and self._worth(points, max(starts)) > self.task.limit:
+            if starts and self._primal and ridge > _HIGH and self._worth(points, max(starts)) > self.task.limit:
                 break
             for exchange in (False, True) if self._exchange else (False,):
                 setting = Setting(ridge, exchange)
