@@ -35,8 +35,8 @@ SIZES: Sizes = {FASHION: (3000, 4000, 5000, 6000), COIL: (100, 300, 500, 700, 90
 FAST_SIZES: Sizes = {COIL: (100, 300)}
 WEIGHT_SIZE = 3000
 """Rows for the panel over lambda1."""
-WEIGHT_REPEATS = 3
-"""Of a network there: the panel is not in the paper, and a pair of fits takes a minute."""
+WEIGHT_REPEATS = {"|W|": 3, "W^2": 1}
+"""Of the networks there: the panel is not in the paper, and a pair of fits takes a minute."""
 ROW, ORDER = "row", "order"
 """What changes between the two fits: a row is left out, or the same rows come in another order."""
 SEARCH_ROWS, FAST_SEARCH_ROWS = 10, 2
@@ -66,7 +66,7 @@ def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protoco
         cells += [first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ORDER, rows=1) for n in sizes]
     if (protocol == "paper" or method == SEARCH) and (name == FASHION or options.fast):
         n = min(WEIGHT_SIZE, sizes[0])
-        number = number if method == SEARCH else min(number, WEIGHT_REPEATS)
+        number = min(number, WEIGHT_REPEATS.get(method, number))
         for weight in WEIGHTS[:1] if options.fast else WEIGHTS:
             cells += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), number)
     return cells
