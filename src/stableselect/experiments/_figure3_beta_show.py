@@ -76,8 +76,8 @@ def _render(name: str, network: str, results: Results) -> Document:
         "pair of fits for each n, with seed 0. Columns held: the search's second fit keeps the columns of the first, "
         "so that only the weights move. ±: standard deviation over the repeats; bars in the picture: from the least to "
         "the largest.",
-        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Left out, for the time a pair of "
-        f"fits takes on {info(FASHION).title}: under sound the network has no panel over lambda1 and no other order.",
+        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Left out, for the time that a "
+        f"pair takes on {info(FASHION).title}: under sound the network has no panel over lambda1 and no other order.",
     ]
     data: list[dict[str, Any]] = []
     for dataset, grid in sizes.items():
