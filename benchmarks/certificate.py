@@ -9,10 +9,10 @@ import numpy as np
 from _data import COLUMNS, available, load, minmax
 from _store import Store
 from stableselect import ColumnSubset, Moments
-from stableselect._gram import Gram
-from stableselect._subset_search import TIE, SwapState, best_swap, open_columns
-from stableselect.metrics import differs_from_search, leave_one_out_certificate
-from stableselect.reconstruction._search import Setting, find_columns
+from stableselect._core._gram import Gram
+from stableselect._core._subset_search import TIE, SwapState, best_swap, open_columns
+from stableselect.inspection import differs_from_search, leave_one_out_certificate
+from stableselect.subset._search import Setting, find_columns
 
 ROWS = 6_000
 SAMPLE = 20

@@ -15,12 +15,7 @@ import numpy as np
 from _data import BATCH, COLUMNS, random_split
 from _store import Store
 from stableselect import BaseSelector, ColumnSubset, RandomSelector, ScorerSelector
-from stableselect.metrics import (
-    downstream_accuracy,
-    mean_predictor_error,
-    reconstruction_error,
-    reconstruction_floor,
-)
+from stableselect.metrics import downstream_accuracy, mean_predictor_error, reconstruction_error, reconstruction_floor
 
 SPLITS = 4
 RANDOM_DRAWS = 10

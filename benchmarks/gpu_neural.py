@@ -14,7 +14,7 @@ from _data import COLUMNS, load, minmax, random_split
 from _store import Store
 from neural_speed import NETWORKS, epoch_ratio, torch_trainees
 from stableselect import CAE, AgnoSS, ScorerSelector
-from stableselect._training import Stopping, train
+from stableselect.neural._training import Stopping, train
 
 
 class Utilisation(threading.Thread):

@@ -11,9 +11,9 @@ import numpy as np
 from _data import BATCH, random_split
 from _store import Store
 from stableselect import CAE, ScorerSelector
-from stableselect._training import Stopping, train
-from stableselect.experiments._epoch import numpy_trainee, torch_makers
-from stableselect.reconstruction._scorer_sgd import one_thread
+from stableselect.neural._scorer_minibatch import one_thread
+from stableselect.neural._training import Stopping, train
+from stableselect.paper.methods._epoch import numpy_trainee, torch_makers
 
 EPOCHS = 5
 REPEATS = 5

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import stableselect as ss
-from stableselect import moments as moments_module
+from stableselect._core import _moments as moments_module
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
 SELECTORS |= {

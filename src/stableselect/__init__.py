@@ -1,16 +1,15 @@
 """Unsupervised feature selection that keeps original columns and says how far the choice can be trusted."""
 
-from . import datasets, metrics
-from ._base import BaseSelector
-from ._explain import Explanation
-from ._persist import load
+from . import datasets, inspection, metrics
+from ._core import Moments
 from ._registry import all_selectors
+from .base import BaseSelector, Explanation
 from .ensemble import ConsensusSelector
-from .filters import InfFS, RandomSelector
+from .filters import PFA, InfFS, RandomSelector
 from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-from .moments import Moments
-from .neural import AEFS, CAE, AgnoSS
-from .reconstruction import PFA, ColumnSubset, ScorerSelector, SelectionPath
+from .neural import AEFS, CAE, AgnoSS, ScorerSelector
+from .persistence import load
+from .subset import ColumnSubset, SelectionPath
 
 __version__ = "0.1.0"
 
@@ -35,6 +34,7 @@ __all__ = [
     "SelectionPath",
     "all_selectors",
     "datasets",
+    "inspection",
     "load",
     "metrics",
 ]

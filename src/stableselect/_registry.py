@@ -6,10 +6,10 @@ import importlib
 import inspect
 import pkgutil
 
-from . import ensemble, filters, graph, neural, reconstruction
-from ._base import BaseSelector
+from . import ensemble, filters, graph, neural, scorer, subset
+from .base import BaseSelector
 
-_FAMILIES = (reconstruction, graph, filters, neural, ensemble)
+_FAMILIES = (subset, scorer, graph, filters, neural, ensemble)
 
 
 def all_selectors() -> dict[str, type[BaseSelector]]:

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from stableselect.io import read_table, select_table
+from stableselect.io import read_table
+from stableselect.workflow import select_table
 
 ROLES = ("--id-column", "id", "--drop-columns", "word")
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stableselect as ss
 from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
-from stableselect._resampling import seed_sequence
+from stableselect._core._resampling import seed_sequence
 from stableselect.ensemble import _votes
 from stableselect.ensemble._halves import draw_rows
 from stableselect.ensemble._votes import by_representation, mean_ranks

@@ -55,7 +55,7 @@ def test_energy_is_the_row_sum_of_the_inverse_less_one(mixed, alpha, path):
 
 def test_energy_is_the_sum_over_path_lengths(mixed):
     selector = InfFS(15).fit(mixed)
-    product = module._stored_product(module._relative_deviations(mixed), module._standardised_ranks(mixed), 0.5)
+    product = module._stored_product(module._relative_deviations(mixed), module.standardised_ranks(mixed), 0.5)
     term, total = np.ones(15), np.zeros(15)
     for _ in range(400):
         term = 0.9 / selector.spectral_radius_ * product(term)
@@ -65,9 +65,9 @@ def test_energy_is_the_sum_over_path_lengths(mixed):
 
 def test_stored_and_blocked_products_agree(rng):
     X = rng.normal(size=(30, 2500)) * rng.uniform(0.5, 2, 2500)
-    s, Z = module._relative_deviations(X), module._standardised_ranks(X)
+    s, Z = module._relative_deviations(X), module.standardised_ranks(X)
     v = rng.normal(size=2500)
-    stored, blocked = module._stored_product(s, Z, 0.4)(v), module._blocked_product(s, Z, 0.4)(v)
+    stored, blocked = module._stored_product(s, Z, 0.4)(v), module.blocked_product(s, Z, 0.4)(v)
     np.testing.assert_allclose(stored, blocked, atol=1e-10)
 
 
@@ -85,8 +85,8 @@ def test_blocks_hold_no_array_of_columns_by_columns(rng, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 64)
     X = rng.normal(size=(10, 2000))
     tracemalloc.start()
-    s, Z = module._relative_deviations(X), module._standardised_ranks(X)
-    module._energy(module._blocked_product(s, Z, 0.5), 2000)
+    s, Z = module._relative_deviations(X), module.standardised_ranks(X)
+    module._energy(module.blocked_product(s, Z, 0.5), 2000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 2000 * 2000 / 10
@@ -150,7 +150,7 @@ def test_tables_without_edges_give_equal_scores(rng, kind, path):
 def test_one_scaling_ranks_otherwise_than_the_widespread_two(rng):
     # Scaling A twice leaves the row sums of A; the energy also counts longer paths.
     X = rng.normal(size=(12, 60)) @ rng.normal(size=(60, 60)) * rng.uniform(0.1, 3, 60)
-    product = module._stored_product(module._relative_deviations(X), module._standardised_ranks(X), 0.5)
+    product = module._stored_product(module._relative_deviations(X), module.standardised_ranks(X), 0.5)
     A = product(np.eye(60))
     largest = A.sum(axis=1).max()
     twice = np.linalg.solve(np.eye(60) - A / largest / largest, np.ones(60))

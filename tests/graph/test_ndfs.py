@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from stableselect.graph import NDFS, _indicators
+from stableselect.graph import NDFS
+from stableselect.graph import _ndfs_solver as _indicators
 from stableselect.graph._l21 import row_lengths
 from stableselect.graph._neighbours import laplacian, neighbour_graph
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stableselect.io import Selection, Table, TableError, select_table
+from stableselect.io import Selection, Table, TableError
+from stableselect.workflow import select_table
 
 
 @pytest.fixture

@@ -222,7 +222,7 @@ def test_a_constant_column_is_like_no_other():
 
 
 def test_too_many_columns_are_refused_with_the_memory_named(monkeypatch):
-    monkeypatch.setattr(module, "_memory_limit", lambda: 2.0**30)
+    monkeypatch.setattr(module, "memory_limit", lambda: 2.0**30)
     with pytest.raises(MemoryError, match=r"20000 columns takes 3\.0 GiB, of 1\.0 GiB"):
         column_similarity(sparse.csr_array((3, 20_000)))
 

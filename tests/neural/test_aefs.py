@@ -5,12 +5,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import Moments, RandomSelector
-from stableselect._gram import DualGram, PrimalGram
-from stableselect._training import Stopping, train
+from stableselect._core._gram import DualGram, PrimalGram
 from stableselect.metrics import reconstruction_error
 from stableselect.neural import AEFS
 from stableselect.neural._aefs_moments import AEFSTrainee
 from stableselect.neural._elimination import Elimination
+from stableselect.neural._training import Stopping, train
 
 PLAIN = {"eliminate": False, "tol": 1e-13, "patience": 20, "epochs": 20_000}
 NONLINEAR = {"encoder": (16,), "decoder": (16,), "activation": "tanh", "alpha": 0.01, "beta": 1e-3}

@@ -6,11 +6,11 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import ColumnSubset, Moments
-from stableselect._gram import DualGram, PrimalGram
-from stableselect._training import Stopping, train
+from stableselect._core._gram import DualGram, PrimalGram
 from stableselect.neural import AgnoSS
 from stableselect.neural._agnoss_moments import AgnoSSTrainee
 from stableselect.neural._elimination import Elimination
+from stableselect.neural._training import Stopping, train
 
 PLAIN = {"eliminate": False, "tol": 1e-13, "patience": 20, "epochs": 20_000}
 

@@ -8,8 +8,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import ColumnSubset
-from stableselect._gram import DualGram, PrimalGram
-from stableselect.moments import Moments
+from stableselect._core._gram import DualGram, PrimalGram
+from stableselect._core._moments import Moments
 from stableselect.neural import CAE
 from stableselect.neural._cae_moments import ConcreteMoments, ProjectedLoss, assign, crowding, draw_worth, log_odds
 

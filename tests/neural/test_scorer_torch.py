@@ -8,12 +8,12 @@ import pytest
 from scipy import sparse
 
 import stableselect as ss
-from stableselect._gram import PrimalGram
-from stableselect._training import Stopping, train
+from stableselect._core._gram import PrimalGram
 from stableselect.metrics import reconstruction_error
-from stableselect.reconstruction import _scorer_gradient
-from stableselect.reconstruction._scorer_gradient import GradientTrainee
-from stableselect.reconstruction._scorer_network import random_parameters
+from stableselect.neural import _scorer_full_batch as _scorer_gradient
+from stableselect.neural._scorer_full_batch import GradientTrainee
+from stableselect.neural._scorer_parameters import random_parameters
+from stableselect.neural._training import Stopping, train
 
 torch = pytest.importorskip("torch")
 
@@ -231,7 +231,7 @@ def test_batches_come_alike_from_every_kind_of_table(rng, tmp_path, monkeypatch,
 
 
 def test_linear_networks_on_torch_agree_with_numpy(tall, monkeypatch):
-    from stableselect.reconstruction import _scorer_train
+    from stableselect.neural import _scorer_train
 
     settings = QUICK | {"init": "pca"}  # the published start has ties, which NumPy's mask keeps and torch's does not
     expected = ss.ScorerSelector(4, **settings).fit(tall)

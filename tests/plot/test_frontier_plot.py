@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset, ScorerSelector
-from stableselect.reconstruction import StabilityFrontier
+from stableselect.subset import StabilityFrontier
 
 pytest.importorskip("matplotlib")
 

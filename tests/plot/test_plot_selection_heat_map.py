@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset
-from stableselect.metrics import stability_analysis
+from stableselect.inspection import stability_analysis
 from stableselect.plot import selection_heat_map
 
 

@@ -12,10 +12,8 @@ from rich.console import Console
 from rich.text import Text
 from sklearn.datasets import load_digits
 
-from ..io import Selection, Table, select_table, write_table
-from ..io._names import shown
-from ..io._select import STAGES
-from ..io._write import replacing
+from ..io import Selection, Table, replacing, shown, write_table
+from ..workflow import SELECT_STAGES, select_table
 from ._report import errors_table
 from ._shell import Debug, Quiet, console, program, progress_bar, reported
 
@@ -41,7 +39,7 @@ def demo(
         report = console(quiet=quiet)
         X = load_digits().data
         digits, new = _as_table(X[_NEW:], "digits.csv"), _as_table(X[:_NEW], "new_digits.csv")
-        with progress_bar(len(STAGES), quiet=quiet) as begin:
+        with progress_bar(len(SELECT_STAGES), quiet=quiet) as begin:
             selection = select_table(digits, _KEPT, scale="none", progress=begin)
         output.mkdir(parents=True, exist_ok=True)
         kept = selection.apply(digits)

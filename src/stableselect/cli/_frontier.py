@@ -8,12 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..io import read_table
-from ..io._frontier import STAGES, TableFrontier, measure_frontier
-from ..io._names import TableError, shown, split_names
-from ..io._write import check_outputs, replacing, write_stream
-from ..reconstruction import StabilityFrontier
-from ..reconstruction._frontier import ABOUT
+from ..io import TableError, check_outputs, read_table, replacing, shown, split_names, write_stream
+from ..subset import ABOUT, StabilityFrontier
+from ..workflow import FRONTIER_STAGES, TableFrontier, measure_frontier
 from ._options import (
     DropColumns,
     Exclude,
@@ -73,7 +70,7 @@ def frontier(
             _check_picture(output)
         check_outputs(targets, [table], force=force)
         wanted = parse_k(k)
-        with progress_bar(len(STAGES) + 1, quiet=quiet) as begin:
+        with progress_bar(len(FRONTIER_STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
             data = read_table(table, header=not no_header, verbatim=id_column or [])
             found = measure_frontier(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from .. import all_selectors
+from .._registry import all_selectors
 from ._shell import console
 
 

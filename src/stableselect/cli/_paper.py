@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..io._names import shown
+from ..io import shown
 from ._shell import Debug, Quiet, console, reported
 
 paper = typer.Typer(
@@ -52,7 +52,7 @@ _RESULTS = Path("results")
 def list_(debug: Debug = False) -> None:
     """Print the experiments."""
     with reported(debug):
-        from ..experiments import list_experiments
+        from ..paper import list_experiments
 
         for name, title in list_experiments().items():
             print(f"{name:<14}{title}")
@@ -100,7 +100,7 @@ def all_(
 ) -> None:
     """Run every experiment, one after the other; what they share is computed once."""
     with reported(debug):
-        from ..experiments import list_experiments
+        from ..paper import list_experiments
 
         names = list(list_experiments())
         _run(names, results, protocol, fast, jobs, splits, seeds, method, with_faults, retry, data, quiet)
@@ -110,7 +110,7 @@ def all_(
 def show(name: Name, results: Results = _RESULTS, fast: Fast = False, data: Data = None, debug: Debug = False) -> None:
     """Print an experiment from the results there are, and write its files anew."""
     with reported(debug):
-        from ..experiments import show as show_experiment
+        from ..paper import show as show_experiment
 
         document = show_experiment(name, results=results, fast=fast or None, data_home=data)
         print(document.markdown(), end="")
@@ -130,9 +130,9 @@ def _run(
     data: Path | None,
     quiet: bool,
 ) -> None:
-    from ..experiments._api import Batch
-    from ..experiments._progress import progress
-    from ..experiments._tables import NO_PICTURES, can_draw
+    from ..paper import Batch
+    from ..paper.report import NO_PICTURES, can_draw
+    from ._progress import progress
 
     report = console(quiet=quiet)
     batch = Batch(

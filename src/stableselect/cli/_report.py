@@ -9,10 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..io._held_out import HeldOutErrors
-from ..io._names import shown
-from ..io._selection import Selection
-from ..reconstruction import StabilityFrontier
+from ..io import HeldOutErrors, Selection, shown
+from ..subset import StabilityFrontier
 
 _ROWS = 20
 """Most rows shown of a table; the selection file holds them all."""

@@ -7,12 +7,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from ..io import Selection, Table, read_table
-from ..io._names import shown, split_names
-from ..io._read import table_format
-from ..io._select import STAGES, select_table
-from ..io._selection_file import to_json
-from ..io._write import check_outputs, check_writable, replacing, write_stream
+from ..io import (
+    Selection,
+    Table,
+    check_outputs,
+    check_writable,
+    read_table,
+    replacing,
+    shown,
+    split_names,
+    table_format,
+    to_json,
+    write_stream,
+)
+from ..workflow import SELECT_STAGES, select_table
 from ._options import (
     DropColumns,
     Exclude,
@@ -76,7 +84,7 @@ def select(
         ids = id_column or []
         wanted, weight = parse_k(k), parse_ridge(ridge)
         target = parse_target(target_explained, wanted)
-        with progress_bar(len(STAGES) + 1, quiet=quiet) as begin:
+        with progress_bar(len(SELECT_STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
             data = read_table(table, header=not no_header, verbatim=ids)
             if output is not None:

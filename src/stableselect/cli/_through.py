@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..io import Selection, Table, read_table, write_table
-from ..io._names import shown
-from ..io._read import table_format
-from ..io._write import check_outputs, write_stream
+from ..io import Selection, Table, check_outputs, read_table, shown, table_format, write_stream, write_table
 from ._shell import console
 
 

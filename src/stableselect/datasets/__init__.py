@@ -3,6 +3,25 @@
 from ._dataset import Dataset, load, verify
 from ._fetch import fetch
 from ._registry import DatasetError, DatasetInfo, info, names, registry
-from ._splits import Split
+from ._splits import FASHION_TRAIN, TEST_SIZE, Scale, Split, cut, hold_out_groups, hold_out_rows
+from ._storage import resolve_home
 
-__all__ = ["Dataset", "DatasetError", "DatasetInfo", "Split", "fetch", "info", "load", "names", "registry", "verify"]
+__all__ = [
+    "FASHION_TRAIN",
+    "TEST_SIZE",
+    "Dataset",
+    "DatasetError",
+    "DatasetInfo",
+    "Scale",
+    "Split",
+    "cut",
+    "fetch",
+    "hold_out_groups",
+    "hold_out_rows",
+    "info",
+    "load",
+    "names",
+    "registry",
+    "resolve_home",
+    "verify",
+]

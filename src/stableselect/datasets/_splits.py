@@ -127,12 +127,12 @@ def split_rows(
         if info.published_split == "fashion":
             sizes = {"train_size": FASHION_TRAIN, "test_size": FASHION_TEST}
         train, test = train_test_split(np.arange(n_rows), random_state=seed, **sizes)
-        train, valid = _hold_out(train, valid_size or 0.0, seed)
+        train, valid = hold_out_rows(train, valid_size or 0.0, seed)
         return train, valid, test
     if groups is None:
         raise ValueError(f"{info.title} has no groups of rows; take kind='random'.")
-    train, test = _hold_out_groups(np.arange(n_rows), groups, TEST_SIZE, seed)
-    train, valid = _hold_out_groups(train, groups, valid_size or 0.0, seed)
+    train, test = hold_out_groups(np.arange(n_rows), groups, TEST_SIZE, seed)
+    train, valid = hold_out_groups(train, groups, valid_size or 0.0, seed)
     return train, valid, test
 
 
@@ -149,12 +149,12 @@ def cut(X: np.ndarray, y: np.ndarray, info: DatasetInfo, rows: Rows, protocol: P
 def _published_rows(info: DatasetInfo, n_rows: int) -> Rows:
     if info.published_split == "random":
         train, test = train_test_split(np.arange(n_rows), test_size=TEST_SIZE, random_state=0)
-        train, valid = _hold_out(train, PUBLISHED_VALID_SIZE, 0)
+        train, valid = hold_out_rows(train, PUBLISHED_VALID_SIZE, 0)
         return train, valid, test
     parts = info.parts or ()
     boundary = sum(parts[:-1])
     if info.published_split == "last_part":
-        train, valid = _hold_out(np.arange(boundary), PUBLISHED_VALID_SIZE, 0)
+        train, valid = hold_out_rows(np.arange(boundary), PUBLISHED_VALID_SIZE, 0)
         return train, valid, np.arange(boundary, n_rows)
     test = np.arange(parts[-1])
     # The same stream as numpy.random.seed(0), without touching the global one.
@@ -163,14 +163,14 @@ def _published_rows(info: DatasetInfo, n_rows: int) -> Rows:
     return np.arange(last), np.arange(last, FASHION_TRAIN), boundary + test[:FASHION_TEST]
 
 
-def _hold_out(rows: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def hold_out_rows(rows: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if share == 0:
         return rows, rows[:0]
     kept, held = train_test_split(rows, test_size=share, random_state=seed)
     return kept, held
 
 
-def _hold_out_groups(rows: np.ndarray, groups: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def hold_out_groups(rows: np.ndarray, groups: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Hold out a share of the groups, each with all its rows."""
     if share == 0:
         return rows, rows[:0]

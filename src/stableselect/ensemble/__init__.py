@@ -1,6 +1,9 @@
-"""Selectors that ask another selector many times and keep what its answers agree on."""
+"""Selectors that run another selector many times and keep the features it agrees on."""
 
 from ._consensus import ConsensusSelector
 from ._error_control import FrequentColumns
 
-__all__ = ["ConsensusSelector", "FrequentColumns"]
+__all__ = [
+    "ConsensusSelector",
+    "FrequentColumns",
+]

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.preprocessing import FunctionTransformer
 
-from .._validation import resolve_columns
+from ..base import resolve_columns
 
 
 def resolve_base(base: Any, m: int, names: Sequence[str] | None) -> tuple[list[int], list[int]]:

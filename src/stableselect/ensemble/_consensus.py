@@ -9,12 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._arrays import Array
-from .._base import BaseSelector, Selection, unchanged_on_error
-from .._repeated_fits import Fit, repeated_fits, seed_parameters, source_of, with_held_seed
-from .._resampling import Resample, seed_sequence
-from .._validation import resolve_k
-from ..reconstruction import ColumnSubset
+from .._core import Array, Resample, seed_sequence
+from .._refit import Fit, repeated_fits, seed_parameters, source_of, with_held_seed
+from ..base import BaseSelector, Selection, resolve_k, unchanged_on_error
+from ..subset import ColumnSubset
 from ._base_columns import resolve_base
 from ._error_control import FrequentColumns, concave_bound, worst_case_bound
 from ._halves import FEWEST, SCHEMES, Scheme, count_units, draw_rows
@@ -80,7 +78,7 @@ class ConsensusSelector(BaseSelector):
     See Also
     --------
     ColumnSubset : One fit; more ``ridge`` also makes it more repeatable.
-    stableselect.metrics.stability_analysis : Measures how repeatable a selector is.
+    stableselect.inspection.stability_analysis : Measures how repeatable a selector is.
 
     Notes
     -----

@@ -10,9 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from .._arrays import Array
-from .._folds import row_hashes
-from .._resampling import Resample, _units, resamples
+from .._core import Array, Resample, resamples, row_hashes, units
 
 Scheme = Literal["pairs", "subsample", "bootstrap"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -22,7 +20,7 @@ FEWEST = 4
 
 def count_units(groups: Any, n: int) -> int:
     """Return how many rows, or groups of rows, there are to draw from."""
-    return int(_units(groups, n)[0].max(initial=-1)) + 1
+    return int(units(groups, n)[0].max(initial=-1)) + 1
 
 
 def draw_rows(
@@ -36,7 +34,7 @@ def draw_rows(
         The checked table.
     scheme : {"pairs", "subsample", "bootstrap"}
         "pairs" draws n_resamples / 2 pairs of halves without a common row; for the others see
-        :func:`stableselect._resampling.resamples`.
+        :func:`stableselect._core._resampling.resamples`.
     n_resamples : int
         Number of fits.
     fraction : float
@@ -56,7 +54,7 @@ def draw_rows(
     if groups is not None:
         groups = np.asarray(groups)[order]
     if scheme == "pairs":
-        drawn = _pairs(_units(groups, n)[0], n_resamples // 2, seed)
+        drawn = _pairs(units(groups, n)[0], n_resamples // 2, seed)
     else:
         drawn = resamples(n, scheme, n_resamples, fraction=fraction, groups=groups, random_state=seed)
     return [_reordered(part, order) for part in drawn]

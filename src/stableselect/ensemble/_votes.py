@@ -8,10 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Array, index, namespace, to_numpy
-from .._subset_search import TIE
-from .._validation import normalised_moments
-from ..moments import Moments
+from .._core import TIE, Array, Moments, index, namespace, normalised_moments, to_numpy
 
 Aggregate = Literal["representative", "frequency", "rank"]
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)

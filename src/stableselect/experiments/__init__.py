@@ -1,8 +1,19 @@
-"""The paper's tables and figures, each one command; results are kept cell by cell and shared between them."""
+"""Run many fits, keep their results in a store, and go on after an interruption."""
 
-from __future__ import annotations
+from ._cell import Cell, Mode, Options, Protocol
+from ._executor import Outcome, Report, execute
+from ._store import FILE, Status, Store, Stored
 
-from ._api import list_experiments, run, show
-from ._tables import Document
-
-__all__ = ["Document", "list_experiments", "run", "show"]
+__all__ = [
+    "FILE",
+    "Cell",
+    "Mode",
+    "Options",
+    "Outcome",
+    "Protocol",
+    "Report",
+    "Status",
+    "Store",
+    "Stored",
+    "execute",
+]

@@ -1,6 +1,13 @@
-"""Selectors that rank columns by a score of their own, or at random."""
+"""Selectors that score features directly, and random selection."""
 
-from ._inf_fs import InfFS
+from ._inf_fs import InfFS, blocked_product, standardised_ranks
+from ._pfa import PFA
 from ._random import RandomSelector
 
-__all__ = ["InfFS", "RandomSelector"]
+__all__ = [
+    "PFA",
+    "InfFS",
+    "RandomSelector",
+    "blocked_product",
+    "standardised_ranks",
+]

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.stats import rankdata
 
-from .._arrays import Array, to_numpy
-from .._base import BaseSelector, Selection
+from .._core import Array, to_numpy
+from ..base import BaseSelector, Selection
 
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
@@ -116,8 +116,8 @@ class InfFS(BaseSelector):
         self.spectral_radius_ = 0.0
         if varying.size:
             X = X if varying.size == X.shape[1] else X[:, varying]
-            s, Z = _relative_deviations(X), _standardised_ranks(X)
-            product = _stored_product(s, Z, alpha) if varying.size <= _STORED else _blocked_product(s, Z, alpha)
+            s, Z = _relative_deviations(X), standardised_ranks(X)
+            product = _stored_product(s, Z, alpha) if varying.size <= _STORED else blocked_product(s, Z, alpha)
             self.spectral_radius_, energy = _energy(product, varying.size)
             peak = energy.max() or 1.0
             scores[varying] = np.maximum(np.round(energy / peak, _DIGITS), 0.0) * peak
@@ -134,7 +134,7 @@ def _relative_deviations(X: np.ndarray) -> np.ndarray:
     return np.zeros_like(deviation) if high - low <= _EQUAL_SPREAD * high else (deviation - low) / (high - low)
 
 
-def _standardised_ranks(X: np.ndarray) -> np.ndarray:
+def standardised_ranks(X: np.ndarray) -> np.ndarray:
     """Return the ranks of every column, ties averaged, with mean 0 and norm 1: Z'Z holds Spearman's correlations."""
     n, m = X.shape
     Z = np.empty((n, m), order="F")
@@ -156,7 +156,7 @@ def _stored_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
     return lambda v: A @ v
 
 
-def _blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.ndarray], np.ndarray]:
+def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return the map v -> A v that holds one block of correlations at a time."""
     m = len(s)
     order = np.argsort(s, kind="stable")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array
-from .._base import BaseSelector, Selection
+from .._core import Array
+from ..base import BaseSelector, Selection
 
 
 class RandomSelector(BaseSelector):

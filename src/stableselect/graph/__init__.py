@@ -1,4 +1,4 @@
-"""Selectors that keep the columns that follow the neighbour graph of the rows."""
+"""Selectors that work on the neighbour graph of the samples."""
 
 from ._laplacian_score import LaplacianScore
 from ._mcfs import MCFS
@@ -6,4 +6,10 @@ from ._ndfs import NDFS
 from ._spec import SPEC
 from ._udfs import UDFS
 
-__all__ = ["MCFS", "NDFS", "SPEC", "UDFS", "LaplacianScore"]
+__all__ = [
+    "MCFS",
+    "NDFS",
+    "SPEC",
+    "UDFS",
+    "LaplacianScore",
+]

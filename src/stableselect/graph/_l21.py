@@ -6,8 +6,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._arrays import Array
-from .._base import Selection
+from .._core import Array
+from ..base import Selection
 from ._neighbours import dense_rows
 
 

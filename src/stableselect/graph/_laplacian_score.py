@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Array
-from .._base import BaseSelector, Selection
+from .._core import Array
+from ..base import BaseSelector, Selection
 from ._neighbours import degrees, dense_rows, laplacian, neighbour_graph
 
 _BLOCK_ELEMENTS = 1 << 23

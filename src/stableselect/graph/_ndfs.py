@@ -9,10 +9,10 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from .._arrays import Array
-from .._base import BaseSelector, Selection
-from ._indicators import SMOOTHING, Regression, Terms, minimise
+from .._core import Array
+from ..base import BaseSelector, Selection
 from ._l21 import by_length, check_count, check_positive, row_lengths, varying_columns
+from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
 from ._neighbours import default_clusters, laplacian, neighbour_graph
 
 

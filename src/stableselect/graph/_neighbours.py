@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Array, to_numpy
+from .._core import Array, to_numpy
 from ._spectrum import default_clusters, degrees, laplacian
 
 __all__ = ["default_clusters", "degrees", "dense_rows", "laplacian", "neighbour_graph", "neighbour_indices"]

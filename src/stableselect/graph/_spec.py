@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Array
-from .._base import BaseSelector, Selection
+from .._core import Array
+from ..base import BaseSelector, Selection
 from ._laplacian_score import CONSTANT, GraphMoments
 from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
 from ._spectrum import lowest_spectrum

@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from .._arrays import Array
-from .._base import BaseSelector, Selection
+from .._core import Array
+from ..base import BaseSelector, Selection
 from ._l21 import by_length, check_count, check_positive, row_lengths, varying_columns
-from ._local_scatter import LocalScatter, local_weights
 from ._neighbours import default_clusters, neighbour_indices
+from ._udfs_scatter import LocalScatter, local_weights
 
 _SMOOTHING = 1e-3
 """Smoothing of the l2,1 norm relative to the length sqrt(c / m) of a row when all are equal."""

@@ -14,7 +14,7 @@ from ._scaling import Scale, Scaling
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-STAGES = ("Choosing on 80 % of the rows", "Comparing with random columns")
+HELD_OUT_STAGES = ("Choosing on 80 % of the rows", "Comparing with random columns")
 """What ``progress`` is told, in order."""
 
 _TEST_SHARE = 0.2
@@ -57,7 +57,7 @@ def held_out_errors(
 
     ``choose`` maps scaled training rows to column indices. Random columns obey the same ``include`` and ``exclude``.
     """
-    progress(STAGES[0])
+    progress(HELD_OUT_STAGES[0])
     rng = check_random_state(seed)
     order = rng.permutation(X.shape[0])
     test_rows = max(1, round(_TEST_SHARE * X.shape[0]))
@@ -68,7 +68,7 @@ def held_out_errors(
     if chosen.size == X.shape[1]:
         return None
 
-    progress(STAGES[1])
+    progress(HELD_OUT_STAGES[1])
     # Rows are in random order, so the first ones are a fair sample; every rival is refitted on the same ones.
     refit = train[: max(_REFIT_ROWS, 20 * chosen.size)]
     free = np.setdiff1d(np.arange(X.shape[1]), np.concatenate([include, exclude]))

@@ -77,7 +77,8 @@ class Selection:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from stableselect.io import Table, select_table
+    >>> from stableselect.io import Table
+    >>> from stableselect.workflow import select_table
     >>> table = Table(pa.table({"a": [1.0, 2, 3], "b": [2.0, 4, 6], "c": [5, 5, 5]}), "small.csv")
     >>> selection = select_table(table, 1, ridge=0.0)
     >>> selection.reconstruct(Table(selection.apply(table), "kept.csv"))["b"].to_numpy().round(6).tolist()

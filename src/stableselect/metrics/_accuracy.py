@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.ensemble import ExtraTreesClassifier
 
-from ._checks import check_count, check_labels, check_pair, check_some_selected
+from ..base import check_count, check_labels, check_pair, check_some_selected
 
 
 def downstream_accuracy(

@@ -14,7 +14,7 @@ from scipy import linalg
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 
-from ._checks import check_count, check_pair, check_some_selected
+from ..base import check_count, check_pair, check_some_selected
 
 Refit = Literal["least_squares", "ridge"]
 

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._arrays import to_numpy
-from .._validation import check_columns, normalised_moments
-from ..moments import BLOCK_ELEMENTS, Moments, _memory_limit
-from ._checks import check_count
+from .._core import BLOCK_ELEMENTS, Moments, memory_limit, normalised_moments, to_numpy
+from ..base import check_columns, check_count
 from ._stability import as_masks, warn_if_no_choice
 
 _ROUNDING = 1e-9
@@ -184,7 +182,7 @@ def column_similarity(X: Any) -> np.ndarray:
            [0., 0., 1.]])
     """
     shape = (X.n_rows, X.n_features or 0) if isinstance(X, Moments) else getattr(X, "shape", None) or np.shape(X)
-    m, limit = int(shape[-1]) if shape else 0, _memory_limit()
+    m, limit = int(shape[-1]) if shape else 0, memory_limit()
     if 8 * m * m > limit:
         raise MemoryError(
             f"The similarity of {m} columns takes {8 * m * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be "

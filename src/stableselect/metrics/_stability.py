@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from .._arrays import to_numpy
-from .._nogueira import nogueira
-from ._checks import check_count, check_selected
+from .._core import nogueira, to_numpy
+from ..base import check_count, check_selected
 
 Measure = Literal["nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"]
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._gram import Gram
+from .._core import Gram
 from ._aefs_moments import AEFSTrainee
 from ._elimination import Elimination
 from ._sparse_input import SparseInputSelector

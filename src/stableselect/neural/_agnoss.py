@@ -6,14 +6,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._gram import Gram
-from .._training_mixin import is_number
+from .._core import Gram
 from ._agnoss_moments import AgnoSSTrainee
 from ._elimination import Elimination
 from ._layers import ACTIVATIONS
 from ._row_sparse import RowSparseTrainee
 from ._sparse_input import SparseInputSelector
 from ._specs import Spec
+from ._training_mixin import is_number
 
 
 class AgnoSS(SparseInputSelector):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._gram import Gram
+from .._core import Gram
 from ._row_sparse import RowSparseTrainee
 
 

@@ -8,17 +8,14 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, to_numpy
-from .._base import BaseSelector, Selection
-from .._gram import Gram
-from .._training import History, Stopping
-from .._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
-from .._validation import normalised_moments
-from ..moments import Moments
+from .._core import Array, Gram, Moments, normalised_moments, to_numpy
+from ..base import BaseSelector, Selection
 from ._cae_moments import ConcreteMoments, assign, draw_worth, log_odds, take
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
 from ._specs import Spec, check_network, fitted_activation, run_network
+from ._training import History, Stopping
+from ._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
 
 _STEPS, _FEWEST_STEPS, _WORK = 1000, 150, 1.5e8
 """Full-batch steps: at most, at least, and steps x nodes x columns in between."""

@@ -27,11 +27,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, softmax
 
-from .._arrays import to_numpy
-from .._gram import DualGram, Gram, PrimalGram
-from .._subset_search import SwapState, open_columns
-from .._training import Trainee
-from ..reconstruction._scorer_network import Adam
+from .._core import DualGram, Gram, PrimalGram, SwapState, open_columns, to_numpy
+from ._scorer_parameters import Adam
+from ._training import Trainee
 
 _EPSILON = 1e-12
 """Adam's, beside gradients of the unexplained share: a node that has nothing to gain stays where it is."""

@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .._arrays import to_numpy
-from .._gram import DualGram, Gram
-from .._training import Trainee
+from .._core import DualGram, Gram, to_numpy
 from ._elimination import Elimination
+from ._training import Trainee
 
 _GIVEN_UP = 1e-10
 """Columns at or below this share of the strongest are on their way to zero."""

@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arrays import Array, to_numpy
-from .._base import BaseSelector, Selection
-from .._gram import Gram
-from .._training import Stopping
-from .._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
-from .._validation import normalised_moments
-from ..moments import Moments
+from .._core import Array, Gram, Moments, normalised_moments, to_numpy
+from ..base import BaseSelector, Selection
 from ._elimination import Elimination
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
 from ._row_sparse import RowSparseTrainee
 from ._specs import check_network, fitted_activation, run_network
+from ._training import Stopping
+from ._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
 
 _STEPS = {True: 100, False: 1000}
 """Full-batch steps by default, with and without elimination; chosen on Mice Protein, COIL-20, USPS and arcene."""

@@ -1,7 +1,5 @@
 """Pictures of a selection. Needs the extra ``plot``."""
 
-from __future__ import annotations
-
 try:
     import matplotlib  # noqa: F401
 except ImportError as error:
@@ -9,8 +7,14 @@ except ImportError as error:
 
 from ._frontier import stability_frontier
 from ._images import rebuilt_images
+from ._selection_frequency import selection_heat_map
 from ._selection_path import selection_path
-from ._stability import selection_heat_map
 from ._uniform_stability import uniform_stability_plot
 
-__all__ = ["rebuilt_images", "selection_heat_map", "selection_path", "stability_frontier", "uniform_stability_plot"]
+__all__ = [
+    "rebuilt_images",
+    "selection_heat_map",
+    "selection_path",
+    "stability_frontier",
+    "uniform_stability_plot",
+]

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from ..reconstruction import StabilityFrontier
+from ..subset import StabilityFrontier
 
 _DEPTHS = {"forward search": ("#E69F00", "^"), "exchange": ("#0072B2", "o"), "search with votes": ("#009E73", "s")}
 _CHOSEN, _GUIDE, _STEP = "#D55E00", "#767676", "#333333"

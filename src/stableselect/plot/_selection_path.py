@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
-from ..reconstruction import SelectionPath
+from ..subset import SelectionPath
 
 _HELD_OUT, _TRAINING, _CHOSEN, _GUIDE = "#0072B2", "#E69F00", "#D55E00", "#767676"
 _LEAST = 1e-6

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 if TYPE_CHECKING:
-    from ..metrics import LossChange, StabilityRate, UniformStability
+    from ..inspection import LossChange, StabilityRate, UniformStability
 
 _SUP, _MEAN, _GUIDE = "#D55E00", "#0072B2", "#767676"
 
@@ -26,7 +26,7 @@ def uniform_stability_plot(result: UniformStability, *, path: str = "selector") 
     Parameters
     ----------
     result : UniformStability
-        What :func:`stableselect.metrics.uniform_stability` returned.
+        What :func:`stableselect.inspection.uniform_stability` returned.
     path : {"selector", "scorer", "total"}, default="selector"
         The loss to draw.
 
@@ -39,7 +39,7 @@ def uniform_stability_plot(result: UniformStability, *, path: str = "selector") 
     --------
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ColumnSubset
-    >>> from stableselect.metrics import uniform_stability
+    >>> from stableselect.inspection import uniform_stability
     >>> from stableselect.plot import uniform_stability_plot
     >>> X = load_iris().data
     >>> figure = uniform_stability_plot(uniform_stability(ColumnSubset(2), X[::2], X[1::2], n_left_out=5))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..._rows import read_rows
+from .._rows import read_rows
 
 _RESIDENT_BYTES = 2**30
 """A table up to this size, and on a GPU up to half of its free memory, is held on the device as a whole."""

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ...reconstruction._scorer_network import Score, kept_count
+from .._scorer_parameters import Score, kept_count
 from ._networks import first_linear
 from ._trainee import Model
 

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..._training import Trainee
-from ._recorder import Recorder
+from .._training import Trainee
+from ._cuda_graph import Recorder
 from ._rows import Rows
 
 

@@ -1,0 +1,53 @@
+"""Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
+
+from ._arrays import Array, float64, index, is_foreign, like, namespace, to_numpy
+from ._checks import check_finite, check_weights, normalised_moments
+from ._folds import fold_moments, merged, row_folds, row_hashes
+from ._gram import DualGram, Gram, PrimalGram, pseudo_inverse
+from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
+from ._resampled_moments import ResampledMoments
+from ._resampling import Resample, Scheme, resamples, seed_sequence, take_rows, units
+from ._roles import Roles, column_roles
+from ._set_stability import nogueira
+from ._subset_search import EXHAUSTED, TIE, TRUST, SwapState, exchange_search, forward_search, open_columns
+
+__all__ = [
+    "BLOCK_ELEMENTS",
+    "EXHAUSTED",
+    "TIE",
+    "TRUST",
+    "Array",
+    "DualGram",
+    "Gram",
+    "Moments",
+    "PrimalGram",
+    "Resample",
+    "ResampledMoments",
+    "Roles",
+    "Scheme",
+    "SwapState",
+    "check_finite",
+    "check_weights",
+    "column_roles",
+    "exchange_search",
+    "float64",
+    "fold_moments",
+    "forward_search",
+    "index",
+    "is_foreign",
+    "like",
+    "memory_limit",
+    "merged",
+    "namespace",
+    "nogueira",
+    "normalised_moments",
+    "open_columns",
+    "pseudo_inverse",
+    "resamples",
+    "row_folds",
+    "row_hashes",
+    "seed_sequence",
+    "take_rows",
+    "to_numpy",
+    "units",
+]

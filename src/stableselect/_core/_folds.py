@@ -1,0 +1,129 @@
+"""Folds that belong to the rows themselves, not to their order.
+
+A row's fold comes from a hash of its values, each to about seven digits. So shuffling rows, giving a row weight 2
+instead of listing it twice, or taking other rows away leaves every row in its fold, and the rounding of a scaler moves
+hardly any. Where rows with the same values in other places are common, as in tables of zeros and ones, the columns'
+places count too; elsewhere the order of the columns does not matter either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from ._arrays import Array, float64, namespace, to_numpy
+from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
+
+_MIX = (-7046029254386353131, -4417276706812531889)
+"""Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
+_DROPPED = 29
+"""Bits of a double's 52 that are rounded away: as many as single precision lacks."""
+
+
+def row_hashes(X: Array) -> np.ndarray:
+    """Return one 64-bit hash per row, the wrapped sum over the row of a mixed hash of every value (zero for zero).
+
+    Where different rows come to the same sum, every value's hash is first multiplied by a number of its column. Columns
+    that repeat each other add even numbers: where all sums are even, or all odd, they are mixed once more.
+    """
+    plain, placed = _sums(X)
+    sums = placed if np.unique(plain).size < np.unique(placed).size else plain
+    return sums if np.any((sums ^ sums[0]) & 1) else _scramble(sums)
+
+
+def _sums(X: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of the rows' mixed values, without and with regard to their columns."""
+    places = (2 * np.random.default_rng(0).integers(2**62, size=X.shape[1]) + 1).astype(np.int64)
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
+        return _by_row(mixed, X.indptr), _by_row(mixed * places[X.indices], X.indptr)
+    xp = namespace(X)
+    rows = max(1, BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
+    factors = places if xp is namespace() else xp.asarray(places, device=X.device)
+    plain, placed = [], []
+    for start in range(0, X.shape[0], rows):
+        mixed = _mix(float64(X[start : start + rows], xp) + 0.0, xp)  # + 0.0: -0.0 is 0.0
+        plain.append(to_numpy(xp.sum(mixed, axis=1)))
+        placed.append(to_numpy(xp.sum(mixed * factors, axis=1)))
+    return np.concatenate(plain), np.concatenate(placed)
+
+
+def _by_row(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    starts = np.concatenate([[0], np.cumsum(values)])
+    return np.asarray(starts[indptr[1:]] - starts[indptr[:-1]])
+
+
+def _mix(values: Array, xp: object) -> Array:
+    bits = values.view(np.int64) if isinstance(values, np.ndarray) else values.view(xp.int64)  # type: ignore[attr-defined]
+    bits += 1 << (_DROPPED - 1)
+    bits &= -(1 << _DROPPED)
+    return _scramble(bits)
+
+
+def _scramble(bits: Array) -> Array:
+    """Let every bit have a say in the lowest ones, in place."""
+    bits *= _MIX[0]
+    bits ^= bits >> 29
+    bits *= _MIX[1]
+    bits ^= bits >> 32
+    return bits
+
+
+def row_folds(X: Array, n_folds: int) -> np.ndarray:
+    """Return the fold of every row, which its values decide: no order, and as good as no other row, has a say in it."""
+    return (row_hashes(X).view(np.uint64) % np.uint64(n_folds)).astype(np.intp)
+
+
+def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> list[Moments]:
+    """Return the moments of each fold that has rows; a row's fold is that of :func:`row_folds`.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        The table.
+    sample_weight : array of shape (n,), optional
+        Row weights; rows of weight zero belong to no fold.
+    n_folds : int
+        Number of folds.
+
+    Returns
+    -------
+    list of Moments
+        One for each fold with a row of positive weight, in the folds' order.
+    """
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    folds = row_folds(X, n_folds)
+    if weights is not None:
+        folds[weights == 0] = -1
+    xp = namespace(X)
+    parts = []
+    step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    for fold in range(n_folds):
+        rows = np.flatnonzero(folds == fold)
+        moments = Moments()
+        for start in range(0, len(rows), step):
+            chosen = rows[start : start + step]
+            block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
+            moments.update(block, None if weights is None else weights[chosen])
+        if moments.n_rows:
+            parts.append(moments)
+    m = X.shape[1]
+    if 2 * int((folds >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
+        # All but one fold together will be held as m x m sums: better converted once than at every merge.
+        for moments in parts:
+            moments._to_primal()
+    return parts
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of all parts together; a single part is returned as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = Moments()
+    with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+        for part in parts:
+            whole.merge(part)
+    return whole

@@ -1,0 +1,139 @@
+"""Moments of resamples of one table: the pass over all rows is made once, and the rows a resample leaves out go again.
+
+Where that costs more than reading the rows kept (a bootstrap, a small subsample, a table of few rows against its
+columns), they are read instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ._arrays import Array, float64, index, namespace, to_numpy
+from ._folds import row_folds
+from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
+from ._resampling import Resample, take_rows
+
+_CANCELS = 1e-4
+"""A column whose sum of squares falls below this share of itself when rows go is computed afresh from the rows kept."""
+
+
+class ResampledMoments:
+    """The moments of any resample of a table, in folds that belong to the rows.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or tensor of shape (n, m)
+        The table.
+    n_folds : int
+        Folds of the rows to keep apart, as in :func:`~stableselect._core._folds.fold_moments`; 0 for none.
+    """
+
+    def __init__(self, X: Array, n_folds: int) -> None:
+        self.X = X
+        self.n_folds = n_folds
+        n = int(X.shape[0])
+        folds = row_folds(X, n_folds) if n_folds else np.zeros(n, dtype=np.intp)
+        self._fold_rows = [np.flatnonzero(folds == fold) for fold in range(max(1, n_folds))]
+        self._folds = folds
+        self._full: list[Moments] | None = None
+
+    def prepare(self) -> None:
+        """Gather the moments of all rows now, so that copies of this object need not."""
+        self._all_rows()
+
+    def removes(self, resample: Resample | None) -> bool:
+        """Tell whether taking out the rows left out costs less than reading those kept; None stands for all rows."""
+        if resample is None:
+            return True
+        n, m = self.X.shape
+        kept = len(resample.rows)
+        return resample.counts is None and 2 * kept > max(n, m)
+
+    def of(self, resample: Resample | None) -> list[Moments]:
+        """Return the moments of each fold that has rows in the resample, one where there are no folds.
+
+        They may share arrays with those of other resamples: read them, do not change them.
+        """
+        if resample is None:
+            return [part for part in self._all_rows() if part.n_rows]
+        kept = np.zeros(len(self._folds), dtype=bool)
+        kept[resample.rows] = True
+        if self.removes(resample):
+            parts = [
+                self._without(full, rows[kept[rows]], rows[~kept[rows]])
+                for full, rows in zip(self._all_rows(), self._fold_rows, strict=True)
+            ]
+        else:
+            weights = None
+            if resample.counts is not None:
+                weights = np.zeros(len(kept))
+                weights[resample.rows] = resample.counts
+            parts = [self._gather(rows[kept[rows]], weights) for rows in self._fold_rows]
+            parts = self._primal(parts, len(resample.rows))
+        return [part for part in parts if part.n_rows]
+
+    def _all_rows(self) -> list[Moments]:
+        """Return the moments of all rows, fold by fold; gathered once."""
+        if self._full is None:
+            self._full = self._primal([self._gather(rows) for rows in self._fold_rows], len(self._folds))
+        return self._full
+
+    def _gather(self, rows: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+        moments = Moments()
+        for block in self._blocks(rows):
+            moments.update(take_rows(self.X, block), None if weights is None else weights[block])
+        return moments
+
+    def _blocks(self, rows: np.ndarray) -> list[np.ndarray]:
+        step = max(1024, BLOCK_ELEMENTS // max(1, self.X.shape[1]))
+        return [rows[start : start + step] for start in range(0, len(rows), step)]
+
+    def _primal(self, parts: list[Moments], n_rows: int) -> list[Moments]:
+        """Hold the sums as m x m matrices where all rows together will be: better converted once than at every use."""
+        m = self.X.shape[1]
+        if 2 * n_rows > m and 8 * m * m * (self.n_folds + 1) <= memory_limit():
+            for part in parts:
+                if part.n_rows:
+                    part._to_primal()
+        return parts
+
+    def _without(self, full: Moments, kept: np.ndarray, gone: np.ndarray) -> Moments:
+        """Return the moments of one fold without some of its rows."""
+        if not gone.size:
+            return full
+        if full.form == "dual" or gone.size > kept.size:
+            return self._gather(kept)
+        moments = Moments().merge(full)
+        with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+            for block in self._blocks(gone):
+                moments.remove(take_rows(self.X, block))
+        before, after = (to_numpy(namespace(s).linalg.diagonal(s)) for s in (full._second, moments._second))
+        columns = np.flatnonzero(after < _CANCELS * before)
+        if columns.size:
+            self._repair(moments, kept, columns)
+        return moments
+
+    def _repair(self, moments: Moments, kept: np.ndarray, columns: np.ndarray) -> None:
+        """Compute some columns' moments afresh, so that a column without variance in the rows kept has none."""
+        xp = namespace(moments._mean)
+        at = index(columns, moments._mean, xp)
+        values = self._dense(kept, columns)
+        moments._mean[at] = xp.mean(values, axis=0)
+        centred = values - moments._mean[at][None, :]
+        cross = xp.zeros_like(moments._second[:, : columns.size])
+        for block in self._blocks(np.arange(kept.size)):
+            cross += (self._dense(kept[block]) - moments._mean[None, :]).T @ centred[block[0] : block[-1] + 1]
+        moments._second[:, at] = cross
+        moments._second[at, :] = cross.T
+        for name, extreme in (("_low", xp.min), ("_high", xp.max)):
+            limits = xp.asarray(getattr(moments, name), copy=True)  # shared with the moments of all rows
+            limits[at] = extreme(values, axis=0)
+            setattr(moments, name, limits)
+
+    def _dense(self, rows: np.ndarray, columns: np.ndarray | None = None) -> Array:
+        block = take_rows(self.X, rows)
+        xp = namespace(block)
+        if columns is not None:
+            block = block[:, columns] if sparse.issparse(block) else xp.take(block, index(columns, block, xp), axis=1)
+        return float64(block.toarray() if sparse.issparse(block) else block, xp)

@@ -1,0 +1,367 @@
+"""Search for the k columns that rebuild all others best: forward steps, then exchanges to a local optimum.
+
+With S the kept columns, C the moments and a ridge weight alpha, the loss of S is tr R with R = C - V C_S',
+V = C_S P and P = (C_SS + alpha I)^-1. Adding column j lowers it by |R_j|^2 / (R_jj + alpha). Dropping the a-th kept
+column turns R into R + v v'/p with v = V_a, p = P_aa and raises the loss by |v|^2 / p. Every swap's effect follows
+from R's column norms g, its diagonal h, and the one product Y = R V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ._arrays import Array, index, to_numpy
+from ._gram import Deflation, Gram
+
+TIE = 1e-10
+"""Gains within this relative distance are ties; the lowest column index wins."""
+EXHAUSTED = 1e-10
+"""Once the loss falls below this share of the total, the kept columns span the table."""
+BEYOND_RANK_RIDGE = 1e-3
+"""Ridge, relative to the mean variance, by whose gain columns are chosen beyond the rank."""
+TRUST = 1e-12
+"""A column with less than this share of its variance left is a combination of the kept ones."""
+_DEFLATE = 1e-3
+"""Recompute the residual afresh when the loss has fallen this much since the last time."""
+_ESCAPE = 6
+"""Swaps tried beyond an optimum before it is taken as final."""
+_REFRESH = 32
+"""Swaps between two recomputations of the exchange state, to keep rounding from building up."""
+
+_STRETCH = 4096
+"""Columns per stretch of the table of swaps."""
+
+
+def absolute_ridge(gram: Gram, ridge: float) -> float:
+    """Return the ridge weight alpha for one stated relative to the mean variance of the columns."""
+    return ridge * gram.trace() / gram.n_features
+
+
+def first_of_best(gain: Array, gram: Gram) -> int:
+    """Return the lowest index whose gain ties with the largest."""
+    xp = gram.xp
+    top = float(xp.max(gain))
+    return int(xp.argmax(xp.astype(gain >= top - TIE * abs(top), xp.int32)))
+
+
+def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
+    """Return a boolean array, true for the columns that may still be chosen."""
+    mask = np.ones(gram.n_features, dtype=bool)
+    mask[list(closed)] = False
+    return gram.xp.asarray(mask, device=gram.device)
+
+
+def forward_search(
+    gram: Gram,
+    k: int,
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+) -> list[int]:
+    """Choose k columns one at a time, each by the largest fall of the loss, less its price where columns have one.
+
+    With w = R_j / sqrt(R_jj + alpha) the step turns R into R - w w', so R's column norms g lose
+    2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
+
+    Parameters
+    ----------
+    gram : Gram
+        The moments C.
+    k : int
+        Number of columns.
+    alpha : float
+        Ridge weight.
+    include, exclude : sequence of int
+        Columns that come first, in this order, and columns that are never chosen.
+    prices : array of length m, optional
+        What keeping a column costs beside the loss, in its units; none below zero.
+
+    Returns
+    -------
+    list of int
+        The columns in order of selection.
+    """
+    xp = gram.xp
+    chosen: list[int] = []
+    variance = gram.diagonal()
+    total = float(xp.sum(variance))
+    allowed = open_columns(gram, [*include, *exclude])
+    exhausted = False
+    deflation, g, h = _restart(gram, chosen, alpha)
+    reference = total
+    while len(chosen) < k:
+        if len(chosen) < len(include):
+            j = include[len(chosen)]
+        else:
+            left = float(xp.sum(h))
+            usable = allowed if exhausted else allowed & (h > TRUST * variance) & (g > 0)
+            if not exhausted and (left <= EXHAUSTED * total or not bool(xp.any(usable))):
+                exhausted, usable = True, allowed
+                alpha = max(alpha, absolute_ridge(gram, BEYOND_RANK_RIDGE))
+                deflation, g, h = _restart(gram, chosen, alpha)
+            elif not exhausted and left < _DEFLATE * reference:
+                reference = left
+                deflation, g, h = _restart(gram, chosen, alpha)
+            gain = g / xp.where(h + alpha > 0, h + alpha, 1.0)
+            gain = gain if prices is None else gain - prices
+            j = first_of_best(xp.where(usable, gain, -float("inf")), gram)
+        chosen.append(j)
+        allowed[j] = False
+        directions = deflation.step(j, alpha, TRUST * float(variance[j]))
+        if directions is not None:
+            w, Rw = directions
+            g = g - 2 * w * Rw + xp.sum(w * w) * (w * w)
+            h = h - w * w
+    return chosen
+
+
+def _restart(gram: Gram, chosen: Sequence[int], alpha: float) -> tuple[Deflation, Array, Array]:
+    """Return the residual of the chosen columns afresh, ready for more steps, and its column norms and diagonal."""
+    R = gram.split(chosen, alpha)[2] if chosen else gram
+    return R.deflation(), R.squared_norms(), R.diagonal()
+
+
+class SwapState:
+    """R, V and what follows from them for one subset, kept up to date swap by swap.
+
+    A swap costs one product of C with a vector and a few passes over k x m arrays; :meth:`refresh` recomputes all.
+    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept column. With ``prices`` (length m, none below
+    zero) a subset costs its loss and the prices of its columns, and gains are falls of that cost.
+    """
+
+    def __init__(self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None) -> None:
+        self.gram = gram
+        self.alpha = alpha
+        self.prices = prices
+        self.chosen = list(chosen)
+        self.variance = gram.diagonal()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Recompute everything from C and the subset."""
+        xp = self.gram.xp
+        self.P, V, R = self.gram.split(self.chosen, self.alpha)
+        self.Y = xp.asarray(R.dot(V).T, copy=True)
+        self.V = xp.asarray(V.T, copy=True)
+        self.C_S = xp.asarray(self.gram.columns(self.chosen).T, copy=True)
+        self.g, self.h = R.squared_norms(), R.diagonal()
+        self.drop_costs = self._drop_costs()
+        self.stale = 0
+
+    @property
+    def loss(self) -> float:
+        """Return tr R."""
+        return float(self.gram.xp.sum(self.h))
+
+    @property
+    def cost(self) -> float:
+        """Return the loss, and the prices of the kept columns where columns have prices."""
+        return self.loss + (0.0 if self.prices is None else float(self.gram.xp.sum(self._kept_prices())))
+
+    def _kept_prices(self) -> Array:
+        return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
+
+    def _pivots(self) -> Array:
+        """Return p = diag P, infinite for a kept column the others replace fully."""
+        p = self.gram.xp.linalg.diagonal(self.P)
+        return self.gram.xp.where(p > 0, p, float("inf"))
+
+    def _drop_costs(self) -> Array:
+        """Return by how much the loss rises when each kept column is dropped, |V_a|^2 / P_aa."""
+        return self.gram.xp.sum(self.V * self.V, axis=1) / self._pivots()
+
+    def swap_gains(self, allowed: Array, start: int = 0, stop: int | None = None) -> Array:
+        """Return how much swapping the a-th kept column for column j lowers the cost, k x (stop - start).
+
+        Parameters
+        ----------
+        allowed : boolean array of length m
+            Columns that may come in; the others get minus infinity.
+        start, stop : int
+            The range of columns j.
+        """
+        gains = self._gains(allowed, self.Y, self.g, self.drop_costs, slice(start, stop))
+        if self.prices is None:
+            return gains
+        return gains + self._kept_prices()[:, None] - self.prices[None, start:stop]
+
+    def projected_gains(self, allowed: Array, G: Array) -> Array:
+        """Return the same for the loss within the span of the orthonormal G (m x d), tr G'RG, k x m."""
+        xp = self.gram.xp
+        RG = self.gram.dot(G) - self.V.T @ (self.C_S @ G)
+        VG = self.V @ G
+        costs = xp.sum(VG * VG, axis=1) / self._pivots()
+        return self._gains(allowed, VG @ RG.T, xp.sum(RG * RG, axis=1), costs, slice(None))
+
+    def _gains(self, allowed: Array, Y: Array, g: Array, costs: Array, part: slice) -> Array:
+        """Return (g + 2 V/p Y + V^2 |V|^2/p^2) / (h + V^2/p + alpha) - |V|^2/p."""
+        xp = self.gram.xp
+        V, p = self.V[:, part], self._pivots()[:, None]
+        scaled = V / p
+        den = self.h[None, part] + self.alpha + V * scaled
+        usable = allowed[None, part] & (den > TRUST * self.variance[None, part])
+        gain = (g[None, part] + scaled * (2 * Y[:, part] + V * costs[:, None])) / xp.where(usable, den, 1.0)
+        return xp.where(usable, gain - costs[:, None], -float("inf"))
+
+    def swap(self, a: int, j: int) -> bool:
+        """Replace the a-th kept column by column j; refuse, and stay, where rounding alone made it look possible.
+
+        Dropping gives R + v v'/p, V - v row' with row = P_a / p, and P - p row row'. Adding column r of that residual
+        with pivot tau = r_j + alpha takes r r'/tau away again and gives V + r last', P + tau last last', where
+        last = (-V_j, 1) / tau. The new column takes the old one's place, so both are rank-one changes in place.
+        """
+        xp, gram, V, Y = self.gram.xp, self.gram, self.V, self.Y
+        p = float(self.P[a, a])
+        v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
+        row = self.P[a, :] / p
+        V -= row[:, None] * v[None, :]
+        pull = (V @ v) / p
+        g = self.g + 2 * v * y / p + (xp.sum(v * v) / p**2) * (v * v)
+        h = self.h + v * v / p
+        P = self.P - p * row[:, None] * row[None, :]
+
+        # V_a is zero now, so the dropped column's row of C_S no longer counts.
+        column = gram.columns([j])[:, 0]
+        r = column - self.C_S[:, j] @ V
+        tau = float(r[j]) + self.alpha
+        if tau <= TRUST * float(self.variance[j]):  # the column is a combination of the kept ones after all
+            self.refresh()
+            return False
+        q = gram.dot(r) - (self.C_S @ r) @ V
+        self.C_S[a, :] = column
+        last = -V[:, j] / tau
+        last[a] = 1 / tau
+        V += last[:, None] * r[None, :]
+        push = (V @ r) / tau
+        # Y = R V under both changes: four rank-one terms at once.
+        Y += xp.stack([-row, pull, last, -push], axis=1) @ xp.stack([y, v, q, r])
+        self.g = g - 2 * r * q / tau + (xp.sum(r * r) / tau**2) * (r * r)
+        self.h = h - r * r / tau
+        self.P = P + tau * last[:, None] * last[None, :]
+        self.drop_costs = self._drop_costs()
+        self.chosen[a] = j
+        self.stale += 1
+        if self.stale >= _REFRESH:
+            self.refresh()
+        return True
+
+
+def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, int, int]:
+    """Return the largest gain and its swap (position to drop, column to add); ties go to the lowest columns.
+
+    Columns are looked at in stretches that stay in the processor's cache.
+    """
+    xp, m = state.gram.xp, state.gram.n_features
+    free = [a for a, c in enumerate(state.chosen) if c not in set(fixed)]
+    if not free:
+        return -float("inf"), -1, -1
+    rows = index(free, state.V, xp)
+    best = []
+    for start in range(0, m, _STRETCH):
+        gains = state.swap_gains(allowed, start, min(m, start + _STRETCH))
+        best.append(xp.max(xp.take(gains, rows, axis=0) if fixed else gains, axis=0))
+    best = xp.concat(best)
+    top = float(xp.max(best))
+    if top == -float("inf"):
+        return top, -1, -1
+    slack = TIE * max(state.cost, top, 0.0)  # rounding may leave both slightly below zero
+    j = int(xp.argmax(xp.astype(best >= top - slack, xp.int32)))
+    gains = to_numpy(state.swap_gains(allowed, j, j + 1))[:, 0]
+    largest = max(gains[free])
+    return top, min((a for a in free if gains[a] >= largest - slack), key=lambda a: state.chosen[a]), j
+
+
+def exchange_search(
+    gram: Gram,
+    chosen: Sequence[int],
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+) -> tuple[list[int], int]:
+    """Swap kept columns for others until none lowers the cost: a certified 1-swap optimum.
+
+    The cost is the loss and, where columns have ``prices``, those of the kept ones. From an optimum a few swaps are
+    made that raise the cost least, none of them undone; where they lead below it, the search goes on from there, else
+    the optimum stands.
+
+    Parameters
+    ----------
+    gram, alpha, include, exclude
+        As for :func:`forward_search`.
+    chosen : sequence of int
+        The start.
+    prices : array of length m, optional
+        What keeping a column costs beside the loss, in its units; none below zero.
+
+    Returns
+    -------
+    chosen : list of int
+        The columns, in no particular order.
+    n_swaps : int
+        Number of swaps made.
+    """
+    total = gram.trace()
+    if len(chosen) in (0, gram.n_features) or total == 0:
+        return list(chosen), 0
+    state = SwapState(gram, chosen, alpha, prices)
+    n_swaps = _descend(state, total, include, exclude)
+    while True:
+        best, cost = list(state.chosen), state.cost
+        moves = _escape(state, total, include, exclude)
+        if moves is None:
+            return best, n_swaps
+        moves += _descend(state, total, include, exclude)
+        if state.cost > cost * (1 - TIE):  # the fall was rounding
+            return best, n_swaps
+        n_swaps += moves
+
+
+def _descend(state: SwapState, total: float, include: Sequence[int], exclude: Sequence[int]) -> int:
+    """Make the best swap until none helps; leave the state fresh, and return the number of swaps."""
+    n_swaps = 0
+    checked = float("inf"), list(state.chosen), 0
+    while True:
+        if state.stale == 0:
+            # Close to the rank a running loss is mostly rounding: one that has not really fallen ends the search.
+            if state.cost >= checked[0]:
+                state.chosen = checked[1]
+                state.refresh()
+                return checked[2]
+            checked = state.cost, list(state.chosen), n_swaps
+        allowed = open_columns(state.gram, [*state.chosen, *exclude])
+        gain, a, j = best_swap(state, allowed, include)
+        if state.loss > EXHAUSTED * total and gain > max(TIE * state.cost, 1e-13 * total):
+            fresh = state.stale == 0
+            if state.swap(a, j):
+                n_swaps += 1
+            elif fresh:
+                return n_swaps
+        elif state.stale:
+            state.refresh()
+        else:
+            return n_swaps
+
+
+def _escape(state: SwapState, total: float, include: Sequence[int], exclude: Sequence[int]) -> int | None:
+    """Leave an optimum by the swaps that raise the cost least; return their number once below it, None if not soon."""
+    cost = state.cost
+    if state.loss <= EXHAUSTED * total:
+        return None
+    dropped: list[int] = []
+    added: list[int] = []
+    for moves in range(1, _ESCAPE + 1):
+        allowed = open_columns(state.gram, [*state.chosen, *exclude, *dropped])
+        _, a, j = best_swap(state, allowed, [*include, *added[-_ESCAPE // 2 :]])
+        if a < 0:
+            return None
+        dropped.append(state.chosen[a])
+        added.append(j)
+        if not state.swap(a, j):
+            return None
+        if state.cost < cost * (1 - TIE):
+            return moves
+    return None

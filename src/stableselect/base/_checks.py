@@ -1,0 +1,118 @@
+"""Checks on what a caller hands to a metric: tables, pairs of tables, column sets, labels and counts.
+
+Each helper returns a clean value or raises a ValueError of one sentence, so the metrics themselves hold only maths.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._core import is_foreign, to_numpy
+
+
+def check_table(X: ArrayLike, name: str) -> np.ndarray:
+    """Return ``X`` as a two-dimensional float64 array without NaN or infinity."""
+    host: Any = to_numpy(X) if is_foreign(X) else X
+    try:
+        table: np.ndarray = check_array(host, dtype=np.float64, ensure_all_finite=False, input_name=name)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(f"{name} must hold numbers only: {error}; drop or encode columns of text first.") from None
+    if not np.isfinite(table).all():
+        raise ValueError(
+            f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those cells first."
+        )
+    return table
+
+
+def check_pair(
+    X_train: ArrayLike, X_test: ArrayLike, names: tuple[str, str] = ("X_train", "X_test")
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two tables that have the same columns; ``names`` are those of the arguments."""
+    train, test = check_table(X_train, names[0]), check_table(X_test, names[1])
+    both = " and ".join(names)
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(
+            f"{both} must have the same columns but have {train.shape[1]} and {test.shape[1]}; "
+            "pass both with all their columns."
+        )
+    first, second = getattr(X_train, "columns", None), getattr(X_test, "columns", None)
+    if first is not None and second is not None and list(first) != list(second):
+        raise ValueError(
+            f"{both} must name the same columns in the same order but do not; "
+            "reorder the columns of one to match the other."
+        )
+    return train, test
+
+
+def check_selected(selected: ArrayLike, n_features: int, name: str = "selected") -> np.ndarray:
+    """Return a column set, given as indices or as a Boolean mask, as sorted indices, so that order never matters."""
+    chosen = np.asarray(to_numpy(selected))
+    if chosen.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, a Boolean mask or column indices, but has {chosen.ndim} dimensions; "
+            "pass one set of columns."
+        )
+    if chosen.dtype.kind == "b":
+        if chosen.size != n_features:
+            raise ValueError(
+                f"{name} must be a mask of {n_features} values but has {chosen.size}; pass one value per column."
+            )
+        return np.flatnonzero(chosen)
+    if chosen.size == 0:
+        return np.empty(0, dtype=np.intp)
+    if chosen.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be a Boolean mask or integer column indices but has dtype {chosen.dtype}; "
+            "pass support_ or selected_ of a fitted selector."
+        )
+    if chosen.min() < 0 or chosen.max() >= n_features:
+        raise ValueError(
+            f"{name} must hold indices from 0 to {n_features - 1} but holds {chosen.min()} to {chosen.max()}; "
+            "count the columns from 0."
+        )
+    unique = np.unique(chosen)
+    if unique.size != chosen.size:
+        raise ValueError(
+            f"{name} must hold distinct columns but repeats {chosen.size - unique.size} of {chosen.size}; "
+            "name each column once."
+        )
+    return unique.astype(np.intp)
+
+
+def check_some_selected(selected: ArrayLike, n_features: int) -> np.ndarray:
+    """Return a column set as :func:`check_selected` does, and refuse an empty one."""
+    chosen = check_selected(selected, n_features)
+    if chosen.size == 0:
+        raise ValueError("selected must hold at least one column but is empty; choose one or more columns.")
+    return chosen
+
+
+def check_labels(y: ArrayLike, n_samples: int, name: str, table: str) -> np.ndarray:
+    """Return class labels, one per row of the table named ``table``."""
+    host: Any = to_numpy(y) if is_foreign(y) else y
+    labels: np.ndarray = column_or_1d(host)
+    if labels.size != n_samples:
+        raise ValueError(
+            f"{name} must hold one label per row of {table}, {n_samples}, but holds {labels.size}; align them."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"{name} must hold class labels but holds NaN or infinity; drop those rows first.")
+    check_classification_targets(labels)
+    return labels
+
+
+def check_count(value: Any, name: str, low: int, high: int | None = None) -> int:
+    """Return ``value`` as an integer between ``low`` and ``high``, both included."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or value < low or (high is not None and value > high):
+        span = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(f"{name} must be an integer {span} but is {value!r}; change {name}.")
+    return int(value)

@@ -1,0 +1,125 @@
+"""Checks of what a user hands in, each with one sentence that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    pass
+
+
+def check_unique(names: Iterable[Any]) -> None:
+    """Refuse column names that stand for more than one column."""
+    seen: set[str] = set()
+    for name in map(str, names):
+        if name in seen:
+            raise ValueError(f"More than one column is named {name!r}; rename them so that every name is unique.")
+        seen.add(name)
+
+
+def check_columns(X: Any) -> None:
+    """Refuse a data frame with repeated names or with columns that are not numbers, naming them."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    check_unique(X.columns)
+    dtypes = X.dtypes.tolist() if hasattr(X.dtypes, "tolist") else list(X.dtypes)
+    text = [str(c) for j, (c, t) in enumerate(zip(X.columns, dtypes, strict=True)) if not _is_numeric(X, j, t)]
+    if text:
+        shown = ", ".join(repr(c) for c in text[:5]) + (f" and {len(text) - 5} more" if len(text) > 5 else "")
+        raise ValueError(
+            f"Columns must hold numbers, but these hold text or dates: {shown}; drop or encode them first."
+        )
+
+
+def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # polars
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    if hasattr(dtype, "_is_numeric"):  # pandas extension types
+        return bool(dtype._is_numeric) or bool(getattr(dtype, "_is_boolean", False))
+    if getattr(dtype, "kind", "") == "O" and hasattr(X, "iloc"):  # Python objects: numbers or not
+        try:
+            np.asarray(X.iloc[:, j], dtype=np.float64)
+        except (TypeError, ValueError):
+            return False
+        return True
+    return getattr(dtype, "kind", "") in "biuf"
+
+
+def resolve_k(n_features_to_select: int | float | str | None, m: int) -> int:
+    """Return the number of columns to keep of m: an integer, a share rounded up, or None for half."""
+    wanted = n_features_to_select
+    if wanted is None:
+        return max(1, m // 2)
+    if isinstance(wanted, str) and wanted == "auto":
+        raise ValueError(
+            "n_features_to_select='auto' works with ColumnSubset and ScorerSelector only, which choose by held-out "
+            "error; give a number or a share of columns here, or use one of them."
+        )
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool | np.bool_):
+        if not 1 <= wanted <= m:
+            raise ValueError(f"n_features_to_select must be between 1 and the number of columns, {m}; got {wanted}.")
+        return int(wanted)
+    if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_) and 0 < wanted <= 1:
+        return max(1, int(np.ceil(round(float(wanted) * m, 9))))
+    raise ValueError(
+        "n_features_to_select must be a whole number of columns, a share above 0 and at most 1, or None for half; "
+        f"got {wanted!r}."
+    )
+
+
+def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence[str] | None, what: str) -> list[int]:
+    """Return column indices for names or indices given by a user, in their order, each once."""
+    if columns is None:
+        return []
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    ordered = not isinstance(columns, set | frozenset)
+    lookup = {} if names is None else {str(name): j for j, name in enumerate(names)}
+    found: list[int] = []
+    for column in columns:
+        if isinstance(column, str):
+            if column not in lookup:
+                hint = "the table has no column names; give indices" if names is None else "check the spelling"
+                raise ValueError(f"Unknown column {column!r} in {what}: {hint}.")
+            found.append(lookup[column])
+        elif isinstance(column, Integral) and not isinstance(column, bool) and -m <= column < m:
+            found.append(int(column) % m)
+        else:
+            raise ValueError(f"Unknown column {column!r} in {what}: expected a name or an index from 0 to {m - 1}.")
+    return list(dict.fromkeys(found if ordered else sorted(found)))
+
+
+def resolve_include_exclude(
+    include: Iterable[str | int] | None,
+    exclude: Iterable[str | int] | None,
+    m: int,
+    k: int | None,
+    names: Sequence[str] | None,
+) -> tuple[list[int], list[int]]:
+    """Return the indices to force in and to keep out, after checking that k columns can be chosen with them.
+
+    Where k is None, one column at least has to be left.
+    """
+    forced = resolve_columns(include, m, names, "include")
+    barred = resolve_columns(exclude, m, names, "exclude")
+    both = sorted(set(forced) & set(barred))
+    if both:
+        shown = repr(str(names[both[0]])) if names is not None else both[0]
+        raise ValueError(f"Column {shown} is in both include and exclude; remove it from one.")
+    if k is None:
+        if len(barred) == m:
+            raise ValueError("exclude leaves no column to select; exclude fewer.")
+        return forced, barred
+    if len(forced) > k:
+        raise ValueError(
+            f"include names {len(forced)} columns but only {k} are to be selected; raise k or include fewer."
+        )
+    if m - len(barred) < k:
+        raise ValueError(
+            f"exclude leaves {m - len(barred)} columns but {k} are to be selected; lower k or exclude fewer."
+        )
+    return forced, barred

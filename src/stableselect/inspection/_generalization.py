@@ -1,0 +1,208 @@
+"""The generalisation gap: empirical, leave-one-out and test loss, and the bound that uniform stability would give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._refit import Outcome, Refits, check_tables, path_losses, prepare
+from ..base import BaseSelector, check_count
+from ._bounds import bousquet_elisseeff_bound, check_share
+
+_ROUNDING = 1e-12
+"""A largest loss below this share of the mean predictor's is rounding."""
+
+
+@dataclass(frozen=True)
+class GeneralizationGap:
+    """Result of :func:`generalization_gap`. Losses are mean squared errors per cell.
+
+    Attributes
+    ----------
+    empirical : float
+        Mean loss of the rows fitted on.
+    leave_one_out, leave_one_out_error : float
+        Mean over the rows left out of the loss at a row without which the selector was fitted, and the standard error
+        that comes from leaving out a sample of the rows; 0 where all were left out.
+    test, test_error : float
+        Mean loss of the test rows, and its standard error; NaN for one test row.
+    mean_predictor : float
+        Mean loss on the test rows of predicting the mean row.
+    beta : float
+        Largest change of a loss seen when a row was left out, over the test rows and the row itself.
+    largest_loss : float
+        M, the largest loss seen, over all fits.
+    bound_empirical, bound_leave_one_out : float
+        The two bounds of :func:`bousquet_elisseeff_bound` with ``beta`` and ``largest_loss`` put in.
+    delta : float
+        The probability with which a bound may fail, were ``beta`` and ``largest_loss`` the true ones.
+    n_rows, n_left_out, n_test, n_features : int
+        Rows fitted on, rows left out in turn, test rows, columns.
+    is_plug_in : bool
+        Always true. What is measured on one sample can only be too small, so neither bound is a guarantee.
+    """
+
+    empirical: float
+    leave_one_out: float
+    leave_one_out_error: float
+    test: float
+    test_error: float
+    mean_predictor: float
+    beta: float
+    largest_loss: float
+    bound_empirical: float
+    bound_leave_one_out: float
+    delta: float
+    n_rows: int
+    n_left_out: int
+    n_test: int
+    n_features: int
+    is_plug_in: bool = True
+
+    @property
+    def gap(self) -> float:
+        """Test loss less empirical loss."""
+        return self.test - self.empirical
+
+    @property
+    def gap_leave_one_out(self) -> float:
+        """Test loss less leave-one-out loss."""
+        return self.test - self.leave_one_out
+
+    @property
+    def useful_below(self) -> float:
+        """What a bound must not exceed to say anything: the largest loss, and the mean predictor's."""
+        # Where every loss is rounding, as with all columns kept, its size means nothing.
+        return min(max(self.largest_loss, _ROUNDING * self.mean_predictor), self.mean_predictor)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether neither bound says anything."""
+        return min(self.bound_empirical, self.bound_leave_one_out) > self.useful_below
+
+    def __str__(self) -> str:
+        """Return the figures as a few lines of text."""
+        bounds = {"empirical": self.bound_empirical, "leave-one-out": self.bound_leave_one_out}
+        lines = [
+            f"{self.n_rows} rows, {self.n_features} columns; mean squared error per cell",
+            f"  empirical loss      {self.empirical:.6g}",
+            f"  leave-one-out loss  {self.leave_one_out:.6g} +- {self.leave_one_out_error:.2g} "
+            f"({self.n_left_out} rows left out)",
+            f"  test loss           {self.test:.6g} +- {self.test_error:.2g} ({self.n_test} rows)",
+            f"  mean predictor      {self.mean_predictor:.6g}",
+            f"  beta {self.beta:.3g} and M {self.largest_loss:.3g}, as measured: lower bounds of the true ones",
+        ]
+        lines += [
+            f"  plug-in bound from the {name} loss, delta {self.delta:g}: {bound:.4g}"
+            f"{' (vacuous)' if bound > self.useful_below else ''}"
+            for name, bound in bounds.items()
+        ]
+        return "\n".join([*lines, "  The bounds are plug-in estimates, not guarantees."])
+
+
+def generalization_gap(
+    selector: BaseSelector,
+    X: ArrayLike,
+    X_test: ArrayLike,
+    *,
+    delta: float = 0.05,
+    n_left_out: int | None = 100,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+) -> GeneralizationGap:
+    r"""Compare the loss on the rows fitted on with leave-one-out and test loss, and with the bounds from stability.
+
+    Parameters
+    ----------
+    selector : BaseSelector
+        The selector with its settings; it is copied, never fitted itself. An unset ``random_state`` is fixed to one
+        seed for all fits.
+    X : array-like of shape (n, m)
+        The rows to fit on, three at least.
+    X_test : array-like of shape (p, m)
+        Rows from the same source that were not fitted on.
+    delta : float, default=0.05
+        The probability with which a bound may fail.
+    n_left_out : int or None, default=100
+        How many rows to leave out in turn, drawn at random; all of them for None or where there are fewer.
+    n_jobs : int or None, default=None
+        Refits at a time, as in joblib.
+    random_state : int, RandomState instance or None, default=0
+        Decides the rows, and the seed of the selector.
+
+    Returns
+    -------
+    GeneralizationGap
+
+    See Also
+    --------
+    uniform_stability : More about beta: by row, by quantile, against n.
+    bousquet_elisseeff_bound : The formulas.
+
+    Notes
+    -----
+    The loss of a row is the squared error of rebuilding it from its kept columns, divided by the number of columns m;
+    multiply all figures, bounds included, by m for the squared norms of the paper.
+
+    The theorem [1]_ asks for the largest change over *all* samples, rows and points. One sample shows some of them, so
+    the measured beta and M are at most the true ones, and the bounds are **plug-in estimates**: the true constants give
+    larger bounds, never smaller ones. ``docs/generalization.md`` says more.
+
+    References
+    ----------
+    .. [1] O. Bousquet and A. Elisseeff, "Stability and generalization", Journal of Machine Learning Research 2, 2002,
+       Theorem 12.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect import ColumnSubset
+    >>> from stableselect.inspection import generalization_gap
+    >>> X = load_iris().data
+    >>> result = generalization_gap(ColumnSubset(2), X[::2], X[1::2], n_left_out=None)
+    >>> result.empirical < result.leave_one_out, result.is_plug_in
+    (True, True)
+    """
+    delta = check_share(delta, "delta")
+    rows, points = check_tables(X, X_test)
+    n = len(rows)
+    number = min(n, n if n_left_out is None else check_count(n_left_out, "n_left_out", 1))
+    rng = check_random_state(random_state)
+    refits = Refits(prepare(selector, X, int(rng.randint(2**31 - 1))), rows)
+    left_out = np.sort(rng.choice(n, number, replace=False))
+    full = refits.fit()
+    trained, tested = path_losses(full, rows)["selector"], path_losses(full, points)["selector"]
+    outcomes: list[Outcome] = Parallel(n_jobs=n_jobs)(
+        delayed(refits.outcome)(int(row), None, points) for row in left_out
+    )
+    own = np.array([outcome.own for outcome in outcomes])
+    at_points = np.array([outcome.losses["selector"] for outcome in outcomes])
+    beta = float(max(np.abs(at_points - tested).max(), np.abs(own - trained[left_out]).max()))
+    largest = float(max(part.max() for part in (trained, tested, own, at_points)))
+    empirical, leave_one_out = float(trained.mean()), float(own.mean())
+    return GeneralizationGap(
+        empirical=empirical,
+        leave_one_out=leave_one_out,
+        # The rows are drawn from n without replacement; with all of them the mean is exact.
+        leave_one_out_error=_standard_error(own) * float(np.sqrt(1 - number / n)) if number < n else 0.0,
+        test=float(tested.mean()),
+        test_error=_standard_error(tested),
+        mean_predictor=float(np.mean((points - rows.mean(axis=0)) ** 2)),
+        beta=beta,
+        largest_loss=largest,
+        bound_empirical=bousquet_elisseeff_bound(empirical, beta, largest, n, delta=delta),
+        bound_leave_one_out=bousquet_elisseeff_bound(leave_one_out, beta, largest, n, delta=delta, leave_one_out=True),
+        delta=delta,
+        n_rows=n,
+        n_left_out=number,
+        n_test=len(points),
+        n_features=rows.shape[1],
+    )
+
+
+def _standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("nan")

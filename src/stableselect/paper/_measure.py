@@ -1,0 +1,152 @@
+"""Compute a cell: select, time it, and measure the choice on rows it has not seen."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..base import BaseSelector
+from ..datasets import info
+from ..experiments import Cell
+from ..metrics import downstream_accuracy, mean_predictor_error, reconstruction_error, reconstruction_floor
+from ._tasks import find_task
+from .methods import (
+    ALL_COLUMNS,
+    EPOCH,
+    FAULTY,
+    Ranking,
+    Rows,
+    crossed_measures,
+    epoch_times,
+    find_method,
+    inf_fs_twice_scaled,
+    load_rows,
+    spec_wrong_end,
+    timed_fit,
+    torch_on_one_thread,
+)
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+_WARNINGS_KEPT = 5
+
+
+def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
+    """Compute a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        Which.
+    data_home : str or None
+        Folder of the datasets.
+
+    Returns
+    -------
+    dict
+        ``selected`` (None where nothing is), ``seconds`` to select, ``least_squares``, ``ridge`` and ``accuracy`` on
+        the test rows (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
+        (errors on training rows that the selection did not see, where there are any), ``halves``, ``cap``,
+        ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``. A task's record holds what the task says,
+        and the last three.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        record = find_task(cell.task)(cell, data_home) if cell.task else _measure(cell, load_rows(cell, data_home))
+    texts = dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)
+    return record | {
+        "cap": cell.cap,
+        "warnings": list(texts)[:_WARNINGS_KEPT],
+        "versions": _versions(),
+        "machine": {"cores": os.cpu_count(), "platform": platform.platform(), "threads": 1},
+    }
+
+
+def _measure(cell: Cell, rows: Rows) -> dict[str, Any]:
+    if cell.method.endswith(FAULTY):
+        return _with_fault(cell, rows)
+    method = find_method(cell.method)
+    if method is EPOCH:
+        with torch_on_one_thread(needed=True):
+            return epoch_times(rows.X_fit, cell.k, info(cell.dataset).batch_size)
+    if method.selector is None:
+        return _reference(cell, rows)
+    selector, record = timed_fit(method, cell, rows.X_fit)
+    record |= measures(rows, selector.selected_)
+    record["own"] = _own_errors(selector, rows.X_test)
+    if rows.X_valid is not None:
+        own = _own_errors(selector, rows.X_valid)
+        refitted = reconstruction_error(rows.X_fit, rows.X_valid, selector.selected_)
+        record["validation"] = {"own": None if own is None else own["selector"], "least_squares": refitted}
+    if method.halves and cell.k > 1:
+        middle = (cell.k + 1) // 2
+        upper, lower = selector.selected_[:middle], selector.selected_[middle:]
+        record["halves"] = {"upper": measures(rows, upper), "lower": measures(rows, lower)}
+    return record
+
+
+def measures(rows: Rows, selected: np.ndarray) -> dict[str, float]:
+    """Return the errors and the accuracy of a set of columns."""
+    return {
+        "least_squares": reconstruction_error(rows.X_train, rows.X_test, selected),
+        "ridge": reconstruction_error(rows.X_train, rows.X_test, selected, refit="ridge"),
+        "accuracy": downstream_accuracy(rows.X_train, rows.y_train, rows.X_test, rows.y_test, selected),
+    }
+
+
+def _reference(cell: Cell, rows: Rows) -> dict[str, Any]:
+    """Measure what no selector stands behind; neither error has a refit, so both columns show the same."""
+    error: float | None = None
+    accuracy: float | None = None
+    start = time.perf_counter()
+    if cell.method == ALL_COLUMNS.name:
+        every = np.arange(rows.X_train.shape[1])
+        accuracy = downstream_accuracy(rows.X_train, rows.y_train, rows.X_test, rows.y_test, every)
+    elif cell.method == "PCA floor":
+        error = reconstruction_floor(rows.X_train, rows.X_test, cell.k)
+    else:
+        error = mean_predictor_error(rows.X_train, rows.X_test)
+        labels, counts = np.unique(rows.y_train, return_counts=True)
+        accuracy = float(np.mean(rows.y_test == labels[np.argmax(counts)]))
+    seconds = time.perf_counter() - start
+    return {"selected": None, "seconds": seconds, "least_squares": error, "ridge": error, "accuracy": accuracy}
+
+
+def _with_fault(cell: Cell, rows: Rows) -> dict[str, Any]:
+    method = find_method(cell.method)
+    rankings: dict[str, Ranking] = {"SPEC": spec_wrong_end, "Inf-FS": inf_fs_twice_scaled}
+    ranking = rankings.get(method.name, lambda X: method.build(cell).fit(X).selected_)
+    start = time.perf_counter()
+    selected, found = crossed_measures(rows.X_train, rows.y_train, rows.X_test, rows.y_test, cell.k, ranking)
+    seconds = time.perf_counter() - start
+    return {"selected": selected.tolist(), "seconds": seconds, "ridge": None} | found
+
+
+def _own_errors(selector: BaseSelector, X_test: np.ndarray) -> dict[str, float] | None:
+    """Return the test error of a network's own output, by path where it has two."""
+    forward = getattr(selector, "forward", None)
+    if forward is None:
+        return None
+    paths = ("selector", "scorer") if type(selector).__name__ == "ScorerSelector" else ("selector",)
+    outputs = {path: forward(X_test, path) if len(paths) > 1 else forward(X_test) for path in paths}
+    return {path: float(np.mean((X_test - output) ** 2)) for path, output in outputs.items()}
+
+
+def _versions() -> dict[str, str]:
+    found = {"stableselect": __version__, "python": platform.python_version()}
+    for name in _PACKAGES:
+        # A package that was not loaded had no part in the result.
+        if name == "torch" and name not in sys.modules:
+            continue
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,3 @@
+"""The assumptions of the paper's theorems, measured."""
+
+__all__ = []

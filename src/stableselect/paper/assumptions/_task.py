@@ -1,0 +1,184 @@
+"""Compute a cell of the assumptions: what leaving rows out does to the maps, or how core samples rebuild others."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ...experiments import Cell
+from ...neural import ScorerSelector
+from ..methods import find_method, load_rows
+from ._core_samples import best_rebuilding, core_rows, published_core_rows, published_rebuilding, representation
+from ._measures import (
+    Maps,
+    assumption3_sides,
+    combination,
+    fitted_maps,
+    held_factors,
+    largest_ratio,
+    path_losses,
+    proposition1_sides,
+    rescaled,
+    with_one,
+)
+
+TASK = "assumptions"
+SEARCH, NETWORK = "ScorerSelector search", "|W|"
+_RANDOM_DRAWS = 5
+_VANISHES = 1e-12
+"""A change this small beside the largest over the rows counts as none."""
+
+
+def measure_assumptions(cell: Cell, data_home: str | None) -> dict[str, Any]:
+    """Compute a cell.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its details name the ``part``, "core" or "removal", the training rows ``n`` and the core samples ``u``; for a
+        removal also lambda_1 (``weight``) and how many rows are left out, one at a time, with the maps held (``held``)
+        and refitted (``refitted``).
+    data_home : str or None
+        Folder of the datasets.
+
+    Returns
+    -------
+    dict
+        For "core" ``seconds`` and the measures by form of the rows; for "removal" ``kappa1``, ``kappa5`` and the
+        measures of every row left out, by column.
+    """
+    details = cell.details
+    rows = load_rows(cell, data_home)
+    X, n, u = rows.X_fit, details["n"], details["u"]
+    if not u <= n <= len(X):
+        raise ValueError(f"n must lie between {u} core samples and the {len(X)} rows of {cell.dataset}, got {n}.")
+    # Random splits of whole groups come in the order of the table.
+    order = np.arange(len(X)) if cell.protocol == "paper" else np.random.default_rng(cell.split).permutation(len(X))
+    X = X[order[:n]]
+    start = time.perf_counter()
+    if details["part"] == "removal":
+        record = _removal(cell, X, rows.X_test)
+    else:
+        record = (_published_core if cell.method == NETWORK else _core)(cell, X, rows.X_test)
+    return record | {"seconds": time.perf_counter() - start}
+
+
+def _core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+    """Rebuild the test rows from searched and from random core samples, as the rows are and less their mean."""
+    rng, u = np.random.default_rng([cell.split, len(X)]), cell.details["u"]
+    mean = X.mean(axis=0)
+    chosen = core_rows(X, u)
+    draws = [representation(X[rng.permutation(len(X))[:u]], X_test) for _ in range(_RANDOM_DRAWS)]
+    return {
+        "chosen": chosen.tolist(),
+        "plain": representation(X[chosen], X_test),
+        "centred": representation(X[core_rows(X - mean, u)] - mean, X_test - mean),
+        "random": {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]},
+    }
+
+
+def _published_core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+    """Do what the paper did, and measure the same core samples by least squares beside it."""
+    rng, u = np.random.RandomState(1000 * cell.split + cell.seed), cell.details["u"]
+    epochs = {} if cell.cap is None else {"epochs": cell.cap}
+    chosen, scores = published_core_rows(X, u, rng, **epochs)
+    return {
+        "chosen": chosen.tolist(),
+        "scores": [float(scores.min()), float(scores.max())],
+        "network_mse": published_rebuilding(X[chosen], X_test, rng, **epochs),
+        "best_mse": best_rebuilding(X[chosen], X_test),
+        "plain": representation(X[chosen], X_test),
+    }
+
+
+def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+    details, n = cell.details, len(X)
+    weight = float(details["weight"])
+
+    def fit(rows: np.ndarray) -> ScorerSelector:
+        selector = find_method(cell.method).build(cell).set_params(scorer_weight=weight)
+        # The paper's objective has no ridge.
+        return selector.set_params(ridge=0.0).fit(rows)
+
+    centre = X.mean(axis=0)
+    train, test = with_one(X, centre), with_one(X_test, centre)
+    core = core_rows(X - centre, details["u"])
+    selector = fit(X)
+    full = fitted_maps(selector, centre)
+    kappa1 = float(max(np.linalg.norm(part[:, :-1], axis=1).max() for part in (train, test)))
+    # The published design leaves the last row out.
+    rng = np.random.default_rng([cell.split, n])
+    left_out = [n - 1, *rng.permutation(n - 1)[: max(details["held"], details["refitted"]) - 1].tolist()]
+    record: dict[str, Any] = {
+        "selected": selector.selected_.tolist(),
+        "kappa1": kappa1,
+        "kappa5": {
+            name: float(_selector_losses(part, full).max()) for name, part in (("train", train), ("test", test))
+        },
+        "left_out": left_out,
+        "core": core.tolist(),
+        "columns": {},
+    }
+    columns: dict[str, list[dict[str, Any]]] = record["columns"]
+    if cell.method == SEARCH:
+        M, C = full.scorer[:-1, :-1], train[:, :-1].T @ train[:, :-1] / n
+        columns["held"] = []
+        for j in left_out[: details["held"]]:
+            x = train[j, :-1]
+            factors = held_factors(C - np.outer(x, x) / n, M, selector.decoder_, selector.support_, weight)
+            found = _compare(full, rescaled(full, factors), train, test, core, j, kappa1, weight)
+            scores = selector.score_weights_ * factors
+            inside = bool(scores[selector.support_].min() >= scores[~selector.support_].max(initial=0.0))
+            columns["held"].append(found | {"same_set": inside, "at_zero": int(np.sum(factors == 0))})
+    columns["refitted"] = []
+    for j in left_out[: details["refitted"]]:
+        other = fit(np.delete(X, j, axis=0))
+        # The appended 1 is a coordinate that moves here: refitting moves the mean.
+        longest = float(np.hypot(kappa1, 1.0))
+        found = _compare(full, fitted_maps(other, centre), train, test, core, j, longest, weight)
+        shared = int(np.sum(other.support_ & selector.support_))
+        columns["refitted"].append(found | {"same_set": shared == len(selector.selected_), "shared": shared})
+    return record
+
+
+def _selector_losses(rows: np.ndarray, maps: Maps) -> np.ndarray:
+    return np.sum((rows[:, :-1] - rows @ maps.selector @ maps.right) ** 2, axis=1)
+
+
+def _compare(
+    full: Maps,
+    other: Maps,
+    train: np.ndarray,
+    test: np.ndarray,
+    core: np.ndarray,
+    left_out: int,
+    kappa1: float,
+    weight: float,
+) -> dict[str, Any]:
+    """Measure two pairs of maps against Assumptions 1 and 3 and Proposition 1."""
+    N, D = (combination(full, other, path, 1.0, -1.0) for path in ("selector", "scorer"))
+    above, below = (np.linalg.norm(test @ part, axis=1) for part in (N, D))
+    moved = below > _VANISHES * below.max()
+    ratios = above[moved] / below[moved]
+    exact, outside, rank_selector, rank_scorer = largest_ratio(N, D)
+    losses = path_losses(train, full, other)
+    left, right = assumption3_sides(losses, core, left_out)
+    printed, turned, bound = proposition1_sides(losses, left_out, full, other, kappa1, weight)
+    return {
+        "ratio_max": float(ratios.max()) if len(ratios) else None,
+        "ratio_99": float(np.quantile(ratios, 0.99)) if len(ratios) else None,
+        "ratio_median": float(np.median(ratios)) if len(ratios) else None,
+        "ratio_rms": float(np.sqrt(np.mean(above**2) / np.mean(below**2))) if len(ratios) else None,
+        "unmoved": int(np.sum(~moved)),
+        # JSON has no infinity.
+        "ratio_exact": exact if np.isfinite(exact) else None,
+        "outside": outside,
+        "ranks": [rank_selector, rank_scorer],
+        "left": left.tolist(),
+        "right": right.tolist(),
+        "printed": printed.tolist(),
+        "turned": turned.tolist(),
+        "bound": bound.tolist(),
+    }

@@ -1,0 +1,323 @@
+"""Figure 3 e and f: the measured uniform stability against n and lambda1, for |W| and for W^2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from ...datasets import info
+from ...experiments import Protocol, Stored
+from ...inspection import Rate, fit_rate
+from ..methods import Results
+from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
+from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_cells
+from ._gap import WEIGHTS
+from ._shared import (
+    BOUNDED,
+    COIL,
+    FASHION,
+    FAST_NOTE,
+    LOOKS,
+    PROTOCOLS,
+    REPEATS,
+    SEARCH,
+    WORDS,
+    compact,
+    drawn_legend,
+    epochs,
+    measured,
+    missing,
+    over_repeats,
+    rate,
+    span,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
+    ("|W|", FASHION): (0.2002, 0.1299, 0.1025, 0.0734),
+    ("W^2", FASHION): (0.35, 0.12, 0.07, 0.06),
+    ("|W|", COIL): (0.0642, 0.0402, 0.0281, 0.0266, 0.0142),
+}
+"""Of the total loss, one pair of fits each: from the authors' logs for |W|, read off their figure for W^2."""
+_BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
+
+
+def _render(name: str, network: str, results: Results) -> Document:
+    betas = Betas(results)
+    sizes: Sizes = FAST_SIZES if results.mode == "fast" else SIZES
+    blocks: list[Block] = [
+        "Two fits, the second without one row; the loss of every test row changes by some amount. Beta is the largest "
+        "change over the test rows of the total loss, the selector's plus lambda1 times the scorer's, per cell of the "
+        "row: a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
+        f"{epochs(network, fast=results.mode == 'fast')} epochs, no rows for validation. Paper: the first n rows and "
+        f"the last of them left out, as published, over seeds. Sound: rows drawn at random, {BOUNDED}, one of them "
+        f"left out at random, over draws of rows and seeds; the search leaves out {SEARCH_ROWS} in turn, and the mean "
+        "and the largest of its betas are shown. Same rows, other order: nothing is left out, and the seed and so the "
+        "start are the same, but the batches are not; what beta shows there is the noise of training. It is from one "
+        "pair of fits for each n, with seed 0. Columns held: the search's second fit keeps the columns of the first, "
+        "so that only the weights move. ±: standard deviation over the repeats; bars in the picture: from the least to "
+        "the largest.",
+        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Left out, for the time that a "
+        f"pair takes on {info(FASHION).title}: under sound the network has no panel over lambda1 and no other order.",
+    ]
+    data: list[dict[str, Any]] = []
+    for dataset, grid in sizes.items():
+        for protocol in PROTOCOLS:
+            blocks.append(_table(results, betas, network, dataset, protocol, grid, data))
+    blocks.append(_rates(betas, network, sizes))
+    blocks += _weights(results, betas, network, data)
+    if any(row["beta"] != "" for row in data):
+        blocks.append(drawn(lambda: _draw(name, betas, network, sizes)))
+    blocks += _reading(betas, network, sizes)
+    if results.mode == "fast":
+        blocks.insert(0, FAST_NOTE)
+    return Document(name, _title(name, network), blocks, data)
+
+
+def _table(
+    results: Results,
+    betas: Betas,
+    network: str,
+    dataset: str,
+    protocol: Protocol,
+    grid: Sequence[int],
+    data: list[dict[str, Any]],
+) -> Table:
+    rows = []
+    for place, n in enumerate(grid):
+        own, searched = (betas.of(dataset, method, protocol, n) for method in (network, SEARCH))
+        order = betas.of(dataset, network, protocol, n, change=ORDER)
+        row = [str(n)]
+        for items, measures in (
+            (own, ("beta.selector", "beta.scorer", _BETA, _MEAN, "shared")),
+            (order, (_BETA, _MEAN)),
+            (searched, (_BETA, "largest", _MEAN, "unchanged", _HELD)),
+        ):
+            why = NONE if items is order and protocol == "sound" else missing(results, dataset, items)
+            row += [compact(over_repeats(items, measure), why) for measure in measures]
+        if protocol == "paper":
+            printed = _PRINTED.get((network, dataset))
+            row.append(NONE if printed is None or results.mode == "fast" else f"{printed[place]:g}")
+        rows.append(row)
+        for method, items in ((network, own), (SEARCH, searched), (f"{network}, other order", order)):
+            data.append(_line(dataset, protocol, method, n, "1/128", items))
+        data.append(_line(dataset, protocol, f"{SEARCH}, columns held", n, "1/128", searched, "held."))
+    header = ["n", "network: selector", "scorer", "total", "mean change", "columns in common", "other order: total"]
+    header += ["mean change", "search: total", "largest", "mean change", "same columns, share", "columns held: total"]
+    header += ["printed"] if protocol == "paper" else []
+    return Table(f"{info(dataset).title}, {WORDS[network]}, {protocol}: beta", header, rows)
+
+
+def _line(
+    dataset: str, protocol: Protocol, method: str, n: int, weight: str, items: Sequence[Stored], part: str = ""
+) -> dict[str, Any]:
+    value, mean = (over_repeats(items, part + measure) for measure in (_BETA, _MEAN))
+    return {
+        "dataset": dataset,
+        "protocol": protocol,
+        "method": method,
+        "n": n,
+        "lambda1": weight,
+        "beta": "" if value is None else value.mean,
+        "beta_sd": "" if value is None or value.spread is None else value.spread,
+        "mean_change": "" if mean is None else mean.mean,
+        "repeats": 0 if value is None else value.count,
+    }
+
+
+def _rate(
+    betas: Betas, dataset: str, method: str, protocol: Protocol, grid: Sequence[int], measure: str
+) -> Rate | None:
+    return rate(grid, [betas.of(dataset, method, protocol, n) for n in grid], measure)
+
+
+def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
+    rows = []
+    for dataset, grid in sizes.items():
+        for protocol in PROTOCOLS:
+            for method in (network, SEARCH):
+                found = [_rate(betas, dataset, method, protocol, grid, measure) for measure in (_BETA, _MEAN)]
+                repeats = "0" if found[0] is None else str(len(found[0].slopes))
+                name = f"{info(dataset).title}, {protocol}, {WORDS[method]}"
+                rows.append([name, *(_written(fitted) for fitted in found), repeats])
+            held = [_rate(betas, dataset, SEARCH, protocol, grid, f"held.{measure}") for measure in (_BETA, _MEAN)]
+            repeats = "0" if held[0] is None else str(len(held[0].slopes))
+            name = f"{info(dataset).title}, {protocol}, search, columns held"
+            rows.append([name, *(_written(fitted) for fitted in held), repeats])
+        printed = _PRINTED.get((network, dataset))
+        if printed is not None and len(printed) == len(grid):
+            rows.append([f"{info(dataset).title}, printed", _written(fit_rate(grid, printed)), NONE, "1"])
+    notes = [
+        "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
+        "repeat. Under paper the repeats are seeds on the same rows, so the interval says nothing of other rows. The "
+        "theory has -1."
+    ]
+    return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
+
+
+def _written(fitted: Rate | None) -> str:
+    if fitted is None:
+        return NONE
+    low, high = fitted.interval
+    return f"{fitted.slope:.2f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+
+
+def _weights(results: Results, betas: Betas, network: str, data: list[dict[str, Any]]) -> list[Block]:
+    if results.mode == "fast":
+        return []
+    rows = []
+    for weight in WEIGHTS:
+        row = [f"{weight:g}"]
+        for protocol, method in (("paper", network), ("paper", SEARCH), ("sound", SEARCH)):
+            items = betas.of(FASHION, method, protocol, WEIGHT_SIZE, weight=weight)  # type: ignore[arg-type]
+            why = missing(results, FASHION, items)
+            row += [compact(over_repeats(items, measure), why) for measure in ("beta.selector", _BETA, _MEAN)]
+            data.append(_line(FASHION, protocol, method, WEIGHT_SIZE, f"{weight:g}", items))  # type: ignore[arg-type]
+        rows.append(row)
+    header = ["lambda1"]
+    for words in (f"{WORDS[network]}, paper", "search, paper", "search, sound"):
+        header += [f"{words}: selector", "total", "mean change"]
+    note = "The total loss holds lambda1 times the scorer's, so that of large lambda1 is another quantity."
+    return [Table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])]
+
+
+def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
+    """Say how much of beta is noise, how it compares with the search's, and what that is made of."""
+    texts = []
+    for dataset, grid in sizes.items():
+        shares: dict[str, list[float]] = {_BETA: [], _MEAN: []}
+        over = []
+        for n in grid:
+            order, own = (betas.of(dataset, network, "paper", n, change=change) for change in (ORDER, ROW))
+            for measure, ratios in shares.items():
+                noise, moved = over_repeats(order, measure), over_repeats(own, measure)
+                if noise is not None and moved is not None and moved.mean > 0:
+                    ratios.append(noise.mean / moved.mean)
+            row = over_repeats(own, _BETA)
+            searched = over_repeats(betas.of(dataset, SEARCH, "paper", n), _BETA)
+            if searched is not None and row is not None and searched.mean > 0:
+                over.append(row.mean / searched.mean)
+        if shares[_MEAN]:
+            texts.append(
+                f"{info(dataset).title}, paper: the same rows in another order, with the same start, move the "
+                f"network's losses {span(shares[_MEAN])} times as far as leaving a row out does in the mean over the "
+                f"test rows, and {span(shares[_BETA])} times at the largest (beta). That is one pair of fits for each "
+                "n beside the mean over the seeds, so the mean over the test rows is the surer of the two. The "
+                "published figure cannot tell a row's influence from the noise of training where these are near 1."
+            )
+        if over:
+            texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
+        texts += _of_the_search(betas, dataset, grid)
+    return texts
+
+
+def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]:
+    def every(protocol: Protocol, measure: str, change: str = ROW) -> list[float]:
+        return [x for n in grid for x in measured(betas.of(dataset, SEARCH, protocol, n, change=change), measure)]
+
+    texts, title = [], info(dataset).title
+    order = every("paper", "largest", ORDER)
+    if order:
+        texts.append(f"{title}: another order moves the search's losses by {max(order):.1g} at most.")
+    kept, moved, held = (every("sound", measure) for measure in ("unchanged", _BETA, _HELD))
+    if kept and moved and held:
+        texts.append(
+            f"{title}, sound: the search keeps its columns in {100 * fmean(kept):.0f} % of the refits. Its beta is "
+            f"{fmean(moved):.2g} on average, and {fmean(held):.2g} with its columns held: the rest is the choice of "
+            "columns, which jumps where it changes."
+        )
+    return texts
+
+
+def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
+
+    full = len(sizes) == len(SIZES)
+    columns = len(sizes) + full
+    figure = Figure(figsize=(4.2 * max(2, columns), 7.4), layout="constrained")
+    panels = figure.subplots(2, columns, sharex="col", sharey="col", squeeze=False)
+    for protocol, row in zip(PROTOCOLS, panels, strict=True):
+        for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
+            _sizes(axis, betas, network, dataset, protocol, grid, printed=full)
+            axis.set_title(f"{info(dataset).title}, {protocol}")
+        if full:
+            _weighted(row[-1], betas, network, protocol)
+            row[-1].set_title(
+                f"{info(FASHION).title}, n = {WEIGHT_SIZE}, selector's loss, {protocol}", fontsize="medium"
+            )
+        row[0].set_ylabel("beta: largest change of a test row's loss")
+        for axis in row:
+            axis.grid(alpha=0.3, which="both")
+    for axis, grid in zip(panels[-1], sizes.values(), strict=False):
+        axis.set_xlabel("training rows n, log scale")
+        axis.set_xticks(grid, [str(n) for n in grid])
+        axis.xaxis.set_minor_locator(NullLocator())
+    for axis in panels[-1]:
+        plain_ticks(axis.yaxis)
+    if full:
+        panels[-1, -1].set_xlim(-0.5, len(WEIGHTS) - 0.5)
+        panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
+        panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
+    drawn_legend(figure, ncols=3)
+    return picture(name, f"{_title(name, network)}; bars: from the least to the largest repeat.", figure)
+
+
+def _sizes(
+    axis: Axes, betas: Betas, network: str, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool
+) -> None:
+    """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
+    held = {"color": SKY, "marker": "v", "markersize": 5}
+    for method, measure, words, looks in (
+        (network, _BETA, WORDS[network], LOOKS[network]),
+        (SEARCH, _BETA, WORDS[SEARCH], LOOKS[SEARCH]),
+        (SEARCH, _HELD, "search, columns held", held),
+    ):
+        _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], measure, words, **looks)
+    order = [betas.of(dataset, network, protocol, n, change=ORDER) for n in grid]
+    _bars(axis, grid, order, _BETA, "same rows, other order", color=GREY, marker="x", linestyle=":")
+    found = _PRINTED.get((network, dataset))
+    if protocol == "paper" and printed and found is not None:
+        axis.plot(grid, found, color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
+    first = over_repeats(betas.of(dataset, network, protocol, grid[0]), _BETA)
+    if first is not None:
+        line = [first.mean * grid[0] / n for n in grid]
+        axis.plot(grid, line, color=GREY, linewidth=0.8, label="slope -1, from the first")
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+
+
+def _weighted(axis: Axes, betas: Betas, network: str, protocol: Protocol) -> None:
+    """Draw the selector's beta against lambda1: the total loss would grow with lambda1 by itself."""
+    for method in (network, SEARCH):
+        items = [betas.of(FASHION, method, protocol, WEIGHT_SIZE, weight=weight) for weight in WEIGHTS]
+        _bars(axis, range(len(WEIGHTS)), items, "beta.selector", WORDS[method], **LOOKS[method])
+    axis.set_yscale("log")
+
+
+def _bars(
+    axis: Axes, places: Sequence[int], items: Sequence[list[Stored]], measure: str, label: str, **looks: Any
+) -> None:
+    """Draw the means, with bars from the least to the largest repeat: a standard deviation may reach below zero."""
+    found = {place: values for place, cells in zip(places, items, strict=True) if (values := measured(cells, measure))}
+    if not found:
+        return
+    means = [sum(values) / len(values) for values in found.values()]
+    below = [mean - min(values) for mean, values in zip(means, found.values(), strict=True)]
+    above = [max(values) - mean for mean, values in zip(means, found.values(), strict=True)]
+    axis.errorbar(list(found), means, yerr=[below, above], label=label, capsize=3, **looks)
+
+
+def _title(name: str, network: str) -> str:
+    return f"Figure {name.removeprefix('figure')}: uniform stability against n, {network}"
+
+
+EXPERIMENTS = tuple(
+    Experiment(name, _title(name, network), partial(beta_cells, network), partial(_render, name, network))
+    for name, network in (("figure3e", "|W|"), ("figure3f", "W^2"))
+)

@@ -1,0 +1,145 @@
+"""Search for lambda: the scorer's weight over the published grid, judged on MNIST-Fashion's validation rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...datasets import info
+from ...experiments import Cell, Options, Protocol
+from ..methods import WEIGHTS, Results, plan, weighted
+from ..report import (
+    BLUE,
+    GREY,
+    NONE,
+    VERMILION,
+    Block,
+    Document,
+    Experiment,
+    Picture,
+    Table,
+    drawn,
+    number,
+    picture,
+    with_spread,
+)
+
+_DATASET = "mnist_fashion"
+_SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector search": ("search", BLUE)}
+_MEASURES = {
+    "validation.own": ("own output", "-", "o"),
+    "validation.least_squares": ("least squares", "--", "s"),
+}
+
+
+def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+    """Return the grid on the published split; one seed, unless more are asked for than a run has by default."""
+    if protocol != "paper":
+        return []
+    seeds = options.seeds if options.seeds > Options().seeds else 1
+    names = tuple(weighted(solver, weight) for solver in _SOLVERS for weight in WEIGHTS)
+    return [cell for cell in plan(protocol, options, (_DATASET,), methods=names) if cell.seed < seeds]
+
+
+def _render(results: Results) -> Document:
+    blocks: list[Block] = [
+        "Mean squared error on the 600 validation rows of the published split of MNIST-Fashion, 50 of 784 pixels, for "
+        "each weight of the scorer's term. Own output: what the network itself makes of its kept columns. Least "
+        "squares: a linear map fitted to the same columns on the 5,400 training rows. The published choice is 1/128.",
+    ]
+    rows, data = [], []
+    for weight in WEIGHTS:
+        row = [_fraction(weight)]
+        for solver, (words, _) in _SOLVERS.items():
+            name = weighted(solver, weight)
+            for measure in _MEASURES:
+                value = results.value(_DATASET, name, "paper", measure)
+                row.append(with_spread(value, "error", results.reason(_DATASET, name, "paper")))
+                data.append(_line(weight, words, measure, value))
+            if solver == "|W|":
+                row.append(NONE if value is None else str(value.count))
+        rows.append(row)
+    header = ["weight", "network own", "network refit", "seeds", "search own", "search refit"]
+    notes = ["± is the standard deviation over seeds, where there are several.", *_reading(results)]
+    blocks.append(Table(f"{info(_DATASET).title}, validation error", header, rows, notes))
+    if any(row["mean"] != "" for row in data):
+        blocks.append(drawn(lambda: _draw(results)))
+    return Document("lambda_search", EXPERIMENT.title, blocks, data)
+
+
+def _line(weight: float, solver: str, measure: str, value: Any) -> dict[str, Any]:
+    return {
+        "weight": weight,
+        "solver": solver,
+        "measure": measure.removeprefix("validation."),
+        "mean": "" if value is None else value.mean,
+        "spread": "" if value is None or value.spread is None else value.spread,
+        "seeds": 0 if value is None else value.count,
+    }
+
+
+def _reading(results: Results) -> list[str]:
+    """Say which weight is best, and how far apart the seeds of one weight are beside all weights."""
+    text = []
+    for solver, (words, _) in _SOLVERS.items():
+        found = {
+            weight: value.mean
+            for weight in WEIGHTS
+            if (value := results.value(_DATASET, weighted(solver, weight), "paper", "validation.own"))
+        }
+        if found:
+            best = min(found, key=lambda weight: found[weight])
+            text.append(
+                f"Least own error, {words}: {number(found[best], 'error')} at {_fraction(best)}; over the weights it "
+                f"goes up to {number(max(found.values()), 'error')}."
+            )
+    seeds = [
+        record["validation"]["own"] for _, record in results.records(_DATASET, "|W|", "paper") if "validation" in record
+    ]
+    if len(seeds) > 1:
+        text.append(
+            f"At the published weight alone, {len(seeds)} seeds of the network go from {number(min(seeds), 'error')} "
+            f"to {number(max(seeds), 'error')}: differences of that size say nothing about the weight."
+        )
+    return text
+
+
+def _fraction(weight: float) -> str:
+    return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"
+
+
+def _draw(results: Results) -> Picture:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.2), layout="constrained")
+    axis = figure.subplots()
+    for solver, (words, colour) in _SOLVERS.items():
+        for measure, (kind, dashes, mark) in _MEASURES.items():
+            points = {
+                weight: value
+                for weight in WEIGHTS
+                if (value := results.value(_DATASET, weighted(solver, weight), "paper", measure))
+            }
+            axis.errorbar(
+                list(points),
+                [value.mean for value in points.values()],
+                yerr=[math.nan if value.spread is None else value.spread for value in points.values()],
+                label=f"{words}, {kind}",
+                color=colour,
+                linestyle=dashes,
+                marker=mark,
+                markersize=5,
+                capsize=3,
+            )
+    axis.axvline(1 / 128, color=GREY, linestyle=":", label="published choice")
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(WEIGHTS, [_fraction(weight) for weight in WEIGHTS])
+    axis.minorticks_off()
+    axis.set_xlabel("weight of the scorer's term, lambda")
+    axis.set_ylabel("validation error (mean square)")
+    axis.grid(axis="y", alpha=0.3)
+    figure.legend(loc="outside upper center", ncols=3, fontsize="small")
+    return picture("lambda_search", "Validation error on MNIST-Fashion against the scorer's weight.", figure)
+
+
+EXPERIMENT = Experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _cells, _render)

@@ -1,0 +1,98 @@
+"""The rows of a cell: which are fitted on, refitted on and tested on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import datasets
+from ...datasets import resolve_home
+from ...experiments import Cell
+from ._methods import FAST_ROWS, find_method
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Scaled rows of one split.
+
+    Attributes
+    ----------
+    X_fit : ndarray
+        What the selector sees.
+    X_train, y_train : ndarray
+        What the regression and the classifier are fitted on.
+    X_test, y_test : ndarray
+        What they are judged on.
+    X_valid : ndarray or None
+        Training rows that the selector does not see, where it sees only a part.
+    """
+
+    X_fit: np.ndarray
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    X_valid: np.ndarray | None = None
+
+
+def load_rows(cell: Cell, data_home: str | Path | None = None) -> Rows:
+    """Return the rows of a cell.
+
+    Under "paper" the published split, and the selector sees what it saw there. Under "sound" a split of whole groups
+    where rows are replicates, and at random elsewhere, by the cell's number; the selector sees all training rows.
+
+    Parameters
+    ----------
+    cell : Cell
+        Which.
+    data_home : path, optional
+        Folder of the datasets.
+
+    Returns
+    -------
+    Rows
+    """
+    dataset = _load(cell.dataset, cell.protocol, None if data_home is None else str(data_home))
+    kind = "published" if cell.protocol == "paper" else "random" if dataset.groups is None else "group"
+    split = dataset.split(kind=kind, seed=cell.split, protocol=cell.protocol)
+    parts = [(split.X_train, split.y_train), (split.X_valid, split.y_valid), (split.X_test, split.y_test)]
+    if cell.mode == "fast":
+        parts = _cut(parts, cell.split)
+    X_train = np.concatenate([X for X, _ in parts[:-1]])
+    only_train = cell.protocol == "paper" and find_method(cell.method).part == "train"
+    return Rows(
+        X_fit=parts[0][0] if only_train else X_train,
+        X_train=X_train,
+        y_train=np.concatenate([y for _, y in parts[:-1]]),
+        X_test=parts[-1][0],
+        y_test=parts[-1][1],
+        X_valid=parts[1][0] if only_train else None,
+    )
+
+
+def is_available(name: str, data_home: str | Path | None = None) -> bool:
+    """Tell whether a dataset is at hand, without reading it."""
+    return (resolve_home(data_home) / f"{name}.npz").is_file()
+
+
+@lru_cache(maxsize=1)
+def _load(name: str, protocol: str, data_home: str | None) -> Any:
+    """Load a table; the one used last is kept, since cells come by dataset."""
+    return datasets.load(name, protocol=protocol, data_home=data_home)  # type: ignore[arg-type]
+
+
+def _cut(parts: list[tuple[np.ndarray, np.ndarray]], seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Cut every part by the same share, so that all together have the rows of a fast run."""
+    total = sum(len(X) for X, _ in parts)
+    if total <= FAST_ROWS:
+        return parts
+    rng = np.random.default_rng(seed)
+    cut = []
+    for X, y in parts:
+        kept = np.sort(rng.permutation(len(X))[: round(len(X) * FAST_ROWS / total)])
+        cut.append((X[kept], y[kept]))
+    return cut

@@ -1,0 +1,354 @@
+"""The methods of the tables: which selector stands behind a name, with what settings, seeds and step limits."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from ..._registry import all_selectors
+from ...base import BaseSelector
+from ...datasets import info
+from ...experiments import Cell, Options, Protocol
+
+FAULTY = " with fault A"
+"""Ends the name of a method whose test rows are ranked apart, as published."""
+FAST_DATASETS = ("mice_protein", "coil20", "usps", "glioma")
+FAST_ROWS = 2000
+_RANDOM_DRAWS, _FAST_RANDOM_DRAWS = 10, 3
+_PAPER_SEEDS = 3
+"""Seeds of the published network under "paper", where its spread over seeds is the point."""
+
+
+@cache
+def selector_classes() -> dict[str, type[BaseSelector]]:
+    """Return the registry, read once: tables ask for it thousands of times."""
+    return all_selectors()
+
+
+@cache
+def _settings(selector: str) -> frozenset[str]:
+    """Return the names of a selector's settings."""
+    return frozenset(inspect.signature(selector_classes()[selector]).parameters)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the tables.
+
+    Attributes
+    ----------
+    name : str
+        As the tables show it.
+    kind : {"baseline", "network", "ours", "reference"}
+        Published baseline, published network, this package's own, or a line to compare with.
+    selector : str or None
+        Class name; None where nothing is selected.
+    own : dict
+        Settings that make it this method.
+    published : {"paper", "always"} or None
+        Under which protocol the settings are the published ones.
+    tuned : tuple of str
+        Published settings that differ from dataset to dataset: "n_clusters" (the number of classes, which needs the
+        labels) or "batch_size".
+    seeded : bool
+        Whether it depends on a seed; others run once a split.
+    part : {"all", "train"}
+        Under "paper": fitted on training and validation rows, or on the training rows alone.
+    restarts : int
+        Seeds under "paper" at most; 0 for as many as asked for.
+    halves : bool
+        Whether the upper and the lower half of its columns are measured too.
+    needs : str or None
+        A package that must be installed.
+    """
+
+    name: str
+    kind: Literal["baseline", "network", "ours", "reference"]
+    selector: str | None = None
+    own: dict[str, Any] = field(default_factory=dict)
+    published: Literal["paper", "always"] | None = None
+    tuned: tuple[str, ...] = ()
+    seeded: bool = False
+    part: Literal["all", "train"] = "all"
+    restarts: int = 0
+    halves: bool = False
+    needs: str | None = None
+
+    def available(self) -> bool:
+        """Tell whether this version has the selector and its settings, and the machine what it needs."""
+        here = self.needs is None or find_spec(self.needs) is not None
+        known = self.selector is None or (
+            self.selector in selector_classes() and _settings(self.selector) >= self.own.keys()
+        )
+        return here and known
+
+    def seeds(self, protocol: Protocol, options: Options) -> int:
+        """Return how many seeds a split gets."""
+        if not self.seeded:
+            return 1
+        if self.selector == "RandomSelector":
+            return _FAST_RANDOM_DRAWS if options.fast else max(_RANDOM_DRAWS, options.seeds)
+        if options.fast:
+            return 1
+        if protocol == "paper" and self.kind == "network":
+            return max(_PAPER_SEEDS, options.seeds)
+        return min(self.restarts, options.seeds) if protocol == "paper" and self.restarts else options.seeds
+
+    def build(self, cell: Cell) -> BaseSelector:
+        """Return the selector of a cell, not yet fitted."""
+        if self.selector is None or not self.available():
+            raise ValueError(f"{self.name} has no selector in this version; choose another method.")
+        found = info(cell.dataset)
+        # The same seed on two splits must not mean the same draw; a graphics card would not repeat itself.
+        offered = {"random_state": 1000 * cell.split + cell.seed, "device": "cpu"}
+        kind = selector_classes()[self.selector]
+        if self.published == "always" or (self.published == "paper" and cell.protocol == "paper"):
+            make = kind.published
+            published = {"n_clusters": found.n_classes, "batch_size": found.batch_size}
+            offered |= {name: published[name] for name in self.tuned}
+        else:
+            make = kind
+        known = inspect.signature(make).parameters
+        selector = make(n_features_to_select=cell.k, **{key: value for key, value in offered.items() if key in known})
+        selector.set_params(**self.own)
+        if cell.cap is not None:
+            selector.set_params(**{CAPPED[self.name]: cell.cap})
+        return selector
+
+
+_ALL = (
+    Method("LS", "baseline", "LaplacianScore", published="paper"),
+    Method("SPEC", "baseline", "SPEC", published="paper"),
+    Method("NDFS", "baseline", "NDFS", published="paper", tuned=("n_clusters",), seeded=True),
+    Method("AEFS", "baseline", "AEFS", published="paper", seeded=True, restarts=1),
+    Method("UDFS", "baseline", "UDFS", published="paper"),
+    Method("MCFS", "baseline", "MCFS", published="paper", tuned=("n_clusters",)),
+    Method("PFA", "baseline", "PFA", published="paper", seeded=True),
+    Method("Inf-FS", "baseline", "InfFS", published="paper"),
+    Method(
+        "AgnoS-S", "baseline", "AgnoSS", published="paper", tuned=("batch_size",), seeded=True, part="train", restarts=1
+    ),
+    Method("CAE", "baseline", "CAE", published="paper", seeded=True, restarts=1),
+    Method(
+        "|W|",
+        "network",
+        "ScorerSelector",
+        {"score_function": "abs"},
+        published="always",
+        tuned=("batch_size",),
+        seeded=True,
+        part="train",
+        halves=True,
+    ),
+    Method(
+        "W^2",
+        "network",
+        "ScorerSelector",
+        {"score_function": "square"},
+        published="always",
+        tuned=("batch_size",),
+        seeded=True,
+        part="train",
+        halves=True,
+    ),
+    Method("ScorerSelector search", "ours", "ScorerSelector", part="train", halves=True),
+    Method(
+        "ScorerSelector annealed",
+        "ours",
+        "ScorerSelector",
+        {"solver": "gradient", "anneal": True},
+        seeded=True,
+        part="train",
+    ),
+    Method("ColumnSubset", "ours", "ColumnSubset", halves=True),
+    Method("random", "reference", "RandomSelector", seeded=True, halves=True),
+    Method("mean predictor", "reference"),
+    Method("PCA floor", "reference"),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in _ALL}
+"""Every method of the tables by name, in their order."""
+
+ALL_COLUMNS = Method("all columns", "reference")
+"""Nothing dropped: what the classifier gets from the whole table."""
+
+EPOCH = Method("epoch", "reference", needs="torch")
+"""No selection: the time of an epoch of the published network beside that of a plain autoencoder."""
+
+WEIGHTS = tuple(2.0**power for power in range(1, -11, -1))
+"""The published grid of the scorer's weight."""
+_PUBLISHED_WEIGHT = 1 / 128
+
+
+def weighted(method: str, weight: float) -> str:
+    """Return the name of a scorer-selector with another scorer weight; with the published one it is the plain name."""
+    if weight == _PUBLISHED_WEIGHT:
+        return method
+    return f"{method}, weight {f'{weight:.0f}' if weight >= 1 else f'1/{1 / weight:.0f}'}"
+
+
+STABLE = {"ColumnSubset": "ColumnSubset stable", "ScorerSelector search": "ScorerSelector stable"}
+"""Methods that can be asked for stability, and their names when they are."""
+NO_RIDGE = "ColumnSubset ridge 0"
+
+_BESIDE = {
+    method.name: method
+    for method in (
+        ALL_COLUMNS,
+        EPOCH,
+        replace(METHODS["ColumnSubset"], name=NO_RIDGE, own={"ridge": 0.0}, halves=False),
+        *(
+            replace(METHODS[plain], name=name, own={"prefer": "stability"}, halves=False)
+            for plain, name in STABLE.items()
+        ),
+    )
+} | {
+    name: replace(METHODS[plain], name=name, own=METHODS[plain].own | {"scorer_weight": weight}, halves=False)
+    for plain in ("|W|", "ScorerSelector search")
+    for weight in WEIGHTS
+    if (name := weighted(plain, weight)) != plain
+}
+"""Methods that are not rows of the tables."""
+
+WITH_FAULT = ("LS", "SPEC", "NDFS", "MCFS", "Inf-FS")
+"""Baselines whose published figures rank the test rows apart."""
+
+CAPPED = {
+    "NDFS": "max_iter",
+    "AEFS": "epochs",
+    "AgnoS-S": "epochs",
+    "CAE": "epochs",
+    "|W|": "epochs",
+    "W^2": "epochs",
+    "ScorerSelector annealed": "epochs",
+    "ConsensusSelector": "n_resamples",
+}
+"""The parameter that a limit sets."""
+
+_LARGE = ("activity", "isolet", "mnist_fashion", "usps")
+
+CAPS: dict[tuple[str, str, str], int] = {
+    # (method, protocol or "fast " + protocol, dataset or "*"): steps.
+    **{("NDFS", "paper", name): 300 for name in _LARGE},
+    ("NDFS", "fast paper", "*"): 100,
+    ("AEFS", "paper", "coil20"): 700,
+    ("AEFS", "paper", "activity"): 300,
+    ("AEFS", "paper", "isolet"): 60,
+    ("AEFS", "paper", "mnist_fashion"): 100,
+    ("AEFS", "paper", "usps"): 110,
+    ("AEFS", "paper", "smk_can_187"): 300,
+    ("AEFS", "paper", "arcene"): 400,
+    ("AEFS", "fast paper", "*"): 20,
+    ("AgnoS-S", "paper", "isolet"): 400,
+    ("AgnoS-S", "paper", "usps"): 300,
+    ("AgnoS-S", "paper", "smk_can_187"): 500,
+    ("AgnoS-S", "fast paper", "*"): 20,
+    ("CAE", "paper", "activity"): 300,
+    ("CAE", "paper", "isolet"): 150,
+    ("CAE", "paper", "mnist_fashion"): 200,
+    ("CAE", "paper", "usps"): 400,
+    ("CAE", "paper", "smk_can_187"): 250,
+    ("CAE", "paper", "arcene"): 400,
+    ("CAE", "fast paper", "*"): 20,
+    **{(method, f"fast {protocol}", "*"): 20 for method in ("|W|", "W^2") for protocol in ("paper", "sound")},
+    # Full-batch steps, each a fraction of an epoch's work.
+    **{
+        ("ScorerSelector annealed", protocol, name): steps
+        for protocol in ("paper", "sound")
+        for name, steps in (("glioma", 800), ("prostate_ge", 450), ("smk_can_187", 100), ("arcene", 200))
+    },
+    **{("ScorerSelector annealed", f"fast {protocol}", "*"): 200 for protocol in ("paper", "sound")},
+}
+"""Step limits, not limits on time, so that repeats agree; a method that is not named here runs to its own end."""
+
+
+@cache
+def _unlisted() -> dict[str, Method]:
+    """Return a method with default settings for each selector that the tables have none for."""
+    listed = {method.selector for method in _ALL}
+    return {
+        name: Method(name, "ours", name, seeded="random_state" in _settings(name))
+        for name in selector_classes()
+        if name not in listed
+    }
+
+
+def registered() -> tuple[str, ...]:
+    """Return the methods that under "sound" are the registered selectors with default settings, one for each."""
+    plain = [method.name for method in _ALL if method.selector and not method.own and method.published != "always"]
+    return (*plain, *_unlisted())
+
+
+def find_method(name: str) -> Method:
+    """Return a method by name, faulty or not."""
+    plain = name.removesuffix(FAULTY)
+    if name in _BESIDE:
+        return _BESIDE[name]
+    if name in _unlisted():
+        return _unlisted()[name]
+    if plain not in METHODS or (plain != name and plain not in WITH_FAULT):
+        raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
+    return METHODS[plain]
+
+
+def cap(method: str, protocol: Protocol, dataset: str, *, fast: bool) -> int | None:
+    """Return the step limit of a cell, None where there is none."""
+    plain = method.removesuffix(FAULTY)
+    where = f"fast {protocol}" if fast else protocol
+    return CAPS.get((plain, where, dataset), CAPS.get((plain, where, "*")))
+
+
+def plan(
+    protocol: Protocol,
+    options: Options,
+    datasets: tuple[str, ...],
+    *,
+    methods: tuple[str, ...] | None = None,
+    k: int | None = None,
+    splits: int | None = None,
+) -> list[Cell]:
+    """Return the cells of methods on datasets.
+
+    Parameters
+    ----------
+    protocol : {"paper", "sound"}
+        Protocol.
+    options : Options
+        How many splits and seeds; "fast" leaves only the fast datasets.
+    datasets : tuple of str
+        Dataset names.
+    methods : tuple of str, optional
+        Names; all of the tables by default, with the faulty ones where they are asked for.
+    k : int, optional
+        Columns to keep; those of the published experiments by default.
+    splits : int, optional
+        Splits at most.
+
+    Returns
+    -------
+    list of Cell
+    """
+    if methods is None:
+        faulty = tuple(name + FAULTY for name in WITH_FAULT)
+        methods = (*METHODS, *(faulty if options.with_faults and protocol == "paper" else ()))
+    number = 1 if protocol == "paper" or options.fast else options.splits
+    number = number if splits is None else min(number, splits)
+    kept = [name for name in datasets if name in FAST_DATASETS or not options.fast]
+    return [cell for name in kept for cell in _of_dataset(name, protocol, options, methods, k, number)]
+
+
+def _of_dataset(
+    name: str, protocol: Protocol, options: Options, methods: tuple[str, ...], k: int | None, splits: int
+) -> Iterator[Cell]:
+    wanted = info(name).k if k is None else k
+    for method in methods:
+        # The published rankings were made once.
+        seeds = 1 if method.endswith(FAULTY) else find_method(method).seeds(protocol, options)
+        limit = cap(method, protocol, name, fast=options.fast)
+        for split in range(splits):
+            for seed in range(seeds):
+                yield Cell(name, method, protocol, split, seed, wanted, options.mode, limit)

@@ -1,0 +1,3 @@
+"""Stability and error of every method."""
+
+__all__ = []

@@ -1,0 +1,206 @@
+"""The pictures of ``stability``: stability against error, and what the seed does beside the rows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...datasets import info
+from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture, picture
+from ._found import Agreement, Found, family, twin_words
+from ._plan import RANDOM, is_seeded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FAMILIES = {
+    "subset": ("subset search", BLUE),
+    "scorer": ("subset search", BLUE),
+    "ensemble": ("consensus", SKY),
+    "published network": ("published network", VERMILION),
+    "neural": ("other networks", PURPLE),
+    "graph": ("graph", ORANGE),
+    "filters": ("filters", GREEN),
+    RANDOM: ("random columns", BLACK),
+}
+"""Words and colours of the families, in the order of the legend."""
+_MARKS = "osD^vPX<>*d"
+_TICKS = (1, 0.5, 2, 0.3, 3, 0.7, 1.5, 0.2, 5, 10, 0.8, 1.2, 0.9, 1.1, 0.6, 0.4, 4, 0.1, 7, 20, 50, 100)
+"""Ticks of relative errors, the most wanted first."""
+_APART = 0.13
+"""Least distance of two ticks, as a share of the axis."""
+_PANELS = 4
+
+
+def styles(names: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the look of every method, by family: the colour is the family's, the mark its own within the family."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind in dict.fromkeys((*FAMILIES, *map(family, names))):
+        for place, name in enumerate(name for name in names if family(name) == kind):
+            colour = FAMILIES.get(kind, (kind, GREY))[1]
+            # Marks get smaller, so that some of one that chose the same columns is seen around another.
+            size = max(9.0 - 0.5 * place, 6.5)
+            found[name] = {"color": colour, "marker": _MARKS[place % len(_MARKS)], "markersize": size}
+            if name == RANDOM:
+                found[name] |= {"marker": "x", "markeredgewidth": 1.8}
+            else:
+                found[name] |= {"markeredgecolor": "white", "markeredgewidth": 0.6}
+    return found
+
+
+def against_error(found: dict[str, list[Found]]) -> Picture:
+    """Draw row stability against the error relative to random columns, a panel a dataset."""
+    found = {
+        dataset: shown
+        for dataset, items in found.items()
+        if (shown := [item for item in items if item.rows and item.relative])
+    }
+    style = styles(list(dict.fromkeys(item.method for items in found.values() for item in items)))
+    figure, axes = _panels(found, height=3.5, sharex=False)
+    for (dataset, items), axis in zip(found.items(), axes, strict=True):
+        axis.axvline(1, color=BLACK, linewidth=0.8, linestyle=":")
+        axis.axhline(0, color=BLACK, linewidth=0.8, linestyle=":")
+        for item in items:
+            _point(axis, item, style[item.method])
+        axis.set_xscale("log")
+        _set_ticks(axis)
+        axis.set_ylim(-0.12, 1.05)
+        axis.set_title(f"{info(dataset).title}, {info(dataset).k} of {info(dataset).n_columns}", fontsize="medium")
+        axis.grid(alpha=0.25)
+    figure.supxlabel(
+        "error on the rows left out, relative to random columns (ridge refit, log scale; 1: as random columns)",
+        fontsize="medium",
+    )
+    figure.supylabel("stability (Nogueira)", fontsize="medium")
+    _legend(figure, axes[0], style)
+    caption = (
+        "Stability under other rows against error, a panel a dataset: the best place is the upper left. Filled marks: "
+        "rows vary, the seed is held. Hollow marks, joined to them: the seed varies too. Vertical bars are 95 % "
+        "intervals of Nogueira's measure over subsamples, horizontal bars standard errors over subsamples. Random "
+        "columns are drawn anew for each subsample."
+    )
+    if same := twin_words(found):
+        caption += f" Marks cover each other where nearly always the same columns are kept: {same}."
+    return picture("stability", caption, figure)
+
+
+def _point(axis: Axes, item: Found, look: dict[str, Any]) -> None:
+    """Draw a method on a dataset; a hollow mark shows where it goes when its seed varies too."""
+    if item.rows is None or item.relative is None:
+        return
+    x = item.relative.mean
+    if item.both is not None and is_seeded(item.method) and item.method != RANDOM:
+        axis.plot([x, x], [item.rows.value, item.both.value], color=look["color"], linewidth=0.8)
+        hollow = look | {"markerfacecolor": "white", "markeredgecolor": look["color"], "markeredgewidth": 1.0}
+        axis.plot(x, item.both.value, linestyle="", **hollow)
+    axis.errorbar(
+        x,
+        item.rows.value,
+        yerr=_bars([item.rows]),
+        xerr=item.relative.spread or 0.0,
+        elinewidth=0.8,
+        linestyle="",
+        **look,
+    )
+
+
+def _set_ticks(axis: Axes) -> None:
+    """Put the most wanted ticks on a logarithmic axis, as many as have room."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    low, high = (math.log(end) for end in axis.get_xlim())
+    ticks: list[float] = []
+    for tick in _TICKS:
+        place = math.log(tick)
+        if low <= place <= high and all(abs(place - math.log(other)) >= _APART * (high - low) for other in ticks):
+            ticks.append(tick)
+    axis.xaxis.set_major_locator(FixedLocator(sorted(ticks)))
+    axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
+def _legend(figure: Figure, axis: Axes, style: dict[str, dict[str, Any]]) -> None:
+    """Put a legend above the panels, a column a family with its name on top."""
+    kinds = list(dict.fromkeys(map(family, style)))
+    columns = {FAMILIES.get(kind, (kind, GREY))[0]: {n: style[n] for n in style if family(n) == kind} for kind in kinds}
+    hollow = {"color": GREY, "marker": "o", "markerfacecolor": "white"}
+    columns["filled or hollow"] = {"rows vary": {"color": GREY, "marker": "o"}, "rows and seed vary": hollow}
+    height = max(map(len, columns.values()))
+    handles = []
+    for words, looks in columns.items():
+        entries = [(rf"$\bf{{{words.replace(' ', '~')}}}$", {}), *looks.items(), *[(" ", {})] * (height - len(looks))]
+        handles += [axis.plot([], [], label=label, linestyle="", **look)[0] for label, look in entries]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(columns), fontsize="small", columnspacing=1.2)
+
+
+def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
+    """Draw what changes the choice of the seeded methods: the rows, the seed, or both."""
+    names = [item.method for item in next(iter(found.values())) if is_seeded(item.method)]
+    names = [
+        name for name in names if any(i.seed or i.rows for items in found.values() for i in items if i.method == name)
+    ]
+    found = {dataset: items for dataset, items in found.items() if any(i.seed for i in items if i.method in names)}
+    figure, axes = _panels(found, height=0.8 + 0.32 * max(len(names), 3), sharex=True)
+    looks: dict[str, tuple[str, dict[str, Any], float]] = {
+        "rows": ("rows vary, seed held", {"marker": "o", "color": BLUE}, -0.22),
+        "seed": ("seed varies, rows held", {"marker": "D", "color": VERMILION, "markerfacecolor": "white"}, 0.0),
+        "both": ("both vary", {"marker": "s", "color": BLACK}, 0.22),
+    }
+    for (dataset, items), axis in zip(found.items(), axes, strict=True):
+        axis.axvline(0, color=BLACK, linewidth=0.8, linestyle=":")
+        by_name = {item.method: item for item in items}
+        for part, (_, look, shift) in looks.items():
+            # With its seed held, random draws the same columns from any rows.
+            places = {
+                name: value
+                for name in names
+                if name in by_name
+                and (value := getattr(by_name[name], part)) is not None
+                and not (name == RANDOM and part == "rows")
+            }
+            axis.errorbar(
+                [value.value for value in places.values()],
+                [names.index(name) + shift for name in places],
+                xerr=_bars(list(places.values())),
+                linestyle="",
+                markersize=4.5,
+                elinewidth=0.8,
+                **look,
+            )
+        axis.set_yticks(range(len(names)), names)
+        axis.set_ylim(len(names) - 0.5, -0.5)
+        axis.set_xlim(-0.15, 1.05)
+        axis.set_title(info(dataset).title, fontsize="medium")
+        axis.grid(axis="x", alpha=0.25)
+        for place in range(len(names) - 1):
+            axis.axhline(place + 0.5, color=GREY, linewidth=0.4, alpha=0.5)
+    figure.supxlabel("stability (Nogueira; 0: as sets drawn at random, 1: the same set every time)", fontsize="medium")
+    handles = [
+        axes[0].plot([], [], linestyle="", markersize=5, label=words, **look)[0] for words, look, _ in looks.values()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    caption = (
+        "What moves the choice of the methods that use a seed; bars are 95 % intervals of Nogueira's measure over the "
+        "runs. Random columns do not depend on the rows, and have no mark for them."
+    )
+    return picture("stability_seed", caption, figure)
+
+
+def _panels(found: dict[str, list[Found]], *, height: float, sharex: bool) -> tuple[Any, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    wide = min(_PANELS, len(found))
+    tall = math.ceil(len(found) / wide)
+    figure = Figure(figsize=(max(3.4 * wide, 13.2), height * tall + 1.4), layout="constrained")
+    axes = list(figure.subplots(tall, wide, squeeze=False, sharey=True, sharex=sharex).flat)
+    for axis in axes[len(found) :]:
+        axis.remove()
+    return figure, axes[: len(found)]
+
+
+def _bars(values: list[Agreement]) -> list[list[float]]:
+    """Return the lengths of the bars to both sides; none where there is no interval."""
+    below = [0.0 if math.isnan(item.low) else item.value - item.low for item in values]
+    above = [0.0 if math.isnan(item.high) else item.high - item.value for item in values]
+    return [below, above]

@@ -1,0 +1,3 @@
+"""The paper's tables."""
+
+__all__ = []

@@ -1,0 +1,51 @@
+"""Halves: the upper against the lower half of the kept columns, in order of selection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...datasets import info, names
+from ...experiments import Cell, Options, Protocol
+from ..methods import METHODS, Results, plan
+from ..report import Block, Document, Experiment, Table, with_spread
+
+_METHODS = tuple(name for name, method in METHODS.items() if method.halves)
+
+
+def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+    return plan(protocol, options, tuple(names()), methods=_METHODS)
+
+
+def _render(results: Results) -> Document:
+    text = (
+        "If the order of selection means anything, the half chosen first should do better than the other. For random "
+        "columns the two are alike but for chance."
+    )
+    blocks: list[Block] = [text]
+    data: list[dict[str, Any]] = []
+    for protocol in ("paper", "sound"):
+        rows = []
+        for name in results.datasets:
+            for method in _METHODS:
+                row = [f"{info(name).title}, {method}"]
+                for measure in ("ridge", "accuracy"):
+                    for half in ("upper", "lower"):
+                        value = results.value(name, method, protocol, f"halves.{half}.{measure}")
+                        row.append(with_spread(value, measure, results.reason(name, method, protocol)))
+                        data.append(
+                            {
+                                "dataset": name,
+                                "protocol": protocol,
+                                "method": method,
+                                "measure": measure,
+                                "half": half,
+                                "mean": "" if value is None else value.mean,
+                            }
+                        )
+                rows.append(row)
+        header = ["dataset, method", "upper error", "lower error", "upper acc. %", "lower acc. %"]
+        blocks.append(Table(f"Upper and lower half, {protocol} (errors after a ridge refit)", header, rows))
+    return Document("halves", EXPERIMENT.title, blocks, data)
+
+
+EXPERIMENT = Experiment("halves", "Upper against lower half of the kept columns", _cells, _render)

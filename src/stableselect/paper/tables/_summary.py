@@ -1,0 +1,234 @@
+"""Summary: which method to use. Ranks over datasets with a test, wins against random columns, and time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+from ...datasets import info
+from ..methods import METHODS, Results, geometric_mean
+from ..report import NONE, Block, Document, Experiment, Table, number
+from ._bootstrap import paired_interval
+from ._comparison import all_cells
+
+_LEVEL = 0.05
+_MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
+_RIVALS = ("random", "ColumnSubset")
+
+
+def _render(results: Results) -> Document:
+    blocks: list[Block] = [
+        "All figures are of the sound protocol. Rank 1 is best. The critical difference is that of Nemenyi's test at "
+        "the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
+        "(Demsar, 2006, Journal of Machine Learning Research 7).",
+    ]
+    data: list[dict[str, Any]] = []
+    for measure, title in _MEASURES.items():
+        table, rows = _ranks(results, measure, title)
+        blocks += [table, _differences(results, measure, title, rows)]
+        data += rows
+    if results.mode == "fast":
+        blocks.append("A fast run: four tables, one split, few steps. Not for comparison.")
+    return Document("summary", EXPERIMENT.title, blocks, data)
+
+
+def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict[str, Any]]]:
+    sign = -1.0 if measure == "accuracy" else 1.0
+    selecting = [name for name, method in METHODS.items() if method.selector is not None]
+    found = {(m, name): results.by_split(name, m, measure) for m in selecting for name in results.datasets}
+    methods = [method for method in selecting if any(found[method, name] for name in results.datasets)]
+    # Methods are ranked on the same rows: on the splits that all of them have.
+    shared = {name: _shared([found[method, name] for method in methods]) for name in results.datasets}
+    complete = [name for name in results.datasets if shared[name]]
+    scores = np.array([_mean(found[method, name], shared[name]) for method in methods for name in complete])
+    scores = scores.reshape(len(methods), len(complete))
+    twins = _twins(results, methods, scores, {name: shared[name] for name in complete})
+    single = [i for i, method in enumerate(methods) if method not in twins]
+    average = np.full(len(methods), np.nan)
+    if complete:
+        average[single] = rankdata(sign * scores[single], axis=0).mean(axis=1)
+        for method, first in twins.items():
+            average[methods.index(method)] = average[methods.index(first)]
+    order = np.argsort(average, kind="stable")
+    rows, data = [], []
+    for i in order:
+        method = methods[i]
+        pairs, against_splits = _against_random(found, method, results.datasets)
+        wins = sum(sign * value < sign * chance for value, chance in pairs)
+        ties = sum(value == chance for value, chance in pairs)
+        ratios = [value / chance for value, chance in pairs if chance > 0]
+        seconds = [
+            value.mean for name in results.datasets if (value := results.value(name, method, "sound", "seconds"))
+        ]
+        against = NONE if method == "random" or not pairs else f"{wins} of {len(pairs)}"
+        ratio = geometric_mean(ratios) if ratios and min(ratios) > 0 else None
+        rows.append(
+            [
+                method,
+                NONE if np.isnan(average[i]) else f"{average[i]:.2f}",
+                against if not ties or against == NONE else f"{against}, {ties} equal",
+                NONE if against == NONE else str(against_splits),
+                NONE if ratio is None or method == "random" else f"{ratio:.2f}",
+                number(float(np.median(seconds)) if seconds else None, "seconds"),
+                number(max(seconds) if seconds else None, "seconds"),
+            ]
+        )
+        data.append(
+            {
+                "measure": measure,
+                "method": method,
+                "average_rank": "" if np.isnan(average[i]) else average[i],
+                "datasets": len(complete),
+                "splits": sum(len(shared[name]) for name in complete),
+                "same_as": twins.get(method, ""),
+                "wins": wins,
+                "compared": len(pairs),
+                "compared_splits": against_splits,
+                "ratio_to_random": "" if ratio is None else ratio,
+                "median_seconds": float(np.median(seconds)) if seconds else "",
+            }
+        )
+    header = ["method", "average rank", "better than random", "splits", "ratio to random", "median s", "largest s"]
+    notes = _verdict(scores[single], {info(name).title: len(shared[name]) for name in complete})
+    notes += [
+        f"{method} keeps the same columns as {first} on every one of these splits, and the two count once in the ranks."
+        for method, first in twins.items()
+    ]
+    return Table(title, header, rows, notes), data
+
+
+def _shared(found: list[dict[int, float]]) -> list[int]:
+    """Return the splits that all have."""
+    return sorted(set.intersection(*map(set, found))) if found else []
+
+
+def _mean(by_split: dict[int, float], splits: list[int]) -> float:
+    return float(np.mean([by_split[split] for split in splits]))
+
+
+def _twins(results: Results, methods: list[str], scores: np.ndarray, shared: dict[str, list[int]]) -> dict[str, str]:
+    """Return the methods that keep the columns of an earlier one on every ranked split, with that one."""
+
+    def kept(method: str) -> dict[tuple[str, int, int], Any]:
+        return {
+            (name, cell.split, cell.seed): record.get("selected")
+            for name, splits in shared.items()
+            for cell, record in results.records(name, method, "sound")
+            if cell.split in splits
+        }
+
+    twins: dict[str, str] = {}
+    for i, method in enumerate(methods):
+        # Few have the scores of another, and only for these the columns are compared.
+        for j in range(i if shared else 0):
+            if methods[j] not in twins and np.array_equal(scores[i], scores[j]):
+                ours = kept(method)
+                if ours == kept(methods[j]) and None not in ours.values():
+                    twins[method] = methods[j]
+                    break
+    return twins
+
+
+def _against_random(
+    found: dict[tuple[str, str], dict[int, float]], method: str, datasets: list[str]
+) -> tuple[list[tuple[float, float]], int]:
+    """Return, for each dataset, a method's figure and that of random columns on the splits that both have.
+
+    Returns
+    -------
+    pairs : list of (float, float)
+        Means over the splits.
+    splits : int
+        Their number over all datasets.
+    """
+    pairs, count = [], 0
+    for name in datasets:
+        ours, chance = found[method, name], found["random", name]
+        if splits := _shared([ours, chance]):
+            pairs.append((_mean(ours, splits), _mean(chance, splits)))
+            count += len(splits)
+    return pairs, count
+
+
+def _differences(results: Results, measure: str, title: str, data: list[dict[str, Any]]) -> Table:
+    """Return each method against the rivals, split by split, and add the figures to the rows of the ranks."""
+    rows = []
+    for line in data:
+        method = line["method"]
+        row = [method]
+        for rival in _RIVALS:
+            pairs = _paired(results, method, rival, measure)
+            found = paired_interval(pairs) if pairs and method != rival else None
+            row.append(NONE if found is None else "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in found)))
+            for i, name in enumerate(("", "_low", "_high")):
+                line[f"difference_to_{rival}{name}"] = "" if found is None else found[i]
+            row.append(f"{len(pairs)} / {sum(map(len, pairs))}" if found else NONE)
+        rows.append(row)
+    unit = (
+        "in points of accuracy; above 0 is better"
+        if measure == "accuracy"
+        else "of the relative error, in per cent of the mean predictor's on the same split; below 0 is better"
+    )
+    notes = [
+        f"Mean difference {unit}. In brackets the 95 % interval of a paired bootstrap: 10,000 draws of datasets, and "
+        "of splits within each. With few datasets such intervals are too short; read them beside the ranks.",
+    ]
+    header = ["method", *(text for rival in _RIVALS for text in (f"less {rival}", "datasets / splits"))]
+    return Table(f"{title}: differences", header, rows, notes)
+
+
+def _paired(results: Results, method: str, rival: str, measure: str) -> list[list[float]]:
+    """Return, for each dataset, the differences on the splits that both have finished."""
+    found = []
+    for name in results.datasets:
+        ours, theirs = (results.by_split(name, which, measure) for which in (method, rival))
+        unit = results.by_split(name, "mean predictor", measure)
+        if measure == "accuracy":
+            unit = dict.fromkeys(ours, 1.0)
+        shared = [split for split in ours if split in theirs and unit.get(split, 0.0) > 0]
+        if shared:
+            found.append([(ours[split] - theirs[split]) / unit[split] for split in shared])
+    return found
+
+
+def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
+    """Return the test in words; splits are counted by the title of the dataset."""
+    methods, datasets = scores.shape
+    ratio = (
+        "Against random: datasets, and the splits on them that both finished. Ratio: geometric mean over datasets; "
+        "below 1 is better for an error, above 1 for an accuracy."
+    )
+    if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
+        return ["Too few methods or datasets, or too much alike, for a test.", ratio]
+    statistic = friedmanchisquare(*scores)
+    difference = critical_difference(methods, datasets)
+    titles = ", ".join(f"{title} ({count})" for title, count in splits.items())
+    return [
+        f"Ranks of {methods} methods over {datasets} datasets, on the {sum(splits.values())} splits that all of them "
+        f"finished (in brackets those of each dataset): {titles}. Friedman's test: chi-squared "
+        f"{statistic.statistic:.1f}, p {_p_value(statistic.pvalue)}. Critical difference of the average ranks: "
+        f"{difference:.2f}.",
+        ratio,
+    ]
+
+
+def critical_difference(methods: int, datasets: int) -> float:
+    """Return Nemenyi's critical difference of average ranks at the level 0.05.
+
+    q sqrt(k (k + 1) / (6 N)) for k methods on N datasets, q the studentised range over sqrt(2).
+
+    References
+    ----------
+    Demsar (2006), Statistical comparisons of classifiers over multiple data sets, JMLR 7.
+    """
+    q = studentized_range.ppf(1 - _LEVEL, methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))
+
+
+def _p_value(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+EXPERIMENT = Experiment("summary", "Summary: which methods work", all_cells, _render)

@@ -1,0 +1,109 @@
+"""Supplementary Table 1 and Figure 9: accuracy with all columns against accuracy with the kept ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...datasets import info, names
+from ...experiments import Cell, Options, Protocol
+from ..methods import ALL_COLUMNS, Results, plan
+from ..report import (
+    BLUE,
+    GREEN,
+    GREY,
+    NONE,
+    VERMILION,
+    Block,
+    Document,
+    Experiment,
+    Picture,
+    Table,
+    drawn,
+    number,
+    picture,
+    published,
+    published_value,
+    with_spread,
+)
+
+_METHODS = ("|W|", "ScorerSelector search", "ColumnSubset")
+_COLOURS = (GREY, VERMILION, BLUE, GREEN)
+
+
+def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+    return plan(protocol, options, tuple(names()), methods=(ALL_COLUMNS.name, *_METHODS))
+
+
+def _render(results: Results) -> Document:
+    blocks: list[Block] = [
+        "How much accuracy is lost when most columns are dropped. Loss: the share of the accuracy with all columns "
+        "that is gone."
+    ]
+    data: list[dict[str, Any]] = []
+    for protocol in ("paper", "sound"):
+        blocks.append(_table(results, protocol, data))
+    if any(row["kept"] != "" for row in data):
+        blocks.append(drawn(lambda: _draw(results)))
+    return Document("supp_table1", EXPERIMENT.title, blocks, data)
+
+
+def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> Table:
+    rows = []
+    for name in results.datasets:
+        found, printed = info(name), published()["all_columns"][name] / 100
+        dropped = f"{100 * (1 - found.k / found.n_columns):.1f}"
+        if protocol == "paper":
+            theirs = published_value(name, "|W|", "accuracy")
+            rows.append([f"{found.title}, as printed", dropped, *_losses(printed, theirs)])
+        whole = results.value(name, ALL_COLUMNS.name, protocol, "accuracy")
+        for method in _METHODS:
+            kept = results.value(name, method, protocol, "accuracy")
+            missing = results.reason(name, method, protocol)
+            loss = None if whole is None or kept is None else 1 - kept.mean / whole.mean
+            both = [with_spread(value, "accuracy", missing) for value in (whole, kept)]
+            rows.append([f"{found.title}, {method}", dropped, *both, NONE if loss is None else f"{100 * loss:.1f}"])
+            data.append(
+                {
+                    "dataset": name,
+                    "protocol": protocol,
+                    "method": method,
+                    "all": "" if whole is None else whole.mean,
+                    "kept": "" if kept is None else kept.mean,
+                    "loss": "" if loss is None else loss,
+                }
+            )
+    header = ["dataset, method", "dropped %", "all columns", "kept columns", "loss %"]
+    return Table(f"Accuracy in per cent, {protocol}", header, rows)
+
+
+def _losses(whole: float, kept: float | None) -> list[str]:
+    loss = NONE if kept is None else f"{100 * (1 - kept / whole):.1f}"
+    return [number(whole, "accuracy"), number(kept, "accuracy"), loss]
+
+
+def _draw(results: Results) -> Picture:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    axis = figure.subplots()
+    shown = [name for name in results.datasets if results.value(name, ALL_COLUMNS.name, "sound", "accuracy")]
+    bars = (ALL_COLUMNS.name, *_METHODS)
+    for i, method in enumerate(bars):
+        found = {
+            place + (i - 1.5) * 0.2: value
+            for place, name in enumerate(shown)
+            if (value := results.value(name, method, "sound", "accuracy"))
+        }
+        heights = [100 * value.mean for value in found.values()]
+        errors = [math.nan if value.spread is None else 100 * value.spread for value in found.values()]
+        axis.bar(list(found), heights, 0.2, yerr=errors, label=method, color=_COLOURS[i], edgecolor="white", capsize=2)
+    axis.set_xticks(range(len(shown)), [info(name).title for name in shown], rotation=30, ha="right")
+    axis.set_ylabel("accuracy, %")
+    figure.legend(loc="outside upper center", ncols=len(bars), fontsize="small")
+    return picture("supp_figure9", "Accuracy with all columns and with the kept ones, sound.", figure)
+
+
+EXPERIMENT = Experiment(
+    "supp_table1", "Supplementary Table 1 and Figure 9: all columns against kept ones", _cells, _render
+)

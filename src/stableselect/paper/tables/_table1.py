@@ -1,0 +1,44 @@
+"""Table 1: the datasets."""
+
+from __future__ import annotations
+
+from ...datasets import info, names
+from ...experiments import Cell, Options, Protocol
+from ..methods import NOT_AVAILABLE, Results
+from ..report import NONE, Document, Experiment, Table
+
+_FASHION_ROWS = 10_000
+"""Rows of MNIST-Fashion that the experiments use, as Table 1 counts them."""
+
+
+def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+    return []
+
+
+def _render(results: Results) -> Document:
+    rows, data = [], []
+    for place, name in enumerate(names(), 1):
+        found = info(name)
+        used = min(found.n_rows, _FASHION_ROWS) if name == "mnist_fashion" else found.n_rows
+        missing = results.reason(name) == NOT_AVAILABLE
+        image = NONE if found.image_shape is None else f"{found.image_shape[0]} x {found.image_shape[1]}"
+        here = NOT_AVAILABLE if missing else "yes"
+        size = [f"{used:,}", f"{found.n_columns:,}", str(found.n_classes), str(found.k), str(found.batch_size)]
+        rows.append([f"{place} {found.title}", *size, image, here])
+        data.append(
+            {
+                "dataset": name,
+                "rows": used,
+                "columns": found.n_columns,
+                "classes": found.n_classes,
+                "k": found.k,
+                "batch_size": found.batch_size,
+                "available": not missing,
+            }
+        )
+    header = ["dataset", "rows", "columns", "classes", "k", "batch", "image", "at hand"]
+    notes = ["k columns are kept of each table. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
+    return Document("table1", EXPERIMENT.title, [Table("Datasets", header, rows, notes)], data)
+
+
+EXPERIMENT = Experiment("table1", "Table 1: statistics of the datasets", _cells, _render)

@@ -1,0 +1,107 @@
+"""Timing: the seconds of every selection there is, and an epoch of the network beside a plain autoencoder's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from ...datasets import info
+from ...experiments import Cell, Options, Protocol
+from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, Results, plan
+from ..report import NONE, Block, Document, Experiment, Table, number
+from ._comparison import all_cells
+
+_EPOCH_DATASETS = ("coil20", "mnist_fashion")
+
+
+def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+    """Return the cells of the tables, and under "paper", whose batch sizes are meant, those of an epoch."""
+    epochs = plan(protocol, options, _EPOCH_DATASETS, methods=(EPOCH.name,)) if protocol == "paper" else []
+    return all_cells(protocol, options) + epochs
+
+
+def _render(results: Results) -> Document:
+    blocks: list[Block] = [
+        "Seconds to select, without loading, scaling or measuring; mean over splits and seeds, one thread. Cells run "
+        "side by side, so small differences mean nothing. Steps are limited as listed under Table 2."
+    ]
+    data: list[dict[str, Any]] = []
+    for protocol in ("paper", "sound"):
+        rows = [[method, *_row(results, method, protocol, data)] for method in METHODS if METHODS[method].selector]
+        header = ["method", *(info(name).title for name in results.datasets)]
+        notes = ["n/a: not available.", _machines(results, protocol)]
+        blocks.append(Table(f"Seconds to select, {protocol}", header, rows, notes))
+    blocks.append(_epochs(results, data))
+    return Document("timing", EXPERIMENT.title, blocks, data)
+
+
+def _machines(results: Results, protocol: Protocol) -> str:
+    """Say on what the cells of a protocol were computed; seconds of different machines do not compare."""
+    counts: dict[tuple[Any, ...], int] = defaultdict(int)
+    for item in results.everything():
+        if item.status == "done" and item.cell.protocol == protocol and not item.cell.task:
+            machine, versions = item.record.get("machine", {}), item.record.get("versions", {})
+            counts[machine.get("cores"), versions.get("python"), versions.get("numpy")] += 1
+    parts = [
+        f"{count} cells on a machine with {cores} cores (Python {python}, NumPy {numpy})"
+        for (cores, python, numpy), count in sorted(counts.items(), key=lambda entry: -entry[1])
+    ]
+    return f"Computed: {'; '.join(parts)}." if parts else "Nothing computed yet."
+
+
+def _row(results: Results, method: str, protocol: Protocol, data: list[dict[str, Any]]) -> list[str]:
+    texts = []
+    for name in results.datasets:
+        value = results.value(name, method, protocol, "seconds")
+        reason = results.reason(name, method, protocol)
+        texts.append(number(value.mean, "seconds") if value else "n/a" if reason == NOT_AVAILABLE else NONE)
+        data.append(
+            {
+                "what": "selection",
+                "dataset": name,
+                "method": method,
+                "protocol": protocol,
+                "seconds": "" if value is None else value.mean,
+                "cells": 0 if value is None else value.count,
+            }
+        )
+    return texts
+
+
+def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
+    """Return the seconds of an epoch and the ratios; the paper says about twice a plain autoencoder's."""
+    rows = []
+    for name in _EPOCH_DATASETS:
+        found = info(name)
+        reason = results.reason(name, EPOCH.name, "paper")
+        for network in (PLAIN, *NETWORKS):
+            seconds = results.value(name, EPOCH.name, "paper", f"epoch.seconds.{network}")
+            ratio = results.value(name, EPOCH.name, "paper", f"epoch.ratio.{network}")
+            rows.append(
+                [
+                    f"{found.title}, {network}",
+                    reason if seconds is None else f"{1000 * seconds.mean:.1f}",
+                    NONE if ratio is None else f"{ratio.mean:.2f}",
+                ]
+            )
+            data.append(
+                {
+                    "what": "epoch",
+                    "dataset": name,
+                    "method": network,
+                    "protocol": "paper",
+                    "seconds": "" if seconds is None else seconds.mean,
+                    "cells": 0 if seconds is None else seconds.count,
+                }
+            )
+    notes = [
+        "Linear encoder and decoder of width k, published batch sizes, one thread; medians of repeated rounds in which "
+        "all three take turns. The paper says that its network takes about twice the time of an autoencoder.",
+        "The ratio in torch is what the model costs; the one in NumPy, which is another engine, is what the package's "
+        "own training of linear networks makes of it.",
+    ]
+    header = ["network", "ms an epoch", "ratio to plain"]
+    return Table("An epoch beside a plain autoencoder's", header, rows, notes)
+
+
+EXPERIMENT = Experiment("timing", "Timing: seconds to select, and an epoch of the network", _cells, _render)

@@ -1,0 +1,44 @@
+"""A setting of the stability frontier, finished with the scorer-selector's objective instead of the trace loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core import Array, index
+from ..subset import Finish, Found, Round, Setting, map_error
+from ._objective import ScorerObjective
+from ._search import search_scorer
+
+
+def scorer_finisher(scorer_weight: float, include: Sequence[int], exclude: Sequence[int]) -> Finish:
+    """Return what lowers J from the columns found and rebuilds all columns by J's own map.
+
+    Parameters
+    ----------
+    scorer_weight : float
+        Weight of the scorer's error beside the selector's.
+    include, exclude : sequence of int
+        Columns that stay and columns that stay out.
+
+    Returns
+    -------
+    callable
+        Eigenvectors of the rows of a round are found once.
+    """
+    known: dict[tuple[int, ...], tuple[Array, Array]] = {}
+
+    def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
+        if part.held not in known:
+            known[part.held] = part.gram.eigh()
+        width = int(setting.width or len(found.chosen))
+        objective = ScorerObjective(part.gram, width, scorer_weight, setting.ridge, known[part.held])
+        chosen = found.chosen
+        if setting.exchange:
+            chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)
+        M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
+        V = (part.gram.xp.take(M, index(chosen, M, part.gram.xp), axis=0) @ W_D).T
+        return chosen, np.array([map_error(V, part.target, part.shift, chosen)])
+
+    return finish

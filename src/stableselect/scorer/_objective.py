@@ -1,0 +1,158 @@
+"""The paper's objective for a fixed subset, in closed form.
+
+Model (2) of [1]_ with linear maps on centred columns is
+
+    |X - X_S M_S W_D|^2 / n  +  weight |X - X M W_D|^2 / n  (+ alpha |M_S W_D|^2),    M = Phi W_E (m x d).
+
+Only the product M matters, so any S can be made the top k. Minimised over everything but S it leaves
+
+    J(S) = (1 + weight) tr C - sum of the d largest eigenvalues of Q(S),
+
+where, with c the columns outside S, Sigma = C_SS - C_Sc C_cc^+ C_cS, T = C_S + weight [Sigma in the columns S] and
+N = C_SS + alpha I + weight Sigma,
+
+    Q(S) = weight C_c' C_cc^+ C_c + T' N^-1 T.
+
+With C = U diag(values) U' (rank r) all of it moves to r dimensions, where Q is a diagonal plus a matrix of rank 2k:
+with E the k-vectors whose rows of U have full length (nothing outside S says anything of them) and
+M_E = (E'U_S diag(1/values) U_S'E)^-1, Sigma = E M_E E', and
+Q = weight diag(values) + D N^-1 D' - weight H M_E H' for D = diag(values) U_S' + weight H M_E E' and H = U_S'E.
+
+References
+----------
+.. [1] Wu & Cheng (2021), Algorithmic stability and generalization of an unsupervised feature selection algorithm,
+   NeurIPS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._core import Array, Gram, index, pseudo_inverse
+
+_FREE = 1e-9
+"""A kept direction counts as unexplained by the other columns when its row of U is this close to unit length."""
+
+
+@dataclass
+class _Pieces:
+    """The thin parts of Q(S) in eigenvector coordinates."""
+
+    U_S: Array
+    lengths: Array
+    axes: Array
+    H: Array
+    M_E: Array
+    D: Array
+    N_inverse: Array
+
+
+class ScorerObjective:
+    """J(S) and the weights that attain it, for one table.
+
+    Parameters
+    ----------
+    gram : Gram
+        The moments C.
+    width : int
+        Latent width d.
+    weight : float
+        Weight of the scorer term.
+    alpha : float
+        Ridge weight of the selector's map.
+    eigen : pair of arrays, optional
+        What ``gram.eigh()`` returns, where that is known.
+    """
+
+    def __init__(
+        self, gram: Gram, width: int, weight: float, alpha: float, eigen: tuple[Array, Array] | None = None
+    ) -> None:
+        self.gram, self.width, self.weight, self.alpha = gram, width, weight, alpha
+        self.values, self.U = gram.eigh() if eigen is None else eigen
+        self.total = gram.trace()
+
+    def floor(self, k: int) -> float:
+        """Return a lower bound on J over all subsets of k columns.
+
+        The selector's map has rank min(k, d) at most and the scorer's d, so neither can do better than as many
+        principal components.
+        """
+        gram = self.gram
+        return gram.floor(min(k, self.width), self.alpha) + self.weight * gram.floor(self.width)
+
+    def exact(self, chosen: Sequence[int]) -> tuple[float, Array]:
+        """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d)."""
+        xp = self.gram.xp
+        pieces = self._pieces(chosen)
+        eye = xp.eye(self.values.shape[0], dtype=xp.float64, device=self.gram.device)
+        Q = self._apply(pieces, eye)
+        values, vectors = xp.linalg.eigh((Q + Q.T) / 2)
+        top = xp.flip(values)[: self.width]
+        J = (1 + self.weight) * self.total - float(xp.sum(top))
+        return J, xp.flip(vectors, axis=1)[:, : self.width]
+
+    def bound(self, chosen: Sequence[int], start: Array, steps: int = 2) -> tuple[float, Array]:
+        """Return an upper bound on J(S) by subspace iteration from ``start``, and the subspace reached.
+
+        Any d orthonormal vectors Y give J(S) <= (1 + weight) tr C - tr Y'QY; a few steps from the eigenvectors of a
+        neighbouring subset come close, at a fraction of the cost of an eigendecomposition.
+        """
+        xp = self.gram.xp
+        pieces = self._pieces(chosen)
+        Y = start
+        for _ in range(steps):
+            Y, _ = xp.linalg.qr(self._apply(pieces, Y))
+        return (1 + self.weight) * self.total - float(xp.sum(Y * self._apply(pieces, Y))), Y
+
+    def weights(self, chosen: Sequence[int], top: Array) -> tuple[Array, Array]:
+        """Return M = Phi W_E (m x d) and the decoder W_D (d x m) that attain J(S), for the vectors of :meth:`exact`.
+
+        M_S = N^-1 T G and M_c is the least-squares answer of least norm, C_cc^+ (C_c G - C_cS M_S).
+        """
+        xp = self.gram.xp
+        p = self._pieces(chosen)
+        M_S = p.N_inverse @ (p.D.T @ top)
+        left = top - p.U_S.T @ M_S
+        left = left - (p.H @ (p.M_E @ (p.H.T @ left))) / self.values[:, None]
+        # (U_c'U_c)^+ = (I - U_S'U_S)^+, through the k x k eigenvectors of U_S U_S'.
+        free = p.lengths > 1 - _FREE
+        inverse = xp.where(free, -1.0, 1 / xp.where(free, 1.0, 1 - p.lengths) - 1)
+        inverse = inverse / xp.where(p.lengths > _FREE, p.lengths, 1.0)
+        left = left + p.U_S.T @ (p.axes @ (inverse[:, None] * (p.axes.T @ (p.U_S @ left))))
+        M = self.U @ left
+        M[index(chosen, M, xp), :] = M_S
+        return M, (self.U @ top).T
+
+    def losses(self, M: Array, W_D: Array, chosen: Sequence[int]) -> tuple[float, float]:
+        """Return the mean squared error per cell of the selector and of the scorer path, without the ridge term."""
+        xp = self.gram.xp
+        only = xp.zeros_like(M)
+        rows = index(chosen, M, xp)
+        only[rows, :] = xp.take(M, rows, axis=0)
+        K = W_D @ W_D.T
+        errors = []
+        for part in (only, M):
+            CM = self.gram.dot(part)
+            errors.append(self.total - 2 * float(xp.sum(CM * W_D.T)) + float(xp.sum((part.T @ CM) * K)))
+        return errors[0] / self.gram.n_features, errors[1] / self.gram.n_features
+
+    def _pieces(self, chosen: Sequence[int]) -> _Pieces:
+        xp, values = self.gram.xp, self.values
+        U_S = xp.take(self.U, index(chosen, self.U, xp), axis=0)
+        lengths, axes = xp.linalg.eigh(U_S @ U_S.T)
+        n_free = int(xp.sum(xp.astype(lengths > 1 - _FREE, xp.int64)))
+        E = axes[:, axes.shape[1] - n_free :]
+        H = U_S.T @ E
+        M_E = pseudo_inverse((H / values[:, None]).T @ H, 0.0, xp) if n_free else xp.zeros_like(E[:0, :])
+        scaled = values[:, None] * U_S.T
+        D = scaled + self.weight * (H @ (M_E @ E.T))
+        N = U_S @ scaled + self.weight * (E @ M_E @ E.T)
+        # Directions too small for the eigenvectors to tell must not come back as rounding blown up to unit size.
+        N_inverse = pseudo_inverse(N, self.alpha, xp, scale=False)
+        return _Pieces(U_S, lengths, axes, H, M_E, D, N_inverse)
+
+    def _apply(self, p: _Pieces, Y: Array) -> Array:
+        """Return Q Y."""
+        scored = self.values[:, None] * Y - p.H @ (p.M_E @ (p.H.T @ Y))
+        return self.weight * scored + p.D @ (p.N_inverse @ (p.D.T @ Y))

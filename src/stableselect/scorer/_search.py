@@ -1,0 +1,95 @@
+"""Subset search on the scorer-selector objective J(S), started from the best subset of the plain trace loss.
+
+The trace loss of the start carries the full certificate (no swap improves it). J is searched among the most promising
+swaps by the trace gain and by the first-order gain within J's own top directions; a swap is made only if J falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core import EXHAUSTED, TIE, Array, SwapState, open_columns, to_numpy
+from ._objective import ScorerObjective
+
+_CANDIDATES = 5
+"""Swaps tried per gain and round."""
+_SETTLE_STEPS = 8
+"""Subspace steps after a swap, so that the bound on J is as good as exact."""
+
+
+def search_scorer(
+    objective: ScorerObjective,
+    chosen: Sequence[int],
+    include: Sequence[int],
+    exclude: Sequence[int],
+    prices: Array = None,
+) -> tuple[list[int], int]:
+    """Lower J, and the prices of the columns where they have any, by swaps; return the columns and how many swaps.
+
+    Parameters
+    ----------
+    objective : ScorerObjective
+        J and its weights.
+    chosen : sequence of int
+        The start.
+    include, exclude : sequence of int
+        Columns that stay and columns that stay out.
+    prices : array of length m, optional
+        What keeping a column costs beside J.
+
+    Returns
+    -------
+    chosen : list of int
+        A new column takes the place of the one it replaces.
+    n_swaps : int
+        Swaps made.
+    """
+    gram = objective.gram
+    start = list(chosen)
+    if len(start) == gram.n_features or objective.values.shape[0] <= objective.width:
+        return start, 0
+    state = SwapState(gram, start, objective.alpha, prices)
+    price = np.zeros(gram.n_features) if prices is None else to_numpy(prices)
+    if state.loss <= EXHAUSTED * objective.total:
+        return start, 0
+    J, top = objective.exact(start)
+    cost_start = J + price[start].sum()
+    cost, n_swaps = cost_start, 0
+    while True:
+        best: tuple[float, int, int, Array] | None = None
+        for a, j in _candidates(state, objective.U @ top, include, exclude):
+            trial = list(state.chosen)
+            trial[a] = j
+            J, reached = objective.bound(trial, top)
+            value = J + price[trial].sum()
+            if value < cost - TIE * cost and (best is None or value < best[0]):
+                best = value, a, j, reached
+        if best is None:
+            break
+        cost, a, j, top = best
+        if not state.swap(a, j):
+            break
+        J, top = objective.bound(state.chosen, top, _SETTLE_STEPS)
+        cost = J + price[state.chosen].sum()
+        n_swaps += 1
+    if n_swaps and objective.exact(state.chosen)[0] + price[state.chosen].sum() >= cost_start:
+        return start, 0
+    return list(state.chosen), n_swaps
+
+
+def _candidates(
+    state: SwapState, directions: Array, include: Sequence[int], exclude: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return the best few swaps (position, column) by each of the two gains, no swap twice."""
+    allowed = open_columns(state.gram, [*state.chosen, *exclude])
+    held = np.isin(state.chosen, list(include))
+    found: dict[tuple[int, int], None] = {}
+    for gains in (state.swap_gains(allowed), state.projected_gains(allowed, directions)):
+        table = np.where(held[:, None], -np.inf, to_numpy(gains))
+        flat = np.argpartition(-table, min(_CANDIDATES, table.size - 1), axis=None)[:_CANDIDATES]
+        for a, j in zip(*np.unravel_index(flat, table.shape), strict=True):
+            if np.isfinite(table[a, j]):
+                found[int(a), int(j)] = None
+    return sorted(found, key=lambda swap: (swap[1], state.chosen[swap[0]]))

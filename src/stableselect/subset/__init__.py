@@ -1,0 +1,28 @@
+"""Column subset selection: search over subsets of features on second moments alone."""
+
+from ._column_subset import ColumnSubset, bounds, search_columns
+from ._frontier import ABOUT, FEWEST_STABILITY_FOLDS, STABILITY_FOLDS, Finish, Round
+from ._moments_selector import MomentsSelector, Problem
+from ._ridge import FEWEST_FOLDS, map_error
+from ._search import Found, Setting
+from ._selection_path import SelectionPath
+from ._stability_frontier import StabilityFrontier
+
+__all__ = [
+    "ABOUT",
+    "FEWEST_FOLDS",
+    "FEWEST_STABILITY_FOLDS",
+    "STABILITY_FOLDS",
+    "ColumnSubset",
+    "Finish",
+    "Found",
+    "MomentsSelector",
+    "Problem",
+    "Round",
+    "SelectionPath",
+    "Setting",
+    "StabilityFrontier",
+    "bounds",
+    "map_error",
+    "search_columns",
+]

@@ -1,0 +1,305 @@
+"""The frontier of held-out error against stability over ridge, search depth, weight of votes and latent width.
+
+Everything comes from the moments of ten folds of the rows, gathered in one pass. Pairs of folds are held out in turn:
+the sets found without them give the stability, their rows the error. Combinations of half of the other folds
+*vote*: the same search on each tells which columns it keeps. A search that charges for every column by the votes it
+lacks gives up a little error for columns that other rows would choose too.
+
+Several settings are usually about as good, as far as a few sets can tell, and lead to different columns. To take the
+best of them would be to take another one for other rows. So the setting taken is a compromise between all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from .._core import Array, Gram, Moments, PrimalGram, merged, nogueira
+from ._ridge import leave_out
+from ._search import Found, Setting, find_columns
+
+STABILITY_FOLDS = 10
+FEWEST_STABILITY_FOLDS = 6
+"""Folds with rows in them at least."""
+RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+"""Relative ridge weights looked at where the ridge is "auto"."""
+_HIGH = 3.0
+"""Larger ones are looked at where rows are few against columns, and elsewhere while the one before is worth it."""
+CONSENSUS = (0.01, 0.03, 0.1, 0.3)
+"""Weights of the votes looked at."""
+ABOUT = 0.2
+"""Stabilities of five sets that differ by less are taken as about equal: two to three standard errors."""
+_SMALL = 0.03
+"""Added to ridge weights before their geometric mean is taken, since one of them is zero."""
+_MOST_VOTERS = 44
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting, the error per cell on held-out rows, and the stability of the sets with its standard error."""
+
+    setting: Setting
+    error: float
+    stability: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Round:
+    """Some folds held out, and the others: the moments of these, and of those in the same units.
+
+    ``shift`` is the difference of the means, and an error per row times ``weight`` is one in the table's units, summed
+    over the rows held out.
+    """
+
+    held: tuple[int, ...]
+    gram: Gram
+    target: Gram
+    shift: Array
+    weight: float
+
+
+Finish = Callable[[Round, Found, Setting], tuple[list[int], np.ndarray]]
+"""From the columns found in a round to those kept, and their held-out errors with each of the task's map ridges."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the frontier is measured for.
+
+    Attributes
+    ----------
+    k : int
+        Columns to keep.
+    include, exclude : list of int
+        Columns that must or must not be kept.
+    ridges : tuple of float
+        Ridge weights to look at, smallest first.
+    exchange : bool
+        Whether columns may be swapped. With few rows against columns they are not in any case: there swaps cost most,
+        and move error and stability less than chance does.
+    widths : tuple of int or None
+        Latent widths to look at.
+    map_ridges : tuple of float or None
+        Ridge weights of the map to look at, None for that of the search; the one of least error counts.
+    limit : float
+        Settings whose error is above this multiple of the least are not followed up.
+    finish : callable
+        See :data:`Finish`.
+    """
+
+    k: int
+    include: list[int]
+    exclude: list[int]
+    ridges: tuple[float, ...]
+    exchange: bool
+    widths: tuple[int | None, ...]
+    map_ridges: tuple[float | None, ...]
+    limit: float
+    finish: Finish
+
+
+class FrontierSearch:
+    """Measure settings on the folds of one table.
+
+    Parameters
+    ----------
+    folds : sequence of Moments
+        Six at least.
+    task : Task
+        What for.
+    """
+
+    def __init__(self, folds: Sequence[Moments], task: Task) -> None:
+        self.task, self.folds = task, folds
+        self.rounds = [Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
+        self.voters = voting_groups(len(folds))
+        self._cells = sum(part.weight_sum for part in folds) * self.rounds[0].gram.n_features
+        # Below this an error is rounding, and a share of it means nothing.
+        self._nothing = 1e-12 * sum(part.weight * part.gram.n_features for part in self.rounds)
+        self._ballots: dict[float, np.ndarray] = {}
+        self._pool = np.zeros((0, 0))
+        # Columns that nobody chose would make any choice look stable.
+        self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
+        self._primal = isinstance(self.rounds[0].gram, PrimalGram)
+        self._exchange = task.exchange and self._primal
+
+    def points(self) -> list[Point]:
+        """Return the points, in the order in which they were measured."""
+        points: list[Point] = []
+        starts: dict[float, list[list[int]]] = {}
+        for ridge in self.task.ridges:
+            if starts and self._primal and ridge > _HIGH and self._worth(points, max(starts)) > self.task.limit:
+                break
+            for exchange in (False, True) if self._exchange else (False,):
+                setting = Setting(ridge, exchange)
+                found = [self._find(part, setting) for part in self.rounds]
+                points += self._measure(setting, found)
+            starts[ridge] = [item.chosen for item in found]
+        promising = [ridge for ridge in starts if self._worth(points, ridge) <= self.task.limit]
+        self._vote(promising)
+        for ridge in promising:
+            for consensus in CONSENSUS:
+                setting = Setting(ridge, self._exchange, consensus)
+                found = [
+                    self._find(part, setting, start) for part, start in zip(self.rounds, starts[ridge], strict=True)
+                ]
+                more = list(self._measure(setting, found))
+                points += more
+                if min(point.error for point in more) > self.task.limit * min(point.error for point in points):
+                    break
+        return points
+
+    def compromise(self, points: Sequence[Point], tolerance: float) -> tuple[list[Point], int]:
+        """Return the points with those of a compromise behind them, and the number of the one to take.
+
+        Good are the points within the tolerance of the least error that are about as stable as the best of these. The
+        compromise has the geometric mean of their ridge weights, the votes of all of them, and as much weight for the
+        votes as leaves it good. Where it is not good with any weight, the good point next to it is taken.
+        """
+        good = good_points(points, tolerance)
+        if not good:  # there is one set only
+            return list(points), int(np.argmin([point.error for point in points]))
+        ridge = mean_ridge([points[i].setting.ridge for i in good])
+        self._pool = np.mean([self._ballots[points[i].setting.ridge] for i in good], axis=0)
+        more: list[Point] = []
+        starts: list[Sequence[int] | None] = [None] * len(self.rounds)
+        for consensus in (0.0, *CONSENSUS):
+            setting = Setting(ridge, self._exchange, consensus, pooled=True)
+            found = [self._find(part, setting, start) for part, start in zip(self.rounds, starts, strict=True)]
+            if not consensus:
+                starts = [item.chosen for item in found]
+            here = list(self._measure(setting, found))
+            more += here
+            limit = (1 + tolerance) * min(point.error for point in (*points, *more))
+            if min(point.error for point in here) > limit:
+                break
+        every = [*points, *more]
+        kept = [i for i in good_points(every, tolerance) if i >= len(points)]
+        if kept:
+            return every, max(kept, key=lambda i: (every[i].setting.consensus, every[i].setting.width or 0))
+        return every, min(good, key=lambda i: (abs(np.log((points[i].setting.ridge + _SMALL) / (ridge + _SMALL))), i))
+
+    def votes(self, setting: Setting, outside: Iterable[int] = ()) -> np.ndarray:
+        """Return for every column the share of voters that keep it, of those with no fold in ``outside``."""
+        if not setting.pooled and setting.ridge not in self._ballots:
+            self._vote([setting.ridge])
+        ballots = self._pool if setting.pooled else self._ballots[setting.ridge]
+        free = [not set(voter) & set(outside) for voter in self.voters]
+        return np.asarray(ballots[free].mean(axis=0))
+
+    def _worth(self, points: Sequence[Point], ridge: float) -> float:
+        """Return the least error with a ridge weight, as a multiple of the least of all."""
+        least = min(point.error for point in points)
+        own = min(point.error for point in points if point.setting.ridge == ridge)
+        return own / least if least > 0 else 1.0
+
+    def _find(self, part: Round, setting: Setting, start: Sequence[int] | None = None) -> Found:
+        task = self.task
+        votes = self.votes(setting, part.held) if setting.consensus else None
+        return find_columns(part.gram, task.k, setting, task.include, task.exclude, votes, start)
+
+    def _vote(self, ridges: Sequence[float]) -> None:
+        """Let the voters search with every ridge weight."""
+        task, m = self.task, self.rounds[0].gram.n_features
+        ballots = {ridge: np.zeros((len(self.voters), m), dtype=bool) for ridge in ridges}
+        for number, voter in enumerate(self.voters):
+            gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
+            for ridge, ballot in ballots.items():
+                setting = Setting(ridge, self._exchange)
+                ballot[number, find_columns(gram, task.k, setting, task.include, task.exclude).chosen] = True
+        self._ballots |= ballots
+
+    def _measure(self, setting: Setting, found: Sequence[Found]) -> Iterator[Point]:
+        """Return a point for every latent width, each with its best map."""
+        for width in self.task.widths:
+            here = replace(setting, width=width)
+            masks = np.zeros((len(self.rounds), self.rounds[0].gram.n_features), dtype=bool)
+            errors = np.zeros(len(self.task.map_ridges))
+            for number, (part, item) in enumerate(zip(self.rounds, found, strict=True)):
+                chosen, per_row = self.task.finish(part, item, here)
+                masks[number, chosen] = True
+                errors += part.weight * per_row
+            errors = np.maximum(errors, self._nothing)
+            best = int(np.argmin(errors))
+            here = replace(here, map_ridge=self.task.map_ridges[best])
+            yield Point(here, float(errors[best]) / self._cells, *nogueira(masks[:, self._free]))
+
+
+def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
+    """Return the folds held out together: pairs, and a last one alone where their number is odd.
+
+    Examples
+    --------
+    >>> held_out_groups(7)
+    [(0, 3), (1, 4), (2, 5), (6,)]
+    """
+    half = n_folds // 2
+    groups: list[tuple[int, ...]] = [(fold, fold + half) for fold in range(half)]
+    return [*groups, (n_folds - 1,)] if n_folds % 2 else groups
+
+
+def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
+    """Return combinations of about half of the folds that are left when a pair is held out.
+
+    Combinations that touch few pairs come into question, since each votes in all rounds that hold out none of its
+    folds; of these an evenly spaced selection.
+
+    Examples
+    --------
+    >>> voters = voting_groups(10)
+    >>> len(voters), [sum(not set(voter) & set(held) for voter in voters) for held in held_out_groups(10)]
+    (44, [18, 19, 25, 15, 15])
+    """
+    groups = held_out_groups(n_folds)
+    group_of = {fold: number for number, group in enumerate(groups) for fold in group}
+    most = max(2, len(groups) - 2)
+    fitting = [
+        voter
+        for voter in combinations(range(n_folds), max(1, (n_folds - 2) // 2))
+        if len({group_of[fold] for fold in voter}) <= most
+    ]
+    step = max(1, -(-len(fitting) // _MOST_VOTERS))
+    return fitting[::step]
+
+
+def good_points(points: Sequence[Point], tolerance: float) -> list[int]:
+    """Return which points are within the tolerance of the least error and about as stable as the best of those."""
+    stability = np.array([point.stability for point in points])
+    error = np.array([point.error for point in points])
+    near = (error <= (1 + tolerance) * error.min()) & ~np.isnan(stability)
+    if not near.any():
+        return []
+    return np.flatnonzero(near & (stability >= stability[near].max() - ABOUT)).tolist()
+
+
+def mean_ridge(ridges: Sequence[float]) -> float:
+    """Return the geometric mean of ridge weights, to two digits; zeros are allowed.
+
+    Examples
+    --------
+    >>> mean_ridge([0.1, 0.1]), mean_ridge([0.0, 0.1, 0.3]), mean_ridge([0.0])
+    (0.1, 0.079, 0.0)
+    """
+    if len(set(ridges)) == 1:
+        return ridges[0]
+    mean = float(np.exp(np.mean(np.log(np.asarray(ridges) + _SMALL)))) - _SMALL
+    return float(f"{max(mean, 0.0):.2g}")
+
+
+def first_to_reach(points: Sequence[Point], target: float) -> tuple[int, bool]:
+    """Return the number of the point of least error that is so stable, or of the most stable; and if it is so stable.
+
+    Where there is one set only, any point meets the target.
+    """
+    stability = np.array([point.stability for point in points])
+    error = np.array([point.error for point in points])
+    if np.isnan(stability).all():
+        return int(np.argmin(error)), True
+    good = stability >= target
+    if not good.any():
+        return int(np.lexsort((error, -stability))[0]), False
+    return int(np.argmin(np.where(good, error, np.inf))), True

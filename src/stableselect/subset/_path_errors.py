@@ -1,0 +1,84 @@
+"""The error, on other rows, of the ridge map from every prefix of a list of columns, all of them in one go.
+
+With C the moments of the rows the map is fitted on, S the first k columns of the list and L L' = C_SS + alpha I, the
+map from the kept to all columns is V = W' L^-1 with W = L^-1 C_S'. With T the second moments of the other rows around
+the first ones' mean and Z = L^-1 T_S', the error tr(T - 2 V T_S' + V T_SS V') is
+
+    tr T - 2 sum_t w_t z_t + sum_st (Z_S L^-T)_st (W W')_st,
+
+w_t and z_t the rows of W and Z. A prefix of the list has a leading block of L, so its error is the same expression
+with shorter sums: one triangular factor and three products with it give the errors of all prefixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .._core import Array, Gram, index, like, to_numpy
+
+_DEPENDENT = 1e-12
+"""A column with at most this share of its variance left is a combination of those before it, and adds nothing."""
+
+
+def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int], ridge: float) -> np.ndarray:
+    """Return the squared error per row, on other rows, of the ridge map from the first k columns, k = 0, 1, ...
+
+    Parameters
+    ----------
+    gram : Gram
+        Moments of the rows that the maps are fitted on.
+    target : Gram
+        Moments of the other rows.
+    shift : array of shape (m,)
+        Their mean less that of the first rows.
+    columns : sequence of int
+        The list whose prefixes are meant.
+    ridge : float
+        Ridge weight, in the units of ``gram``.
+
+    Returns
+    -------
+    ndarray of shape (len(columns) + 1,)
+        Entry k is :func:`~stableselect.subset._ridge.held_out_error` of the first k columns.
+    """
+    xp = gram.xp
+    C_S = gram.columns(columns)
+    L, independent = _cholesky(to_numpy(xp.take(C_S, index(columns, C_S, xp), axis=0)), ridge)
+    used = index(np.flatnonzero(independent), C_S, xp)
+    kept = index(np.asarray(columns, dtype=np.int64)[independent], C_S, xp)
+    inverse = like(solve_triangular(L, np.eye(len(L)), lower=True), C_S, xp)
+    T_S = target.columns(np.asarray(columns)[independent]) + shift[:, None] * xp.take(shift, kept)[None, :]
+    W = inverse @ xp.take(C_S, used, axis=1).T
+    Z = inverse @ T_S.T
+    products = to_numpy((xp.take(Z, kept, axis=1) @ inverse.T) * (W @ W.T))
+    # Row and column t enter with the t-th column; the table is symmetric.
+    falls = 2 * to_numpy(xp.sum(W * Z, axis=1)) - 2 * np.tril(products).sum(axis=1) + np.diag(products)
+    total = target.trace() + float(xp.sum(shift * shift))
+    errors = total - np.concatenate([[0.0], np.cumsum(falls)])
+    return errors[np.concatenate([[0], np.cumsum(independent)])]
+
+
+def _cholesky(M: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the triangular factor of M + ridge I for the columns independent of those before them, and which they are.
+
+    LAPACK's factorisation serves where all are independent; else the factor is built a column at a time.
+    """
+    variance = np.diag(M)
+    left = M + ridge * np.eye(len(M))
+    try:
+        L = np.linalg.cholesky(left)
+        if np.all(np.diag(L) ** 2 > _DEPENDENT * variance):
+            return L, np.ones(len(M), dtype=bool)
+    except np.linalg.LinAlgError:
+        pass
+    independent = np.zeros(len(M), dtype=bool)
+    L = np.zeros_like(left)
+    for t in range(len(M)):
+        if left[t, t] > _DEPENDENT * variance[t]:
+            independent[t] = True
+            L[t:, t] = left[t:, t] / left[t, t] ** 0.5
+            left[t:, t:] -= np.outer(L[t:, t], L[t:, t])
+    return L[np.ix_(independent, independent)], independent

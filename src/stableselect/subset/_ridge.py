@@ -1,0 +1,95 @@
+"""The ridge weight by held-out error: five folds of the rows, forward search, all from fold moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._core import Array, Gram, Moments, forward_search, index, merged, to_numpy
+
+RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
+"""Candidate ridge weights, relative to the mean variance of the columns."""
+N_FOLDS = 5
+FEWEST_FOLDS = 3
+"""Folds with rows in them at least, for a held-out choice to mean anything."""
+_SINGULAR = 1e-12
+"""A direction with less than this share of the largest variance, times their number, is not there."""
+_GIVE_UP = 1.05
+"""Stop climbing the grid at an error this many times the least one so far."""
+
+
+def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
+    """Return the squared error per row, on other rows, of the ridge map fitted on the rows of ``gram``."""
+    return map_error(gram.split(chosen, ridge)[1], target, shift, chosen)
+
+
+def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
+    """Return the squared error per row of a map on rows other than those it was fitted on.
+
+    With V (m x k) the map from the kept to all centred columns, ``target`` the moments of the other rows, ``shift`` the
+    difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so no row is
+    needed.
+    """
+    xp = target.xp
+    rows = index(chosen, V, xp)
+    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
+    T_SS = xp.take(T_S, rows, axis=0)
+    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
+
+
+def refit_errors(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridges: Sequence[float]) -> np.ndarray:
+    """Return what :func:`held_out_error` gives for several ridge weights, at about the cost of one.
+
+    With C_SS = U diag(e) U' the map is C_S U diag(d) U', d = 1 / (e + ridge), so that all errors follow from three
+    k x k matrices: tr T - 2 sum_i d_i (U'C_S'T_S U)_ii + sum_ij d_i (U'C_S'C_S U)_ij d_j (U'T_SS U)_ij.
+    """
+    xp = gram.xp
+    C_S = gram.columns(chosen)
+    rows = index(chosen, C_S, xp)
+    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
+    values, U = xp.linalg.eigh(xp.take(C_S, rows, axis=0))
+    reach = to_numpy(xp.linalg.diagonal(U.T @ (C_S.T @ T_S) @ U))
+    spread = to_numpy((U.T @ (C_S.T @ C_S) @ U) * (U.T @ xp.take(T_S, rows, axis=0) @ U))
+    total = target.trace() + float(xp.sum(shift * shift))
+    size = to_numpy(values)
+    errors = []
+    for ridge in ridges:
+        kept = size + ridge > _SINGULAR * max(1, len(size)) * (size.max(initial=0.0) + ridge)
+        d = np.where(kept, 1 / np.where(kept, size + ridge, 1.0), 0.0)
+        errors.append(total - 2 * float(d @ reach) + float(d @ spread @ d))
+    return np.array(errors)
+
+
+def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+    """Return the grid's ridge weight of least held-out error, 0 when the rows fall into too few folds to tell.
+
+    The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
+    map too much, and more of it does not help.
+    """
+    if len(folds) < FEWEST_FOLDS:
+        return 0.0
+    rounds = [leave_out(folds, [held]) for held in range(len(folds))]
+    scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
+    errors: list[float] = []
+    for ridge in RIDGE_GRID:
+        errors.append(0.0)
+        for gram, target, shift, weight in rounds:
+            chosen = forward_search(gram, k, ridge, include, exclude)
+            errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
+        if errors[-1] > _GIVE_UP * min(errors) + 1e-12 * scale:
+            break
+    # Errors that differ by rounding only are ties, which go to the smaller ridge.
+    limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
+    return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
+
+
+def leave_out(folds: Sequence[Moments], held: Sequence[int]) -> tuple[Gram, Gram, Array, float]:
+    """Return the moments of all folds but those held, scaled to mean variance one, and of those in the same units.
+
+    Also the difference of the means, and the weight that brings an error back to the table's units.
+    """
+    train = merged([part for f, part in enumerate(folds) if f not in held])
+    test = merged([folds[f] for f in held])
+    gram, unit = train.operator().normalised()
+    return gram, test.operator().scaled(1 / unit), (test.mean - train.mean) / unit**0.5, test.weight_sum * unit

@@ -1,0 +1,101 @@
+"""Search for k columns with one setting of what trades error for stability: ridge, exchange and weight of votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._core import Array, Gram, exchange_search, forward_search, like
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a search goes about it.
+
+    Attributes
+    ----------
+    ridge : float
+        Relative ridge weight of the search.
+    exchange : bool
+        Whether columns are swapped after the forward search.
+    consensus : float
+        Weight of the votes: a column that no part of the rows votes for costs this share of the loss more than one
+        that all vote for.
+    width : int or None
+        Latent width of a scorer-selector; None for its default.
+    map_ridge : float or None
+        Relative ridge weight of the map from the columns found to all; None for that of the search.
+    pooled : bool
+        Whether the votes are those of searches with several ridge weights.
+    """
+
+    ridge: float = 0.0
+    exchange: bool = True
+    consensus: float = 0.0
+    width: int | None = None
+    map_ridge: float | None = None
+    pooled: bool = False
+
+    @property
+    def refit(self) -> float:
+        """The relative ridge weight of the map."""
+        return self.ridge if self.map_ridge is None else self.map_ridge
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to: the columns in greedy order within the set, the swaps made, and the prices, if any."""
+
+    chosen: list[int]
+    n_swaps: int
+    prices: Array = None
+
+
+def find_columns(
+    gram: Gram,
+    k: int,
+    setting: Setting,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    votes: np.ndarray | None = None,
+    start: Sequence[int] | None = None,
+) -> Found:
+    """Return k columns by forward search and exchange, both under prices where the votes have weight.
+
+    Parameters
+    ----------
+    gram : Gram
+        The moments, of mean variance one.
+    k : int
+        Columns to keep.
+    setting : Setting
+        Ridge, exchange, weight of the votes.
+    include, exclude : sequence of int
+        Columns that must or must not be kept.
+    votes : ndarray of shape (m,), optional
+        For every column the share, from 0 to 1, of parts of the rows on which the same search keeps it.
+    start : sequence of int, optional
+        What the search without votes finds, where that is known.
+
+    Returns
+    -------
+    Found
+    """
+    alpha = setting.ridge
+    n_swaps = 0
+    chosen = list(start) if start is not None else forward_search(gram, k, alpha, include, exclude)
+    if setting.exchange and start is None:
+        chosen, n_swaps = exchange_search(gram, chosen, alpha, include, exclude)
+    prices = None
+    if setting.consensus and votes is not None:
+        loss = gram.split(chosen, alpha)[2].trace()
+        prices = like(setting.consensus * loss * (1 - votes), gram.diagonal(), gram.xp)
+        if not setting.exchange:
+            return Found(forward_search(gram, k, alpha, include, exclude, prices), 0, prices)
+        chosen, more = exchange_search(gram, chosen, alpha, include, exclude, prices)
+        n_swaps += more
+    if n_swaps or (setting.exchange and start is not None):
+        chosen = forward_search(gram, k, alpha, include, np.setdiff1d(np.arange(gram.n_features), chosen).tolist())
+    return Found(chosen, n_swaps, prices)

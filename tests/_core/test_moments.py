@@ -1,0 +1,221 @@
+"""Moments against the definitions: block by block, merged, weighted, sparse, removed, scaled, in both forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import stableselect._core._moments as module
+from stableselect import Moments
+
+SHAPES = {"primal": (50, 6), "dual": (7, 30)}
+
+
+def definition(X, weights=None):
+    w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
+    mean = w @ X / w.sum()
+    return mean, (X - mean).T @ np.diag(w) @ (X - mean) / w.sum()
+
+
+@pytest.fixture(params=SHAPES)
+def form(request):
+    return request.param
+
+
+@pytest.fixture
+def X(form, rng):
+    return rng.normal(size=SHAPES[form]) * 3 + 5
+
+
+def test_form_follows_the_shape(form, X):
+    assert Moments.from_array(X).form == form
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, np.uint8])
+def test_matches_the_definition_from_any_type(form, X, dtype):
+    X = np.abs(X * 7).astype(dtype)
+    moments = Moments.from_array(X)
+    mean, C = definition(X.astype(np.float64))
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(moments.gram, C, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(moments.minimum, X.min(axis=0))
+    np.testing.assert_array_equal(moments.maximum, X.max(axis=0))
+    assert moments.weight_sum == moments.n_rows == len(X)
+
+
+def test_float32_input_is_summed_in_double_precision(rng):
+    X = (rng.normal(size=(4000, 3)) + 1000).astype(np.float32)
+    np.testing.assert_allclose(Moments.from_array(X).gram, definition(X.astype(np.float64))[1], rtol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), n=st.integers(1, 40), m=st.integers(1, 25), seed=st.integers(0, 10_000))
+def test_any_blocks_in_any_order_agree(data, n, m, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, m)) * 10.0 ** rng.integers(-3, 4, size=m) + 100 * rng.normal(size=m)
+    whole = Moments.from_array(X)
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=5)))
+    blocks = [b for b in np.split(rng.permutation(X), cuts) if len(b)]
+    parts = Moments()
+    for i, block in enumerate(blocks):
+        if i % 2:
+            parts.merge(Moments.from_array(block))
+        else:
+            parts.update(block)
+    scale = np.sqrt(np.outer(whole.variance, whole.variance)) + 1e-12
+    np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-9, atol=1e-9)
+    assert np.max(np.abs(parts.gram - whole.gram) / scale) < 1e-7
+    assert parts.form == whole.form
+
+
+@pytest.mark.parametrize("block_size", [1, 3, 1000])
+def test_block_size_does_not_matter(X, block_size):
+    np.testing.assert_allclose(
+        Moments.from_array(X, block_size=block_size).gram, Moments.from_array(X).gram, rtol=1e-10, atol=1e-10
+    )
+
+
+def test_merge_leaves_the_other_object_alone_and_shares_nothing(X):
+    first, second = Moments.from_array(X[:4]), Moments.from_array(X[4:])
+    before = second.gram.copy()
+    empty = Moments().merge(second)
+    first.merge(second)
+    empty.update(X[:2])
+    np.testing.assert_array_equal(second.gram, before)
+    assert second.n_rows == len(X) - 4
+
+
+def test_weights_are_repetitions_and_zero_weights_are_absence(X, rng):
+    weights = rng.integers(0, 4, size=len(X))
+    weights[0] = 2
+    weighted = Moments.from_array(X, weights)
+    repeated = Moments.from_array(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.gram, repeated.gram, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(weighted.mean, repeated.mean)
+    np.testing.assert_array_equal(weighted.minimum, repeated.minimum)
+    assert weighted.weight_sum == weights.sum()
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array])
+def test_sparse_blocks_equal_dense_ones(form, rng, kind):
+    dense = rng.normal(size=SHAPES[form]) * (rng.uniform(size=SHAPES[form]) < 0.3)
+    weights = rng.uniform(0.5, 2, size=len(dense))
+    one, other = Moments.from_array(kind(dense), weights), Moments.from_array(dense, weights)
+    np.testing.assert_allclose(one.gram, other.gram, atol=1e-12)
+    np.testing.assert_array_equal(one.maximum, other.maximum)
+
+
+def test_sparse_columns_far_from_zero_do_not_cancel(rng):
+    X = rng.normal(size=(200, 4)) + np.array([0, 1e8, 0, 5])
+    one, other = Moments.from_array(sparse.csr_array(X)), Moments.from_array(X)
+    np.testing.assert_allclose(one.gram, other.gram, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["coo", "bsr", "dia", "dok", "lil", "csc"])
+def test_every_sparse_format_is_read(rng, kind):
+    X = rng.normal(size=(9, 5)) * (rng.uniform(size=(9, 5)) < 0.4)
+    np.testing.assert_allclose(
+        Moments.from_array(sparse.csr_array(X).asformat(kind)).gram, Moments.from_array(X).gram, atol=1e-12
+    )
+
+
+def test_lists_and_data_frames_are_read_and_vectors_refused(X):
+    pd = pytest.importorskip("pandas")
+    for table in (X.tolist(), pd.DataFrame(X)):
+        np.testing.assert_allclose(Moments.from_array(table).gram, Moments.from_array(X).gram, atol=1e-12)
+    with pytest.raises(ValueError, match="two dimensions"):
+        Moments.from_array(X[0])
+
+
+def test_merging_with_itself_doubles_the_weight(X):
+    moments = Moments.from_array(X)
+    before = moments.gram.copy()
+    moments.merge(moments)
+    assert moments.weight_sum == 2 * len(X)
+    np.testing.assert_allclose(moments.gram, before, atol=1e-12)
+
+
+def test_more_weight_than_was_added_cannot_be_removed(X):
+    with pytest.raises(ValueError, match="Cannot remove a weight"):
+        Moments.from_array(X).remove(X[:2], [1000.0, 1000.0])
+
+
+def test_remove_takes_rows_out_again(X):
+    moments = Moments.from_array(X).remove(X[2:4])
+    rest = Moments.from_array(np.delete(X, [2, 3], axis=0))
+    np.testing.assert_allclose(moments.mean, rest.mean, rtol=1e-10)
+    np.testing.assert_allclose(moments.gram, rest.gram, rtol=1e-8, atol=1e-8)
+    assert moments.n_rows == len(X) - 2 and not moments.range_is_exact
+    np.testing.assert_array_equal(moments.maximum, X.max(axis=0))
+
+
+def test_remove_everything_leaves_nothing_and_too_much_is_refused(X):
+    assert Moments.from_array(X).remove(X).n_features is None
+    with pytest.raises(ValueError, match="Cannot remove"):
+        Moments.from_array(X[:2]).remove(X)
+
+
+@pytest.mark.parametrize(("kind", "scaler"), [("minmax", MinMaxScaler()), ("standard", StandardScaler())])
+def test_scaling_needs_no_second_pass(X, kind, scaler):
+    X[:, 1] = 4.25
+    scaled = Moments.from_array(X).scale(kind)
+    expected = Moments.from_array(scaler.fit_transform(X))
+    np.testing.assert_allclose(scaled.gram, expected.gram, atol=1e-12)
+    np.testing.assert_allclose(scaled.mean, expected.mean, atol=1e-12)
+    np.testing.assert_allclose(scaled.minimum, expected.minimum, atol=1e-12)
+
+
+def test_no_scaling_is_a_copy(X):
+    moments = Moments.from_array(X)
+    copy = moments.scale(None).update(X[:1])
+    assert copy.n_rows == moments.n_rows + 1
+
+
+def test_constant_columns_have_exactly_no_variance(X):
+    X[:, 2] = 0.1
+    assert Moments.from_array(X).variance[2] == 0
+
+
+def test_torch_tensors_give_the_same(X):
+    torch = pytest.importorskip("torch")
+    moments = Moments.from_array(torch.asarray(X))
+    assert isinstance(moments.gram, torch.Tensor)
+    np.testing.assert_allclose(moments.gram.numpy(), Moments.from_array(X).gram, rtol=1e-12, atol=1e-12)
+
+
+def test_too_large_for_either_form_is_refused_with_the_memory_it_takes(monkeypatch):
+    monkeypatch.setattr(module, "memory_limit", lambda: 8 * 100 * 50)
+    moments = Moments.from_array(np.eye(50, 100))
+    with pytest.raises(MemoryError, match=r"100 columns need .* GiB .* 51 rows"):
+        moments.update(np.ones((1, 100)))
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (np.ones(3), "two dimensions"),
+        (np.ones((2, 5)), "Expected 3 columns"),
+        (np.array([[1.0, np.nan, 2.0]]), r"NaN in column 1 \(1\).*SimpleImputer"),
+        (np.array([[1.0, 2.0, np.inf]]), r"infinity in column 2"),
+    ],
+)
+def test_bad_blocks_are_refused_and_change_nothing(block, message):
+    moments = Moments.from_array(np.arange(12.0).reshape(4, 3))
+    with pytest.raises(ValueError, match=message):
+        moments.update(block)
+    assert moments.n_rows == 4
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1, 1, 1, -1], [1, 1, 1, np.nan], np.ones((4, 1))])
+def test_bad_weights_are_refused(weights):
+    with pytest.raises(ValueError, match="one finite, non-negative number"):
+        Moments().update(np.ones((4, 3)), weights)
+
+
+def test_empty_moments_say_so():
+    with pytest.raises(ValueError, match="no rows yet"):
+        _ = Moments().gram
+    with pytest.raises(ValueError, match="'minmax', 'standard' or None"):
+        Moments.from_array(np.eye(3)).scale("robust")

@@ -1,0 +1,347 @@
+"""ColumnSubset as a user meets it: bounds, ridge, streaming, include and exclude, explanation, real data."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from stableselect import ColumnSubset, Moments, RandomSelector, ScorerSelector
+from stableselect._core._folds import fold_moments, row_folds, row_hashes
+from stableselect.subset._ridge import RIDGE_GRID, choose_ridge, held_out_error
+
+
+def refit_error(X, S):
+    return np.mean((LinearRegression().fit(X[:, S], X).predict(X[:, S]) - X) ** 2)
+
+
+def test_objective_is_the_refit_error_and_the_floor_is_pca(tall):
+    selector = ColumnSubset(4, ridge=0.0).fit(tall)
+    assert selector.objective_ == pytest.approx(refit_error(tall, selector.selected_), rel=1e-10)
+    pca = PCA(4).fit(tall)
+    floor = np.mean((pca.inverse_transform(pca.transform(tall)) - tall) ** 2)
+    assert selector.floor_ == pytest.approx(floor, rel=1e-10)
+    assert selector.gap_ == pytest.approx(1 - floor / selector.objective_)
+    np.testing.assert_allclose(
+        selector.reconstruct(selector.transform(tall)),
+        LinearRegression().fit(tall[:, selector.support_], tall).predict(tall[:, selector.support_]),
+        atol=1e-9,
+    )
+
+
+def test_finds_the_best_subset_of_small_tables_almost_always():
+    found = 0
+    for seed in range(20):
+        X = np.random.default_rng(seed).normal(size=(30, 8)) @ np.random.default_rng(seed + 99).normal(size=(8, 8))
+        best = min(refit_error(X, list(S)) for S in itertools.combinations(range(8), 3))
+        objective = ColumnSubset(3, ridge=0.0).fit(X).objective_
+        assert objective >= best * (1 - 1e-10)
+        found += objective <= best * (1 + 1e-9)
+    assert found >= 16
+
+
+def test_exchange_never_hurts_and_can_be_switched_off(tall):
+    plain = ColumnSubset(5, ridge=0.0, exchange=False).fit(tall)
+    assert plain.n_swaps_ == 0
+    assert ColumnSubset(5, ridge=0.0).fit(tall).objective_ <= plain.objective_
+
+
+def test_streaming_moments_and_whole_array_agree(tall):
+    whole = ColumnSubset(4, ridge=0.0).fit(tall)
+    moments = ColumnSubset(4).fit_moments(Moments.from_array(tall))
+    stream = ColumnSubset(4)
+    for block in np.array_split(tall, 7):
+        stream.partial_fit(block)
+    for other in (moments, stream):
+        np.testing.assert_array_equal(other.selected_, whole.selected_)
+        assert other.objective_ == pytest.approx(whole.objective_, rel=1e-10)
+        assert other.ridge_ == 0.0
+    assert stream.fit(tall[:30]).n_features_in_ == 12 and not hasattr(stream, "moments_")
+
+
+def test_select_from_a_scaled_table_without_a_second_pass(tall):
+    X = tall * 10.0 ** np.arange(-3, 3, 0.5)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    expected = ColumnSubset(4, ridge=0.0).fit(scaled).selected_
+    found = ColumnSubset(4).fit_moments(Moments.from_array(X).scale("standard"), [f"c{j}" for j in range(12)])
+    np.testing.assert_array_equal(found.selected_, expected)
+    assert set(found.get_feature_names_out()) == {f"c{j}" for j in expected}
+
+
+def test_weights_count_as_repetitions_with_automatic_ridge(tall, rng):
+    weights = rng.integers(0, 3, size=len(tall))
+    weighted = ColumnSubset(4).fit(tall, sample_weight=weights)
+    repeated = ColumnSubset(4).fit(np.repeat(tall, weights, axis=0))
+    np.testing.assert_array_equal(weighted.selected_, repeated.selected_)
+    assert weighted.ridge_ == repeated.ridge_
+
+
+def test_include_and_exclude_by_name_and_index(tall):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(tall, columns=[f"c{j}" for j in range(12)])
+    for cls in (ColumnSubset, ScorerSelector):
+        selector = cls(3, include=["c7"], exclude=["c0", 1]).fit(frame)
+        assert 7 in selector.selected_ and not {0, 1} & set(selector.selected_)
+        assert not {"c0", "c1"} & {kept.substitute for kept in selector.explain().kept}
+    assert ColumnSubset(2, include=[5, -1], ridge=0.0).fit(tall).selected_.tolist() == [5, 11]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"include": ["c1"]}, "no column names"),
+        ({"include": [12]}, "index from 0 to 11"),
+        ({"exclude": [3.5]}, "index from 0 to 11"),
+        ({"include": [1], "exclude": [1]}, "both include and exclude"),
+        ({"include": [0, 1, 2, 3]}, "only 3 are to be selected"),
+        ({"exclude": list(range(10))}, "exclude leaves 2 columns"),
+        ({"ridge": -1}, "ridge must be"),
+        ({"ridge": "some"}, "ridge must be"),
+        ({"ridge": np.nan}, "ridge must be"),
+    ],
+)
+def test_bad_parameters_get_one_sentence(tall, params, message):
+    with pytest.raises(ValueError, match=message):
+        ColumnSubset(3, **params).fit(tall)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"score_function": "cube"}, "score_function must be one of"),
+        ({"solver": "newton"}, "solver must be one of"),
+        ({"init": "zeros"}, "init must be one of"),
+        ({"scorer_weight": -1}, "scorer_weight must be"),
+        ({"latent_width": 0}, "latent_width must be"),
+        ({"solver": "sgd", "batch_size": 0}, "batch_size must be"),
+        ({"solver": "sgd", "epochs": 1.5}, "epochs must be"),
+        ({"solver": "gradient", "learning_rate": 0}, "learning_rate must be"),
+        ({"solver": "gradient", "include": [0]}, "work with solver='search' only"),
+    ],
+)
+def test_bad_scorer_parameters_get_one_sentence(tall, params, message):
+    with pytest.raises(ValueError, match=message):
+        ScorerSelector(3, **params).fit(tall)
+
+
+def test_sgd_needs_unweighted_rows(tall):
+    selector = ScorerSelector.published(3)
+    for action in (
+        lambda: selector.fit(tall, sample_weight=np.ones(60)),
+        lambda: selector.fit_moments(Moments.from_array(tall)),
+        lambda: selector.partial_fit(tall),
+    ):
+        with pytest.raises(ValueError, match="trains on unweighted rows"):
+            action()
+
+
+def test_all_weights_zero_is_refused(tall):
+    with pytest.raises(ValueError, match="some weight"):
+        ColumnSubset(3).fit(tall, sample_weight=np.zeros(60))
+
+
+def test_include_may_be_a_generator_and_a_set_has_a_fixed_order(tall):
+    assert 7 in ColumnSubset(3, include=(j for j in [7])).fit(tall).selected_
+    assert ColumnSubset(3, include={8, 2, 5}, ridge=0.0).fit(tall).selected_.tolist() == [2, 5, 8]
+
+
+def test_a_failing_partial_fit_adds_no_rows(tall):
+    selector = ScorerSelector(3).partial_fit(tall)
+    selector.set_params(solver="newton")
+    with pytest.raises(ValueError, match="solver must be"):
+        selector.partial_fit(tall)
+    assert selector.moments_.n_rows == 60
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_sizes_beyond_double_precision_are_refused(tall, size):
+    with pytest.raises(ValueError, match="scale the table first"):
+        ColumnSubset(3, ridge=0.0).fit(tall * size)
+
+
+def test_moments_of_two_kinds_do_not_mix(tall):
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="convert them first"):
+        ColumnSubset(3).partial_fit(tall).partial_fit(torch.asarray(tall.copy()))
+
+
+def test_repeated_feature_names_are_refused(tall):
+    with pytest.raises(ValueError, match="More than one column"):
+        ColumnSubset(3).fit_moments(Moments.from_array(tall), ["a"] * 12)
+
+
+def test_folds_follow_the_rows_not_their_order(tall, rng):
+    X = np.vstack([tall, tall[:10]])
+    rows, columns = rng.permutation(len(X)), rng.permutation(12)
+    np.testing.assert_array_equal(row_hashes(X)[rows], row_hashes(X[rows][:, columns]))
+    assert len(np.unique(row_hashes(tall))) == 60
+    assert sum(part.n_rows for part in fold_moments(X, None, 5)) == 70
+    folds = row_folds(X, 5)
+    assert set(folds) == set(range(5))
+    np.testing.assert_array_equal(row_folds(X[7:], 5), folds[7:])  # other rows have no say
+    np.testing.assert_array_equal(row_folds(X, 10) % 5, folds)
+
+
+def test_folds_do_not_follow_the_rounding_of_a_scaler(rng):
+    X = rng.normal(size=(400, 20)) * rng.uniform(1, 100, 20) + 5
+    order = rng.permutation(400)
+    one, other = (row_folds(StandardScaler().fit_transform(rows), 10) for rows in (X, X[order]))
+    assert np.mean(one[order] != other) < 0.02
+    np.testing.assert_array_equal(row_folds(X.astype(np.float32), 5), row_folds(X.astype(np.float32).astype(float), 5))
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "ranks", "binary"])
+def test_rows_of_the_same_values_in_other_places_fall_into_all_folds(rng, kind):
+    if kind == "one-hot":
+        X = np.hstack([np.eye(5)[rng.integers(5, size=500)] for _ in range(4)])
+    elif kind == "ranks":
+        X = np.argsort(rng.normal(size=(300, 20)), axis=1).astype(float)
+    else:
+        X = (rng.random((1000, 30)) < 0.3).astype(float)
+    sizes = np.bincount(row_folds(X, 5), minlength=5)
+    assert sizes.min() > 0.1 * len(X)
+    np.testing.assert_array_equal(row_folds(sparse.csr_array(X), 5), row_folds(X, 5))
+
+
+@pytest.mark.parametrize("kind", ["copies", "mirrored", "copies and a constant", "four copies"])
+def test_columns_that_repeat_each_other_leave_no_fold_empty(rng, kind):
+    A = rng.normal(size=(300, 8))
+    blocks = {
+        "copies": [A, A],
+        "mirrored": [A, -A],
+        "copies and a constant": [A, A, np.ones((300, 1))],
+        "four copies": [A, A, A, A],
+    }
+    X = np.hstack(blocks[kind])
+    sizes = np.bincount(row_folds(X, 10), minlength=10)
+    assert sizes.min() > 10
+    order = rng.permutation(300)
+    np.testing.assert_array_equal(row_folds(X[order], 10), row_folds(X, 10)[order])
+    assert ColumnSubset(3, prefer="stability").fit(X).frontier_.error.size > 1
+
+
+@pytest.mark.parametrize("name", ["tall", "wide"])
+def test_held_out_error_from_moments_is_the_error_on_the_rows(request, name):
+    X = request.getfixturevalue(name)
+    train, test, S, ridge = X[:-3], X[-3:], [0, 3, 7], 0.2
+    one, other = Moments.from_array(train), Moments.from_array(test)
+    gram, unit = one.operator().normalised()
+    shift = (other.mean - one.mean) / unit**0.5
+    found = unit * held_out_error(gram, other.operator().scaled(1 / unit), shift, S, ridge)
+    mean = train.mean(axis=0)
+    Xc = train - mean
+    B = np.linalg.solve(Xc[:, S].T @ Xc[:, S] / len(Xc) + ridge * unit * np.eye(3), Xc[:, S].T @ Xc / len(Xc))
+    assert found == pytest.approx(((test - mean - (test - mean)[:, S] @ B) ** 2).sum() / 3, rel=1e-9)
+
+
+def test_automatic_ridge_is_the_best_of_the_grid_on_held_out_folds(wide, rng):
+    X = np.vstack([wide, wide]) + 0.5 * rng.normal(size=(18, 40))
+    folds = fold_moments(X, None, 5)
+    errors = []
+    for ridge in RIDGE_GRID:
+        total = 0.0
+        for held in range(len(folds)):
+            train = Moments()
+            for f in range(len(folds)):
+                if f != held:
+                    train.merge(folds[f])
+            selector = ColumnSubset(6, ridge=ridge, exchange=False).fit_moments(train)
+            test = folds[held]
+            B = np.eye(40)
+            B[:, :] = 0
+            B[np.sort(selector.selected_)] = selector.reconstruction_coef_
+            shift = test.mean - train.mean
+            second = test.gram + np.outer(shift, shift)
+            D = np.eye(40) - B
+            total += test.weight_sum * np.trace(D.T @ second @ D)
+        errors.append(total)
+    assert choose_ridge(folds, 6, [], []) == RIDGE_GRID[int(np.argmin(errors))]
+
+
+def test_too_few_rows_to_fold_means_no_ridge(rng):
+    assert ColumnSubset(2).fit(rng.normal(size=(2, 6))).ridge_ == 0.0
+
+
+def test_folds_can_be_given_as_moments(tall):
+    whole = ColumnSubset(4).fit(tall)
+    parts = ColumnSubset(4).fit_moments(fold_moments(tall, None, 5))
+    assert whole.ridge_ == parts.ridge_
+    np.testing.assert_array_equal(whole.selected_, parts.selected_)
+    np.testing.assert_allclose(whole.reconstruction_coef_, parts.reconstruction_coef_)
+
+
+def test_explanation_matches_regressions_and_brute_force_substitutes(tall):
+    selector = ColumnSubset(4, ridge=0.0).fit(tall)
+    explanation = selector.explain()
+    S = selector.selected_.tolist()
+    model = LinearRegression().fit(tall[:, S], tall)
+    residual = tall - model.predict(tall[:, S])
+    for dropped in explanation.dropped:
+        j = dropped.column
+        r2 = 1 - residual[:, j].var() / tall[:, j].var()
+        assert dropped.r2 == pytest.approx(r2, rel=1e-9)
+        shares = [model.coef_[j, a] * np.cov(tall[:, c], tall[:, j], bias=True)[0, 1] for a, c in enumerate(S)]
+        shares = np.array(shares) / tall[:, j].var()
+        assert shares.sum() == pytest.approx(r2, rel=1e-8)
+        for column, share in dropped.stand_ins:
+            assert share == pytest.approx(shares[S.index(column)], rel=1e-7)
+        assert abs(dropped.stand_ins[0][1]) == pytest.approx(np.abs(shares).max(), rel=1e-7)
+    assert [d.r2 for d in explanation.dropped] == sorted(d.r2 for d in explanation.dropped)
+    total = tall.var(axis=0).sum() / 12
+    for kept in explanation.kept:
+        others = [c for c in S if c != kept.column]
+        errors = {j: refit_error(tall, [*others, j]) for j in range(12) if j not in S}
+        assert kept.substitute == min(errors, key=errors.get)
+        rise = (errors[kept.substitute] - selector.objective_) / total
+        assert kept.loss_increase == pytest.approx(rise, rel=1e-7, abs=1e-12)
+
+
+def test_explanation_uses_names_and_handles_nothing_left(tall):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(tall[:, :4], columns=list("abcd"))
+    assert {kept.column for kept in ColumnSubset(2).fit(frame).explain().kept} <= set("abcd")
+    everything = ColumnSubset(4).fit(frame).explain()
+    assert everything.dropped == [] and all(kept.substitute is None for kept in everything.kept)
+    with pytest.raises(ValueError, match=r"call explain\(X\)"):
+        RandomSelector(2).fit(frame).explain()
+
+
+def test_ridge_makes_the_choice_more_repeatable_on_noisy_copies(rng):
+    factors = rng.normal(size=(400, 4))
+    X = np.hstack([factors @ rng.normal(size=(4, 4)) + 0.3 * rng.normal(size=(400, 4)) for _ in range(6)])
+    halves = [X[train] for train, _ in KFold(4, shuffle=True, random_state=0).split(X)]
+
+    def overlap(ridge):
+        sets = [set(ColumnSubset(8, ridge=ridge).fit(half).selected_) for half in halves]
+        return np.mean([len(a & b) for a, b in itertools.combinations(sets, 2)])
+
+    assert overlap(10.0) > overlap(0.0)
+
+
+def test_grid_search_over_the_number_of_columns(tall, rng):
+    y = (tall[:, 0] > 0).astype(int)
+    search = GridSearchCV(
+        make_pipeline(ColumnSubset(), DecisionTreeClassifier(random_state=0)),
+        {"columnsubset__n_features_to_select": [2, 0.5]},
+        cv=3,
+    )
+    assert search.fit(tall, y).best_params_["columnsubset__n_features_to_select"] in (2, 0.5)
+
+
+def test_real_data_beats_random_and_the_published_training(load_data):
+    X, _ = load_data("coil20")
+    X = X[::3] / 255
+    train, test = X[::2], X[1::2]
+
+    def error(S):
+        return np.mean((LinearRegression().fit(train[:, S], train).predict(test[:, S]) - test) ** 2)
+
+    random = np.mean([error(RandomSelector(30, random_state=s).fit(train).selected_) for s in range(5)])
+    assert error(ColumnSubset(30).fit(train).selected_) < 0.8 * random
+    assert error(ScorerSelector(30).fit(train).selected_) < 0.8 * random

@@ -1,0 +1,286 @@
+"""n_features_to_select="auto": the curve against refits on rows, the two rules, what is kept, and what is refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import stableselect as ss
+from stableselect import ColumnSubset, Moments, ScorerSelector
+from stableselect._core._folds import fold_moments, row_folds
+from stableselect._core._subset_search import forward_search
+from stableselect.subset._path_errors import prefix_errors
+from stableselect.subset._ridge import choose_ridge, held_out_error, leave_out
+from stableselect.subset._selection_path import elbow, first_to_reach
+
+
+def planted(rng, rank=4, m=20, n=200, noise=0.05):
+    """A table of so many latent factors, the first columns being the factors themselves."""
+    factors = rng.normal(size=(n, rank))
+    return np.hstack([factors, factors @ rng.normal(size=(rank, m - rank))]) + noise * rng.normal(size=(n, m))
+
+
+def brute_force_errors(X, ridge, **roles):
+    """Return the held-out squared errors of every fold and k by choosing and refitting on rows for each of them."""
+    folds = row_folds(X, 5)
+    errors = []
+    for fold in range(5):
+        train, test = X[folds != fold], X[folds == fold]
+        mean = train.mean(axis=0)
+        row = [((test - mean) ** 2).sum()]
+        for k in range(1, X.shape[1] - len(roles.get("exclude", ())) + 1):
+            S = ColumnSubset(k, ridge=ridge, exchange=False, **roles).fit(train).selected_
+            # scikit-learn's ridge penalty is on the sum over rows of the squared error.
+            penalty = ridge * len(train) * train.var(axis=0).mean()
+            model = Ridge(penalty) if ridge else LinearRegression()
+            row.append(((model.fit(train[:, S], train).predict(test[:, S]) - test) ** 2).sum())
+        if not roles.get("exclude"):
+            row[-1] = 0.0  # all columns are kept, and none is rebuilt
+        errors.append(row)
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_the_curve_is_that_of_refits_on_the_rows_of_the_folds(tall, ridge):
+    path = ColumnSubset("auto", ridge=ridge, target_explained=0.7).fit(tall).path_
+    errors = brute_force_errors(tall, ridge)
+    folds = 1 - errors[:, 1:] / errors[:, :1]
+    pooled = 1 - errors.sum(axis=0) / errors[:, 0].sum()
+    np.testing.assert_allclose(path.fold_explained, folds, atol=1e-9)
+    np.testing.assert_allclose(path.explained, pooled[1:], atol=1e-9)
+    np.testing.assert_allclose(path.standard_error, folds.std(axis=0, ddof=1) / np.sqrt(5), atol=1e-9)
+    assert path.n_features == next(k for k in range(1, 13) if pooled[k] >= 0.7)
+    assert path.fold_n_features.tolist() == [next(k for k in range(1, 13) if f[k - 1] >= 0.7) for f in folds]
+    assert path.n_features_range == (path.fold_n_features.min(), path.fold_n_features.max())
+
+
+def test_with_a_free_ridge_the_curve_has_the_least_error_of_the_grid_for_every_k(wide, rng):
+    X = np.vstack([wide, wide, wide])[:, :15] + 0.5 * rng.normal(size=(27, 15))
+    path = ColumnSubset("auto", target_explained=0.5).fit(X).path_
+    curves = {ridge: brute_force_errors(X, ridge) for ridge in np.unique(path.ridge)}
+    assert len(curves) > 1
+    for k in range(1, 16):
+        errors = curves[path.ridge[k - 1]]
+        assert path.explained[k - 1] == pytest.approx(1 - errors[:, k].sum() / errors[:, 0].sum(), abs=1e-9)
+        assert path.ridge[k - 1] == choose_ridge(fold_moments(X, None, 5), k, [], [])
+
+
+@pytest.mark.parametrize("name", ["tall", "wide"])
+@pytest.mark.parametrize("ridge", [0.0, 0.2])
+def test_errors_of_all_prefixes_are_those_of_each(request, name, ridge):
+    X = request.getfixturevalue(name)
+    rounds = leave_out([Moments.from_array(part) for part in (X[:2], X[2:5], X[5:])], [1])
+    gram, target, shift, _ = rounds
+    # No more columns than rows: beyond, which of many equal maps is meant is not said by the training rows.
+    columns = forward_search(gram, 5, ridge)
+    errors = prefix_errors(gram, target, shift, columns, ridge)
+    one_by_one = [held_out_error(gram, target, shift, columns[:k], ridge) for k in range(1, 6)]
+    np.testing.assert_allclose(errors[1:], one_by_one, rtol=1e-9)
+    assert errors[0] == pytest.approx(target.trace() + float(shift @ shift))
+
+
+def test_columns_that_others_determine_add_nothing(rng):
+    a, b = rng.normal(size=(2, 80))
+    gram, target, shift, _ = leave_out(fold_moments(np.c_[a, b, a, np.full(80, 3.0), a + b, b], None, 4), [0])
+    errors = prefix_errors(gram, target, shift, [0, 2, 3, 1, 4, 5], 0.0)
+    assert errors[1] == errors[2] == errors[3] and errors[0] > errors[1] > 1e-3
+    np.testing.assert_allclose(errors[4:], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 6])
+def test_the_number_of_planted_factors_is_found(rng, rank):
+    X = planted(rng, rank)
+    selector = ColumnSubset("auto", target_explained=0.99).fit(X)
+    assert selector.path_.n_features == selector.selected_.size == rank
+    assert selector.path_.n_features_range == (rank, rank)
+    # One noisy column more than there are factors can still halve what is left.
+    assert ColumnSubset("auto", target_explained="elbow").fit(X).selected_.size in (rank, rank + 1)
+    for target in (0.99, "elbow"):
+        exact = ColumnSubset("auto", target_explained=target).fit(planted(rng, rank, noise=0.0))
+        assert exact.selected_.size == rank and exact.path_.n_features_range == (rank, rank)
+
+
+def test_the_elbow_by_its_definition():
+    errors = np.exp(-np.array([0, 3.0, 4.0, 4.5, 4.8, 5.0, 5.1]))
+    # Ends 0 and 4.8 of half of 8 columns: 3 - 1.2, 4 - 2.4 and 4.5 - 3.6 below the line.
+    assert elbow(1 - errors, 1, 8) == (1, True)
+    assert elbow(1 - errors, 2, 8) == (2, True)
+    assert elbow(1 - errors / 7 * np.r_[7, np.ones(6)], 1, 8) == (1, True)
+    straight = 1 - np.exp(-0.5 * np.arange(7))
+    assert elbow(straight, 1, 12) == (6, False)
+    rising = 1 - np.array([1.0, 0.2, 0.1, 0.5, 0.9, 1.5, 2.0])
+    assert elbow(rising, 1, 12) == (2, True)  # the least error so far counts: flat from 2 on
+
+
+def test_the_first_to_reach_by_its_definition():
+    shares = np.array([0.0, 0.5, 0.8, 0.7, 0.95, 0.95])
+    assert first_to_reach(shares, 0.75, 1) == (2, True)
+    assert first_to_reach(shares, 0.75, 3) == (4, True)
+    assert first_to_reach(shares, 0.97, 1) == (4, False)
+
+
+def test_an_elbow_that_is_not_there_is_said():
+    with pytest.warns(UserWarning, match="has no elbow on held-out rows with up to 1 columns"):
+        ColumnSubset("auto", target_explained="elbow").fit(np.random.default_rng(0).normal(size=(30, 1)))
+
+
+def test_after_the_number_all_goes_as_for_a_given_one(tall):
+    auto = ColumnSubset("auto", target_explained=0.8).fit(tall)
+    k = auto.path_.n_features
+    given = ColumnSubset(k).fit(tall)
+    np.testing.assert_array_equal(auto.selected_, given.selected_)
+    np.testing.assert_array_equal(auto.reconstruction_coef_, given.reconstruction_coef_)
+    assert auto.ridge_ == given.ridge_ == auto.path_.ridge[k - 1]
+    forward = ColumnSubset(k, exchange=False).fit(tall)
+    np.testing.assert_array_equal(auto.path_.order[:k], forward.selected_)
+    rebuilt = forward.reconstruct(forward.transform(tall))
+    share = 1 - ((rebuilt - tall) ** 2).sum() / ((tall - tall.mean(axis=0)) ** 2).sum()
+    assert auto.path_.training[k - 1] == pytest.approx(share, rel=1e-9)
+    assert auto.set_params(n_features_to_select=3).fit(tall).selected_.size == 3
+    with pytest.raises(AttributeError, match="n_features_to_select='auto'"):
+        _ = auto.path_
+
+
+def test_the_scorer_selector_keeps_as_many(tall):
+    for target in (0.8, "elbow"):
+        one = ColumnSubset("auto", target_explained=target).fit(tall)
+        other = ScorerSelector("auto", target_explained=target).fit(tall)
+        assert other.path_.n_features == one.path_.n_features == other.selected_.size
+        assert other.latent_width_ == one.selected_.size
+        np.testing.assert_array_equal(other.path_.explained, one.path_.explained)
+
+
+def test_a_target_out_of_reach_warns_and_takes_the_best_share(wide, rng):
+    X = np.vstack([wide, wide]) + rng.normal(size=(18, 40))
+    with pytest.warns(UserWarning, match=r"0\.999999 is not reached .* with up to 12 columns.*or raise max_features"):
+        selector = ColumnSubset("auto", target_explained=0.999999, max_features=12).fit(X)
+    path = selector.path_
+    assert not path.reached and path.limit == 12
+    assert path.n_features == selector.selected_.size == 1 + np.argmax(path.explained)
+
+
+def test_copies_and_constants_count_for_nothing(rng):
+    X = planted(rng, 3, m=8, noise=0.0)
+    X = np.hstack([X, X[:, :4], np.full((200, 2), 7.0)])
+    for ridge in (0.0, "auto"):
+        selector = ColumnSubset("auto", ridge=ridge, target_explained=0.9999).fit(X)
+        assert selector.selected_.size == 3 and selector.path_.explained[-1] == pytest.approx(1, abs=1e-5)
+    constant = ColumnSubset("auto").fit_moments([Moments.from_array(np.tile([1.0, 2.0], (10, 1)))] * 3)
+    assert constant.selected_.tolist() == [0]
+
+
+def test_included_columns_are_the_least_and_excluded_ones_never_come(tall):
+    selector = ColumnSubset("auto", target_explained=0.1, include=[7, 2, 9], exclude=[0, 1], ridge=0.0).fit(tall)
+    path = selector.path_
+    assert sorted(selector.selected_) == [2, 7, 9] and path.order[:3].tolist() == [7, 2, 9]
+    assert path.limit == 10 and not {0, 1} & set(path.order.tolist())
+    errors = brute_force_errors(tall, 0.0, include=[7, 2, 9][:1], exclude=[0, 1])
+    assert path.explained[0] == pytest.approx(1 - errors[:, 1].sum() / errors[:, 0].sum(), abs=1e-9)
+    everything = ColumnSubset("auto", target_explained="elbow", include=range(12)).fit
+    with pytest.warns(UserWarning, match="no elbow"):
+        assert everything(tall).selected_.size == 12
+
+
+def test_the_path_survives_save_and_load(tall, tmp_path):
+    for target in (0.8, "elbow"):
+        selector = ColumnSubset("auto", target_explained=target).fit(tall)
+        selector.save(tmp_path / "auto.sselect", overwrite=True)
+        back, path = ss.load(tmp_path / "auto.sselect"), selector.path_
+        assert back.get_params() == selector.get_params() and back.path_.n_features_range == path.n_features_range
+        for name, value in vars(path).items():
+            np.testing.assert_array_equal(getattr(back.path_, name), value)
+            assert type(getattr(back.path_, name)) is type(value)
+
+
+def test_folds_given_as_moments_and_weights_and_frames_and_tensors(tall, rng):
+    pd = pytest.importorskip("pandas")
+    make = clone(ColumnSubset("auto", target_explained=0.8))
+    expected = make.fit(tall).path_
+    frame = pd.DataFrame(tall, columns=[f"c{j}" for j in range(12)])
+    tables = [
+        clone(make).fit_moments(fold_moments(tall, None, 5)),
+        clone(make).fit(frame),
+        clone(make).fit(tall[rng.permutation(60)]),
+    ]
+    assert tables[1].get_feature_names_out().size == expected.n_features
+    torch = pytest.importorskip("torch")
+    tables.append(clone(make).fit(torch.asarray(tall)))
+    for fitted in tables:
+        np.testing.assert_allclose(fitted.path_.explained, expected.explained, rtol=1e-9)
+        np.testing.assert_array_equal(fitted.path_.order, expected.order)
+    weights = rng.integers(0, 3, size=60)
+    weighted = clone(make).fit(tall, sample_weight=weights).path_
+    repeated = clone(make).fit(np.repeat(tall, weights, axis=0)).path_
+    np.testing.assert_allclose(weighted.explained, repeated.explained, rtol=1e-9)
+    assert weighted.n_features == repeated.n_features
+
+
+def test_in_a_pipeline(rng):
+    X = planted(rng) * 10.0 ** np.arange(20)[None, :].clip(0, 4)
+    pipeline = make_pipeline(StandardScaler(), ColumnSubset("auto", target_explained=0.98))
+    assert clone(pipeline).fit_transform(X).shape == (200, 4)
+
+
+@pytest.mark.parametrize("cls", [ColumnSubset, ScorerSelector])
+def test_without_held_out_rows_a_sentence_says_what_to_do(tall, cls):
+    selector = cls("auto")
+    for action in (
+        lambda: selector.fit_moments(Moments.from_array(tall)),
+        lambda: selector.fit_moments([Moments.from_array(tall[:30]), Moments.from_array(tall[30:])]),
+        lambda: selector.partial_fit(tall),
+        lambda: selector.fit(tall[:2]),
+    ):
+        with pytest.raises(ValueError, match=r"held-out rows and needs 3 parts .* give fit_moments a list of Moments"):
+            action()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"target_explained": 1.0}, "target_explained must be a share above 0 and below 1, or 'elbow'; got 1.0"),
+        ({"target_explained": 0}, "target_explained must be"),
+        ({"target_explained": True}, "target_explained must be"),
+        ({"target_explained": np.nan}, "target_explained must be"),
+        ({"target_explained": "knee"}, "target_explained must be"),
+        ({"max_features": 0}, "max_features must be a whole number"),
+        ({"max_features": 2.5}, "max_features must be a whole number"),
+        ({"max_features": 2, "include": [1, 2, 3]}, "include names 3 columns but max_features is 2"),
+        ({"exclude": range(12)}, "exclude leaves no column"),
+        ({"include": [1], "exclude": [1]}, "both include and exclude"),
+    ],
+)
+def test_bad_settings_get_one_sentence(tall, params, message):
+    for cls in (ColumnSubset, ScorerSelector):
+        with pytest.raises(ValueError, match=message):
+            cls("auto", **params).fit(tall)
+
+
+@pytest.mark.parametrize("solver", ["gradient", "sgd"])
+def test_trained_networks_cannot(tall, solver):
+    with pytest.raises(ValueError, match="works with solver='search' only"):
+        ScorerSelector("auto", solver=solver, epochs=1).fit(tall)
+
+
+@pytest.mark.parametrize("name", sorted(set(ss.all_selectors()) - {"ColumnSubset", "ScorerSelector"}))
+def test_other_selectors_name_the_two_that_can(tall, name):
+    if name == "ConsensusSelector":
+        pytest.skip("asks its base")
+    with pytest.raises(ValueError, match="'auto' works with ColumnSubset and ScorerSelector only"):
+        ss.all_selectors()[name]("auto").fit(tall)
+
+
+def test_real_data_reaches_the_target_with_columns_it_has_not_seen(load_data):
+    X, _ = load_data("mice_protein")
+    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        selector = ColumnSubset("auto", target_explained=0.8).fit(X[::2])
+    assert not caught
+    rebuilt = selector.reconstruct(selector.transform(X[1::2]))
+    share = 1 - ((rebuilt - X[1::2]) ** 2).sum() / ((X[1::2] - X[::2].mean(axis=0)) ** 2).sum()
+    assert 0.8 <= share <= 0.85  # the exchange that follows brings a little more than the path promises
