@@ -15,15 +15,22 @@ import numpy as np
 from _data import BATCH, COLUMNS, random_split
 from _store import Store
 from stableselect import BaseSelector, ColumnSubset, RandomSelector, ScorerSelector
-from stableselect.metrics import downstream_accuracy, mean_predictor_error, reconstruction_error, reconstruction_floor
+from stableselect.metrics import (
+    downstream_accuracy,
+    mean_predictor_error,
+    pca_reconstruction_error,
+    reconstruction_error,
+)
 
 SPLITS = 4
 RANDOM_DRAWS = 10
 
 METHODS: dict[str, Callable[[str, int, int], BaseSelector]] = {
     "sgd": lambda name, k, split: ScorerSelector.published(k, batch_size=BATCH[name], random_state=split),
-    "gradient": lambda name, k, split: ScorerSelector(k, solver="gradient", ridge=0.0, random_state=split),
-    "annealed": lambda name, k, split: ScorerSelector(k, solver="gradient", anneal=True, ridge=0.0, random_state=split),
+    "gradient": lambda name, k, split: ScorerSelector(k, solver="full_batch", ridge=0.0, random_state=split),
+    "annealed": lambda name, k, split: ScorerSelector(
+        k, solver="full_batch", anneal=True, ridge=0.0, random_state=split
+    ),
     "forward": lambda name, k, split: ColumnSubset(k, ridge=0.0, exchange=False),
     "forward + exchange": lambda name, k, split: ColumnSubset(k, ridge=0.0),
     "search": lambda name, k, split: ScorerSelector(k, ridge=0.0),
@@ -39,7 +46,7 @@ def cell(name: str, split: int, method: str) -> dict[str, Any]:
     if method == "mean":
         return {"least_squares": mean_predictor_error(X_train, X_test)}
     if method == "floor":
-        return {"least_squares": reconstruction_floor(X_train, X_test, k)}
+        return {"least_squares": pca_reconstruction_error(X_train, X_test, k)}
 
     def measure(selected: np.ndarray) -> dict[str, float]:
         return {
@@ -60,7 +67,7 @@ def cell(name: str, split: int, method: str) -> dict[str, Any]:
     selector = METHODS[method](name, k, split).fit(X_train)
     seconds = time.perf_counter() - start
     result: dict[str, Any] = measure(selector.selected_) | {"seconds": seconds}
-    for attribute in ("objective_", "floor_", "gap_", "n_swaps_"):
+    for attribute in ("objective_", "lower_bound_", "optimality_gap_", "n_swaps_"):
         result[attribute.rstrip("_")] = float(getattr(selector, attribute))
     result["ridge_weight"] = selector.ridge_
     return result

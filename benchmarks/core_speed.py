@@ -54,7 +54,7 @@ def solvers_on_isolet() -> dict[str, float]:
     """Time the three solvers of the scorer-selector model on ISOLET's training rows, k = 50."""
     X = random_split("isolet", 0)[0]
     search = ScorerSelector(50)
-    gradient = ScorerSelector(50, solver="gradient", ridge=0.0, random_state=0)
+    gradient = ScorerSelector(50, solver="full_batch", ridge=0.0, random_state=0)
     sgd = ScorerSelector.published(50, batch_size=BATCH["isolet"])
     search.fit(X)
     quick, middle = medians(3, lambda: search.fit(X), lambda: gradient.fit(X))

@@ -1,6 +1,6 @@
 """`make bench-elsewhere`: asking for stability on tables other than the eight of the benchmarks.
 
-The folds, ridge weights and votes of ``prefer="stability"`` were settled on those eight. Three tables come with
+The folds, ridge weights and votes of ``criterion="stability"`` were settled on those eight. Three tables come with
 scikit-learn (that a compromise is taken, and not the best setting, was decided after a look at them) and two are
 simulated. Subsamples of four fifths of the rows, columns scaled to unit variance; the error is that of a ridge map on
 the rows left out.
@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[Callable[[], np.ndarray], int]] = {
     "factors": (factors, 12),
     "curves": (curves, 12),
 }
-METHODS = {"ridge 0": {"ridge": 0.0}, "default": {}, "asked for": {"prefer": "stability"}}
+METHODS = {"ridge 0": {"ridge": 0.0}, "default": {}, "asked for": {"criterion": "stability"}}
 
 
 def measure(name: str) -> dict[str, dict[str, float]]:

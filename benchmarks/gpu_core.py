@@ -34,7 +34,9 @@ def compare(X: np.ndarray, k: int, torch: Any, *, train: bool) -> dict[str, Any]
         "ColumnSubset ridge=0": lambda: ColumnSubset(k, ridge=0.0),
         "ColumnSubset": lambda: ColumnSubset(k),
         "ScorerSelector": lambda: ScorerSelector(k),
-        "ScorerSelector annealed": lambda: ScorerSelector(k, ridge=0.0, solver="gradient", anneal=True, random_state=0),
+        "ScorerSelector annealed": lambda: ScorerSelector(
+            k, ridge=0.0, solver="full_batch", anneal=True, random_state=0
+        ),
     }
     for name, make in makers.items():
         if "annealed" in name and not train:

@@ -62,7 +62,14 @@ def kernel_share(make: Any, torch: Any) -> float:
 def large_fit(torch: Any, decoder: Any) -> dict[str, Any]:
     """Fit 60,000 images, k = 50, 200 epochs, batch 256."""
     X = torch.asarray(load("mnist_fashion")[0][:60_000] / 255, dtype=torch.float32, device="cuda")
-    settings = {"solver": "sgd", "batch_size": 256, "epochs": 200, "n_starts": 1, "random_state": 0, "device": "cuda"}
+    settings = {
+        "solver": "minibatch",
+        "batch_size": 256,
+        "epochs": 200,
+        "n_starts": 1,
+        "random_state": 0,
+        "device": "cuda",
+    }
     watch = Utilisation()
     watch.start()
     torch.cuda.synchronize()
@@ -89,7 +96,7 @@ def host_and_device(name: str, decoder: Any) -> dict[str, Any]:
         trainee = torch_trainees(X[: 20 * 64], k, 64, decoder, device)["scorer-selector"]()
         train(trainee, Stopping(1))
         losses.append(train(trainee, Stopping(1)).losses[0][0])
-        settings = {"solver": "sgd", "decoder": decoder, "n_starts": 1, "random_state": 0, "device": device}
+        settings = {"solver": "minibatch", "decoder": decoder, "n_starts": 1, "random_state": 0, "device": device}
         start = time.perf_counter()
         selector = ScorerSelector(k, **settings).fit(X)
         seconds.append(time.perf_counter() - start)
@@ -142,7 +149,7 @@ def main() -> None:
                 lambda data=data, decoder=decoder: host_and_device(data, decoder),
             )
     store.part("an epoch, decoder (256,)", lambda: one_by_one(torch))
-    store.part("AgnoSS, ISOLET, 20 epochs", lambda: baseline(AgnoSS(50, solver="sgd", epochs=20, device="cuda")))
+    store.part("AgnoSS, ISOLET, 20 epochs", lambda: baseline(AgnoSS(50, solver="minibatch", epochs=20, device="cuda")))
     store.part("CAE, ISOLET, 20 epochs", lambda: baseline(CAE(50, decoder=(64,), epochs=20, device="cuda")))
 
 

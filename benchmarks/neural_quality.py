@@ -27,10 +27,10 @@ REFERENCES = ("mean", "random", "ColumnSubset default", "floor")
 
 METHODS: dict[str, Callable[[str, int, int], BaseSelector]] = {
     "published": lambda name, k, seed: ScorerSelector.published(k, batch_size=BATCH[name], random_state=seed),
-    "annealed": lambda name, k, seed: ScorerSelector(k, solver="gradient", anneal=True, random_state=seed),
-    "nonlinear": lambda name, k, seed: ScorerSelector(k, solver="sgd", decoder=(256,), random_state=seed),
+    "annealed": lambda name, k, seed: ScorerSelector(k, solver="full_batch", anneal=True, random_state=seed),
+    "nonlinear": lambda name, k, seed: ScorerSelector(k, solver="minibatch", decoder=(256,), random_state=seed),
     "nonlinear from search": lambda name, k, seed: ScorerSelector(
-        k, solver="sgd", decoder=(256,), init="search", random_state=seed
+        k, solver="minibatch", decoder=(256,), init="search", random_state=seed
     ),
     "AEFS": lambda name, k, seed: AEFS(k, random_state=seed),
     "AgnoSS": lambda name, k, seed: AgnoSS(k, random_state=seed),

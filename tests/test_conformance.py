@@ -20,10 +20,10 @@ SELECTORS |= {
     "ConsensusSelector": ss.ConsensusSelector(n_resamples=4),
     "ColumnSubset ridge=0": ss.ColumnSubset(ridge=0.0),
     "ScorerSelector ridge=0": ss.ScorerSelector(ridge=0.0, score_function="square"),
-    "ScorerSelector gradient": ss.ScorerSelector(solver="gradient", epochs=40),
-    "ScorerSelector annealed": ss.ScorerSelector(solver="gradient", epochs=40, anneal=True, init="pca"),
-    "ScorerSelector sgd": ss.ScorerSelector(solver="sgd", epochs=3, batch_size=8),
-    "ScorerSelector nonlinear": ss.ScorerSelector(solver="sgd", decoder=(8,), epochs=3, batch_size=8, n_starts=1),
+    "ScorerSelector gradient": ss.ScorerSelector(solver="full_batch", epochs=40),
+    "ScorerSelector annealed": ss.ScorerSelector(solver="full_batch", epochs=40, anneal=True, init="pca"),
+    "ScorerSelector sgd": ss.ScorerSelector(solver="minibatch", epochs=3, batch_size=8),
+    "ScorerSelector nonlinear": ss.ScorerSelector(solver="minibatch", decoder=(8,), epochs=3, batch_size=8, n_starts=1),
 }
 if find_spec("torch") is None:
     del SELECTORS["ScorerSelector nonlinear"]
@@ -261,8 +261,8 @@ def test_works_in_a_pipeline(make, tall):
 def test_explanation_covers_every_column(make, tall):
     selector = make(4).fit(tall)
     explanation = selector.explain(tall)
-    assert [kept.column for kept in explanation.kept] == selector.selected_.tolist()
-    assert sorted(dropped.column for dropped in explanation.dropped) == sorted(np.flatnonzero(~selector.support_))
+    assert [kept.feature for kept in explanation.selected] == selector.selected_.tolist()
+    assert sorted(dropped.feature for dropped in explanation.discarded) == sorted(np.flatnonzero(~selector.support_))
     assert "best substitute" in str(explanation)
 
 

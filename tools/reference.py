@@ -32,16 +32,16 @@ SELECTORS: dict[str, Callable[[], ss.BaseSelector]] = {
     "column subset, no ridge": lambda: ss.ColumnSubset(K, ridge=0),
     "column subset, forward": lambda: ss.ColumnSubset(K, exchange=False),
     "column subset, auto": lambda: ss.ColumnSubset("auto", max_features=40),
-    "column subset, stable": lambda: ss.ColumnSubset(K, prefer="stability"),
-    "column subset, stability .6": lambda: ss.ColumnSubset(K, stability_target=0.6),
+    "column subset, stable": lambda: ss.ColumnSubset(K, criterion="stability"),
+    "column subset, stability .6": lambda: ss.ColumnSubset(K, min_stability=0.6),
     "column subset, include and exclude": lambda: ss.ColumnSubset(K, include=[3], exclude=[0, 1]),
     "scorer": lambda: ss.ScorerSelector(K),
-    "scorer, stable": lambda: ss.ScorerSelector(K, prefer="stability"),
-    "scorer network, full batch": lambda: ss.ScorerSelector(K, solver="gradient", epochs=60, random_state=0),
-    "scorer network, mini-batch": lambda: ss.ScorerSelector(K, solver="sgd", epochs=3, random_state=0),
+    "scorer, stable": lambda: ss.ScorerSelector(K, criterion="stability"),
+    "scorer network, full batch": lambda: ss.ScorerSelector(K, solver="full_batch", epochs=60, random_state=0),
+    "scorer network, mini-batch": lambda: ss.ScorerSelector(K, solver="minibatch", epochs=3, random_state=0),
     "scorer network, published": lambda: ss.ScorerSelector.published(K, random_state=0).set_params(epochs=3),
     "scorer network, nonlinear": lambda: ss.ScorerSelector(
-        K, solver="sgd", decoder=(16,), init="search", epochs=2, random_state=0
+        K, solver="minibatch", decoder=(16,), init="search", epochs=2, random_state=0
     ),
     "laplacian score": lambda: ss.LaplacianScore(K),
     "spec": lambda: ss.SPEC(K),
@@ -77,7 +77,7 @@ def facts(selector: ss.BaseSelector, X: np.ndarray) -> dict[str, object]:
         selector.fit(X)
     rebuilt = selector.reconstruct(selector.transform(X))
     found: dict[str, object] = {"selected": selector.selected_.tolist(), "error": float(np.mean((X - rebuilt) ** 2))}
-    for label, name in (("ridge", "ridge_"), ("objective", "objective_"), ("bound", "floor_")):
+    for label, name in (("ridge", "ridge_"), ("objective", "objective_"), ("bound", "lower_bound_")):
         if hasattr(selector, name):
             found[label] = float(getattr(selector, name))
     return found

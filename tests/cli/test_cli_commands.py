@@ -191,7 +191,7 @@ def test_long_names_give_way_to_the_numbers(run, rng, tmp_path, length):
     for entry in record["dropped"]:
         assert f"{entry['r2']:.1%}" in explained
     for entry in record["kept"]:
-        assert f"{entry['loss_increase']:.1%}" in substitutes
+        assert f"{entry['error_increase']:.1%}" in substitutes
 
 
 def test_long_reports_are_cut_with_a_count(run, tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
-from stableselect.plot import rebuilt_images
+from stableselect.plot import reconstructed_images
 
 
 def test_demo_draws_the_chosen_pixels_and_writes_its_files(run, tmp_path):
@@ -52,7 +52,7 @@ def test_demo_refuses_a_file_for_a_folder(run, tmp_path):
 
 def test_the_picture_shows_original_kept_and_rebuilt_pixels():
     images = np.arange(8.0).reshape(2, 4)
-    figure = rebuilt_images(images, [True, False, False, True], images + 1, shape=(2, 2))
+    figure = reconstructed_images(images, [True, False, False, True], images + 1, shape=(2, 2))
     drawn = [axis.images[0].get_array().filled(np.nan).ravel().tolist() for axis in figure.axes]
     np.testing.assert_array_equal(
         drawn,
@@ -62,4 +62,4 @@ def test_the_picture_shows_original_kept_and_rebuilt_pixels():
 
 def test_the_picture_refuses_images_of_another_size():
     with pytest.raises(ValueError, match="must hold 4 pixels each"):
-        rebuilt_images(np.ones((1, 3)), np.ones(3, bool), np.ones((1, 3)), shape=(2, 2))
+        reconstructed_images(np.ones((1, 3)), np.ones(3, bool), np.ones((1, 3)), shape=(2, 2))

@@ -1,4 +1,4 @@
-"""``frontier`` and ``select --prefer stability``: the library's figures, the files, and what is refused."""
+"""``frontier`` and ``select --criterion stability``: the library's figures, the files, and what is refused."""
 
 import builtins
 import json
@@ -47,7 +47,7 @@ def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
     every = [option for j in range(4) for option in ("--include", f"gene {j}")]
     code, _, err = run("frontier", groups, *ROLES, "-k", 4, *every)
     assert code == 2 and err.count("\n") == 1 and "leave no choice, so stability is undefined" in err
-    code, _, err = run("select", groups, *ROLES, "-k", 4, *every, "--prefer", "stability")
+    code, _, err = run("select", groups, *ROLES, "-k", 4, *every, "--criterion", "stability")
     said = " ".join(err.split())
     assert code == 0 and "undefined" in said and "1.00 ±" not in said
 
@@ -55,10 +55,13 @@ def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
 @pytest.mark.parametrize(
     ("options", "selector"),
     [
-        ((), ColumnSubset(4, prefer="stability")),
-        (("--ridge", 0.1, "--tolerance", 0.5), ColumnSubset(4, prefer="stability", tolerance=0.5, ridge=0.1)),
-        (("--ridge", 0.1, "--stability-target", 0.2), ColumnSubset(4, stability_target=0.2, ridge=0.1)),
-        (("--method", "scorer-selector", "--ridge", 0.1), ScorerSelector(4, prefer="stability", ridge=0.1)),
+        ((), ColumnSubset(4, criterion="stability")),
+        (
+            ("--ridge", 0.1, "--max-error-increase", 0.5),
+            ColumnSubset(4, criterion="stability", max_error_increase=0.5, ridge=0.1),
+        ),
+        (("--ridge", 0.1, "--min-stability", 0.2), ColumnSubset(4, min_stability=0.2, ridge=0.1)),
+        (("--method", "scorer-selector", "--ridge", 0.1), ScorerSelector(4, criterion="stability", ridge=0.1)),
     ],
 )
 def test_the_table_lists_what_none_beats(run, groups, options, selector):
@@ -77,25 +80,25 @@ def test_the_table_lists_what_none_beats(run, groups, options, selector):
         return f"{figures} ± {expected.standard_error[i]:.2f} {expected.describe(i)}".split()
 
     assert taken == [row(expected.chosen)]
-    shown = {*np.flatnonzero(expected.efficient).tolist(), expected.chosen}
+    shown = {*np.flatnonzero(expected.pareto_optimal).tolist(), expected.chosen}
     assert all(line in [row(i) for i in shown] for line in listed)
     assert len(listed) == len({(expected.error[i], expected.stability[i]) for i in shown})
 
 
 def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
-    options = (*FEW, "--scale", "none", "--exclude", "gene 3", "--tolerance", 0.2)
+    options = (*FEW, "--scale", "none", "--exclude", "gene 3", "--max-error-increase", 0.2)
     out = frontier(run, groups, *options, "-o", tmp_path / "a.png")
     command = next(line for line in out.splitlines() if " select " in line)
     words = shlex.split(command)
     words = words[words.index("select") :]
-    assert words[-4:] == ["--prefer", "stability", "--tolerance", "0.2"]
+    assert words[-4:] == ["--criterion", "stability", "--max-error-increase", "0.2"]
     code, text, err = run(*words, "-o", tmp_path / "kept.csv")
     assert code == 0, err
     chosen = pd.read_csv(tmp_path / "a.frontier.csv").query("chosen").iloc[0]
     record = json.loads((tmp_path / "kept.selection.json").read_text())
     stability = record["stability"]
     assert stability["setting"] == chosen["setting"] and stability["stability"] == chosen["stability"]
-    assert record["settings"]["prefer"] == "stability" and record["settings"]["tolerance"] == 0.2
+    assert record["settings"]["criterion"] == "stability" and record["settings"]["max_error_increase"] == 0.2
     said = " ".join(text.split())
     assert f"Stability {chosen['stability']:.2f} ± {chosen['standard_error']:.2f}" in said
     cost = stability["error"] / stability["least_error"] - 1
@@ -104,8 +107,10 @@ def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
 
 
 def test_a_tolerance_of_nought_stays_in_the_command(run, groups):
-    out = frontier(run, groups, *FEW, "--tolerance", 0)
-    assert "--prefer stability --tolerance 0.0" in out and "within 0% of the least error" in " ".join(out.split())
+    out = frontier(run, groups, *FEW, "--max-error-increase", 0)
+    assert "--criterion stability --max-error-increase 0.0" in out and "within 0% of the least error" in " ".join(
+        out.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,9 +126,18 @@ def test_picture_and_figures_are_written(run, groups, tmp_path, suffix):
     assert f"{picture.name} and" in " ".join(frontier(run, groups, *FEW, "-o", picture).split())
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".PDF": b"%PDF"}[suffix]
     assert picture.read_bytes().startswith(start)
-    expected = ColumnSubset(4, prefer="stability", ridge=RIDGE).fit(scaled(groups)).frontier_
+    expected = ColumnSubset(4, criterion="stability", ridge=RIDGE).fit(scaled(groups)).frontier_
     figures = pd.read_csv(tmp_path / "out.frontier.csv")
-    for name in ("error", "stability", "standard_error", "ridge", "map_ridge", "exchange", "consensus", "efficient"):
+    for name in (
+        "error",
+        "stability",
+        "standard_error",
+        "ridge",
+        "map_ridge",
+        "exchange",
+        "consensus",
+        "pareto_optimal",
+    ):
         np.testing.assert_allclose(figures[name].astype(float), getattr(expected, name).astype(float), rtol=1e-9)
     assert figures["setting"].tolist() == [expected.describe(i) for i in range(len(figures))]
     assert set(figures["n_features_to_select"]) == {4} and figures["latent_width"].isna().all()
@@ -151,23 +165,23 @@ def test_without_matplotlib_there_are_figures_and_a_hint(run, groups, tmp_path, 
 
 
 def test_a_target_that_none_reaches_is_said(run, groups):
-    said = " ".join(frontier(run, groups, *FEW, "--stability-target", 1).split())
+    said = " ".join(frontier(run, groups, *FEW, "--min-stability", 1).split())
     assert "the most stable, since none reaches 1" in said and "Note: No setting reaches the stability 1" in said
-    code, _, err = run("select", groups, *ROLES, *FEW, "--stability-target", 1)
+    code, _, err = run("select", groups, *ROLES, *FEW, "--min-stability", 1)
     assert code == 0 and "stability 1 not reached, though asked for" in " ".join(err.split())
     assert err.count("No setting reaches") == 1
 
 
 def test_an_open_number_of_columns(run, groups):
-    k = ColumnSubset("auto", target_explained=0.5, ridge=RIDGE).fit(scaled(groups)).path_.n_features
-    said = frontier(run, groups, "--ridge", RIDGE, "-k", "auto", "--target-explained", 0.5)
-    assert f"{k} of 13 columns" in said and "-k auto" in said and "--target-explained 0.5" in said
+    k = ColumnSubset("auto", min_explained_variance=0.5, ridge=RIDGE).fit(scaled(groups)).path_.n_features
+    said = frontier(run, groups, "--ridge", RIDGE, "-k", "auto", "--min-explained-variance", 0.5)
+    assert f"{k} of 13 columns" in said and "-k auto" in said and "--min-explained-variance 0.5" in said
 
 
 def test_keeping_all_columns_is_said(run, groups):
     code, out, err = run("frontier", groups, *ROLES, "-k", 13)
     assert (code, out) == (2, "") and "All 13 columns would be kept, so stability is undefined" in err
-    code, _, err = run("select", groups, *ROLES, "-k", 13, "--prefer", "stability")
+    code, _, err = run("select", groups, *ROLES, "-k", 13, "--criterion", "stability")
     assert code == 0 and "its stability is undefined" in err
 
 
@@ -176,11 +190,14 @@ BAD = {
     "gap": (("--id-column", "sample id"), "Missing values in 'temp, C' (1)"),
     "method": ((*ROLES, "--method", "magic"), "There is no method 'magic'"),
     "other method": ((*ROLES, "--method", "pfa"), "ColumnSubset and ScorerSelector only, not of PFA"),
-    "tolerance": ((*ROLES, "--tolerance", "-0.1"), "--tolerance must be a share of at least 0"),
-    "tolerance of no size": ((*ROLES, "--tolerance", "nan"), "--tolerance must be"),
-    "tolerance no number": ((*ROLES, "--tolerance", "much"), "--tolerance"),
-    "target": ((*ROLES, "--stability-target", "1.5"), "--stability-target must be above 0 and at most 1, not 1.5"),
-    "two wishes": ((*ROLES, "--tolerance", "0.1", "--stability-target", "0.5"), "say one of the two"),
+    "max_error_increase": (
+        (*ROLES, "--max-error-increase", "-0.1"),
+        "--max-error-increase must be a share of at least 0",
+    ),
+    "tolerance of no size": ((*ROLES, "--max-error-increase", "nan"), "--max-error-increase must be"),
+    "max_error_increase no number": ((*ROLES, "--max-error-increase", "much"), "--max-error-increase"),
+    "target": ((*ROLES, "--min-stability", "1.5"), "--min-stability must be above 0 and at most 1, not 1.5"),
+    "two wishes": ((*ROLES, "--max-error-increase", "0.1", "--min-stability", "0.5"), "say one of the two"),
     "extension": ((*ROLES, "-o", "a.jpg"), "a.jpg has the extension .jpg; a picture is one of .png"),
     "no extension": ((*ROLES, "-o", "picture"), "picture has no extension"),
     "folder": ((*ROLES, "-o", "no/a.png"), "The folder no does not exist"),
@@ -219,7 +236,7 @@ def test_force_replaces_and_a_failure_leaves_no_file(run, groups, tmp_path, monk
 
 def test_few_rows_are_refused(run, groups):
     groups.write_text("\n".join(groups.read_text().splitlines()[:5]) + "\n")
-    for command in (("frontier",), ("select", "--prefer", "stability")):
+    for command in (("frontier",), ("select", "--criterion", "stability")):
         code, out, err = run(*command, groups, *ROLES, "-k", 4)
         assert (code, out) == (2, "") and "4 rows" in err and "6 are needed; give more rows" in err
 
@@ -227,11 +244,11 @@ def test_few_rows_are_refused(run, groups):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--prefer", "speed"), "'speed' is not"),
-        (("--tolerance", "0.1"), "--tolerance goes with --prefer stability"),
-        (("--prefer", "stability", "--method", "mcfs"), "ColumnSubset and ScorerSelector only, not of MCFS"),
-        (("--stability-target", "0.5", "--method", "pfa"), "ColumnSubset and ScorerSelector only, not of PFA"),
-        (("--stability-target", "0"), "must be above 0 and at most 1, not 0"),
+        (("--criterion", "speed"), "'speed' is not"),
+        (("--max-error-increase", "0.1"), "--max-error-increase goes with --criterion stability"),
+        (("--criterion", "stability", "--method", "mcfs"), "ColumnSubset and ScorerSelector only, not of MCFS"),
+        (("--min-stability", "0.5", "--method", "pfa"), "ColumnSubset and ScorerSelector only, not of PFA"),
+        (("--min-stability", "0"), "must be above 0 and at most 1, not 0"),
     ],
 )
 def test_select_refuses_what_makes_no_sense(run, groups, options, message):

@@ -19,29 +19,29 @@ from stableselect.ensemble._halves import draw_rows
 from stableselect.ensemble._votes import by_representation, mean_ranks
 
 
-def few(base=None, k=4, **settings):
-    return ConsensusSelector(base, k, **{"n_resamples": 6, "random_state": 0, **settings})
+def few(estimator=None, k=4, **settings):
+    return ConsensusSelector(estimator, k, **{"n_resamples": 6, "random_state": 0, **settings})
 
 
 def rows_of(X, selector, groups=None):
     """Return the rows of every fit of a selector."""
     seed = seed_sequence(selector.random_state).spawn(2)[0]
-    drawn = draw_rows(X, selector.scheme, selector.n_resamples, selector.fraction, groups, seed)
+    drawn = draw_rows(X, selector.resampling, selector.n_resamples, selector.fraction, groups, seed)
     return [part.drawn for part in drawn]
 
 
-@pytest.mark.parametrize("scheme", ["pairs", "subsample", "bootstrap"])
+@pytest.mark.parametrize("scheme", ["complementary_pairs", "subsample", "bootstrap"])
 @pytest.mark.parametrize(
     "base", [ColumnSubset(ridge=0.1), ColumnSubset(), ss.LaplacianScore(), VarianceThreshold(3.0)], ids=str
 )
 def test_votes_are_those_of_a_loop_over_the_rows(base, scheme, tall):
-    selector = few(base, scheme=scheme).fit(tall)
+    selector = few(base, resampling=scheme).fit(tall)
     for mask, rows in zip(selector.supports_, rows_of(tall, selector), strict=True):
         plain = clone(base)
         if "n_features_to_select" in plain.get_params():
             plain.set_params(n_features_to_select=4)
         np.testing.assert_array_equal(mask, plain.fit(tall[rows]).get_support())
-    np.testing.assert_array_equal(selector.frequency_, selector.supports_.mean(axis=0))
+    np.testing.assert_array_equal(selector.selection_frequency_, selector.supports_.mean(axis=0))
 
 
 def test_pairs_are_halves_without_a_common_row(tall):
@@ -54,8 +54,8 @@ def test_pairs_are_halves_without_a_common_row(tall):
 
 def test_groups_are_never_parted(tall, rng):
     groups = rng.permutation(np.repeat(np.array(list("abcdefghij")), 6))
-    for scheme in ("pairs", "subsample", "bootstrap"):
-        selector = few(scheme=scheme)
+    for scheme in ("complementary_pairs", "subsample", "bootstrap"):
+        selector = few(resampling=scheme)
         for rows in rows_of(tall, selector, groups):
             counts = np.bincount(rows, minlength=60)
             assert all(len(set(counts[groups == group])) == 1 for group in "abcdefghij")
@@ -160,7 +160,7 @@ def test_an_excluded_column_does_not_fill_up(base, aggregate, tall):
     """The base votes for few columns, so the first of those without votes are taken; not the excluded ones."""
     selector = few(base, k=10, aggregate=aggregate).fit(tall)
     assert sorted(selector.selected_) == list(range(1, 11))
-    assert (selector.frequency_ == 0).sum() > 2
+    assert (selector.selection_frequency_ == 0).sum() > 2
     with pytest.raises(ValueError, match="exclude of the base leaves 10 columns but 11 are to be selected; lower n_fe"):
         few(base, k=11, aggregate=aggregate).fit(tall)
 
@@ -203,7 +203,7 @@ def test_names_are_found_at_any_depth(tall):
     first = make_pipeline(ColumnSubset(6, include=["k"], exclude=["a"]), ColumnSubset(2))
     selector = few(first, k=11, aggregate="frequency").fit(frame)
     assert 0 not in selector.selected_  # and the other step may well drop what the first must keep
-    assert selector.selected_[0] == np.argmax(selector.frequency_)
+    assert selector.selected_[0] == np.argmax(selector.selection_frequency_)
     part = ColumnTransformer([("part", ColumnSubset(1, exclude=["c"]), ["b", "c", "d"])])
     for base, step in (
         (make_pipeline(VarianceThreshold(), inner), "VarianceThreshold"),
@@ -215,13 +215,13 @@ def test_names_are_found_at_any_depth(tall):
 
 
 def test_seeds_vary_as_asked(tall):
-    both, rows, seeds = (few(RandomSelector(), vary=vary).fit(tall) for vary in ("both", "rows", "seed"))
+    both, rows, seeds = (few(RandomSelector(), perturb=vary).fit(tall) for vary in ("both", "data", "seed"))
     assert len(np.unique(both.supports_, axis=0)) > 1 and len(np.unique(seeds.supports_, axis=0)) > 1
     # The draw of columns does not look at the rows, so a held seed repeats it.
     assert len(np.unique(rows.supports_, axis=0)) == 1 and rows.threshold_ == 1
-    held = few(RandomSelector(random_state=3), vary="rows").fit(tall)
+    held = few(RandomSelector(random_state=3), perturb="data").fit(tall)
     assert set(held.selected_) == set(RandomSelector(4, random_state=3).fit(tall).selected_)
-    assert np.isnan(seeds.expected_false_) and seeds.n_pairs_ == 0
+    assert np.isnan(seeds.expected_false_selections_) and seeds.n_pairs_ == 0
 
 
 def test_jobs_do_not_matter_and_the_seed_does(tall):
@@ -245,7 +245,7 @@ def test_sparse_tables_reach_the_base(tall):
 
 def test_few_rows_are_all_used(tall):
     selector = few().fit(tall[:3])
-    assert (selector.supports_ == selector.supports_[0]).all() and np.isnan(selector.expected_false_)
+    assert (selector.supports_ == selector.supports_[0]).all() and np.isnan(selector.expected_false_selections_)
     assert few().fit(tall[:4]).n_pairs_ == 3
 
 
@@ -255,12 +255,15 @@ def test_few_rows_are_all_used(tall):
         ({"n_resamples": 1}, "at least 2, got 1; one fit has nothing to agree with"),
         ({"n_resamples": 5}, "must be even for pairs, got 5; add one"),
         ({"n_resamples": True}, "n_resamples must be a whole number"),
-        ({"scheme": "halves"}, "scheme must be one of pairs, subsample, bootstrap, got 'halves'"),
-        ({"vary": "columns"}, "vary must be one of both, rows, seed"),
+        ({"resampling": "halves"}, "resampling must be one of complementary_pairs, subsample, bootstrap, got 'halves'"),
+        ({"perturb": "columns"}, "perturb must be one of both, data, seed"),
         ({"aggregate": "mean"}, "aggregate must be one of representative, frequency, rank"),
-        ({"vary": "seed"}, 'ColumnSubset has no random_state, so vary="seed" changes nothing; use vary="rows"'),
-        ({"scheme": "subsample", "fraction": 1.5}, "fraction must be a number above 0 and below 1"),
-        ({"base": ColumnSubset(include=["x"])}, "Unknown column 'x' in include"),
+        (
+            {"perturb": "seed"},
+            'ColumnSubset has no random_state, so perturb="seed" changes nothing; use perturb="data"',
+        ),
+        ({"resampling": "subsample", "fraction": 1.5}, "fraction must be a number above 0 and below 1"),
+        ({"estimator": ColumnSubset(include=["x"])}, "Unknown column 'x' in include"),
     ],
     ids=str,
 )

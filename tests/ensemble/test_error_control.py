@@ -72,45 +72,47 @@ def test_blind_choices_keep_to_the_bound(rng):
     counts = []
     for seed in range(30):
         selector = ConsensusSelector(RandomSelector(), 6, n_resamples=10, random_state=seed)
-        counts.append(len(selector.fit(X).selected_above(threshold).columns))
-    frequent = selector.selected_above(threshold)
+        counts.append(len(selector.fit(X).select_by_frequency(threshold).columns))
+    frequent = selector.select_by_frequency(threshold)
     assert np.mean(counts) <= frequent.expected_false_concave <= frequent.expected_false
 
 
 def test_selected_above_keeps_what_is_frequent(tall):
     selector = ConsensusSelector(None, 4, n_resamples=10, random_state=0).fit(tall)
-    assert len(set(selector.frequency_)) > 2
+    assert len(set(selector.selection_frequency_)) > 2
     for threshold in (0.0, 0.3, 0.6, 1.0):
-        found = selector.selected_above(threshold)
-        assert set(found.columns) == {j for j in range(12) if round(10 * selector.frequency_[j]) >= 10 * threshold}
-        assert np.all(np.diff(selector.frequency_[found.columns]) <= 0)
+        found = selector.select_by_frequency(threshold)
+        assert set(found.columns) == {
+            j for j in range(12) if round(10 * selector.selection_frequency_[j]) >= 10 * threshold
+        }
+        assert np.all(np.diff(selector.selection_frequency_[found.columns]) <= 0)
         assert found.expected_false == (pytest.approx(16 / 12 / (2 * threshold - 1)) if threshold > 0.5 else np.inf)
-    found = selector.selected_above(max_false=2.0)
+    found = selector.select_by_frequency(max_false=2.0)
     assert found.threshold == pytest.approx((1 + 16 / 24) / 2) and found.expected_false == pytest.approx(2.0)
-    assert selector.threshold_ == selector.frequency_[selector.selected_].min()
-    assert selector.expected_false_ == worst_case_bound(4, 12, selector.threshold_)
+    assert selector.threshold_ == selector.selection_frequency_[selector.selected_].min()
+    assert selector.expected_false_selections_ == worst_case_bound(4, 12, selector.threshold_)
 
 
 def test_other_schemes_have_no_bound(tall):
-    selector = ConsensusSelector(ColumnSubset(ridge=0.1), 4, n_resamples=4, scheme="bootstrap", random_state=0).fit(
+    selector = ConsensusSelector(ColumnSubset(ridge=0.1), 4, n_resamples=4, resampling="bootstrap", random_state=0).fit(
         tall
     )
-    found = selector.selected_above(0.9)
-    assert np.isnan([selector.expected_false_, found.expected_false, found.expected_false_concave]).all()
-    with pytest.raises(ValueError, match='use scheme="pairs"'):
-        selector.selected_above(max_false=1.0)
+    found = selector.select_by_frequency(0.9)
+    assert np.isnan([selector.expected_false_selections_, found.expected_false, found.expected_false_concave]).all()
+    with pytest.raises(ValueError, match='use resampling="complementary_pairs"'):
+        selector.select_by_frequency(max_false=1.0)
 
 
 def test_bad_thresholds_are_refused(tall):
     selector = ConsensusSelector(None, 4, n_resamples=4, random_state=0).fit(tall)
     for given in ({}, {"threshold": 0.8, "max_false": 1.0}):
         with pytest.raises(ValueError, match="either a threshold or max_false"):
-            selector.selected_above(**given)
+            selector.select_by_frequency(**given)
     for threshold in (-0.1, 1.1, "high", True, np.nan):
         with pytest.raises(ValueError, match="threshold must be a number from 0 to 1"):
-            selector.selected_above(threshold)
+            selector.select_by_frequency(threshold)
     for wanted in (0, -1.0, "few", np.nan):
         with pytest.raises(ValueError, match="max_false must be a number above 0"):
-            selector.selected_above(max_false=wanted)
+            selector.select_by_frequency(max_false=wanted)
     with pytest.raises(ValueError, match=r"No threshold .* with 4 of 12 columns a fit it is at least 1\.33; let base"):
-        selector.selected_above(max_false=1.0)
+        selector.select_by_frequency(max_false=1.0)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from stableselect import ColumnSubset, Moments
 from stableselect._core._subset_search import EXHAUSTED, TIE, SwapState, best_swap, exchange_search, open_columns
 from stableselect.inspection import _row_removal
-from stableselect.inspection._certificate import differs_from_search, leave_one_out_certificate
+from stableselect.inspection._certificate import leave_one_out_certificate, leave_one_out_change_rate
 
 
 def correlated(n, m, seed, rank=4, noise=0.4):
@@ -103,7 +103,7 @@ def test_verdict_gain_and_swap_are_those_of_the_search_without_the_row(name, k, 
         certificate = leave_one_out_certificate(X, selected, ridge=ridge)
         for row in range(len(X)):
             loss, gain, stands, swap = by_search(X, selected.tolist(), ridge, row)
-            assert certificate.stands[row] == stands
+            assert certificate.is_optimal[row] == stands
             if loss > EXHAUSTED * np.var(X, axis=0).sum():
                 assert certificate.margin[row] == pytest.approx(-gain / loss, rel=1e-8, abs=1e-8)
                 assert np.isinf(gain) or tuple(certificate.swaps[row]) == swap
@@ -121,7 +121,7 @@ def test_margin_is_the_least_squares_loss_of_every_swap(name, selected, ridge):
         if loss > EXHAUSTED * np.var(X, axis=0).sum():
             assert certificate.margin[row] == pytest.approx(-best / loss, rel=1e-6, abs=1e-8)
             assert gains[tuple(certificate.swaps[row].tolist())] == pytest.approx(best, abs=1e-8 * loss)
-            assert certificate.stands[row] == (best <= 1e-8 * loss)
+            assert certificate.is_optimal[row] == (best <= 1e-8 * loss)
 
 
 @given(st.integers(0, 10**6), st.integers(4, 25), st.integers(2, 12), st.sampled_from([0.0, 0.01, 1.0]), st.data())
@@ -133,7 +133,7 @@ def test_random_tables_against_exchange_started_from_the_set(seed, n, m, ridge, 
     certificate = leave_one_out_certificate(X, selected, ridge=ridge)
     for row in range(n):
         loss, gain, stands, _ = by_search(X, selected.tolist(), ridge, row)
-        assert certificate.stands[row] == stands
+        assert certificate.is_optimal[row] == stands
         if np.isfinite(certificate.margin[row]):
             assert certificate.margin[row] == pytest.approx(-gain / loss, rel=1e-7, abs=1e-8)
         if not stands:
@@ -144,8 +144,8 @@ def test_random_tables_against_exchange_started_from_the_set(seed, n, m, ridge, 
 def test_some_rows_stand_and_some_do_not():
     X = correlated(40, 12, 6, rank=8, noise=1.0)
     certificate = leave_one_out_certificate(X, ColumnSubset(5, ridge=0).fit(X).selected_)
-    assert 0 < certificate.share < 1
-    assert certificate.share == np.mean(certificate.margin >= 0)
+    assert 0 < certificate.fraction_optimal < 1
+    assert certificate.fraction_optimal == np.mean(certificate.margin >= 0)
     assert certificate.table_margin > 0
 
 
@@ -156,7 +156,7 @@ def test_wide_tables_agree_with_the_dense_form():
     certificate = leave_one_out_certificate(X, selected, ridge=0.1)
     for row in range(30):
         loss, gain, stands, swap = by_search(X, np.sort(selected).tolist(), 0.1, row)
-        assert (certificate.stands[row], tuple(certificate.swaps[row])) == (stands, swap)
+        assert (certificate.is_optimal[row], tuple(certificate.swaps[row])) == (stands, swap)
         assert certificate.margin[row] == pytest.approx(-gain / loss, rel=1e-8)
 
 
@@ -199,7 +199,7 @@ def test_include_and_exclude_limit_the_swaps():
         assert certificate.margin[row] == pytest.approx(-max(gains.values()) / loss, rel=1e-8)
         assert tuple(certificate.swaps[row].tolist()) == max(gains, key=gains.get)
     nothing = leave_one_out_certificate(X, [1, 3], include=[1, 3])
-    assert nothing.share == 1.0
+    assert nothing.fraction_optimal == 1.0
     assert np.all(np.isinf(nothing.margin))
 
 
@@ -231,14 +231,14 @@ def test_table_margin_tells_a_set_that_is_no_optimum():
     best = leave_one_out_certificate(X, ColumnSubset(2, ridge=0).fit(X).selected_)
     worst = leave_one_out_certificate(X, [1, 3])
     assert best.table_margin > 0 > worst.table_margin
-    assert worst.share == 0.0
+    assert worst.fraction_optimal == 0.0
     np.testing.assert_array_equal(worst.influential(2), worst.rows[np.argsort(worst.margin)[:2]])
 
 
 @pytest.mark.parametrize(("selected", "ridge"), [([0, 1, 2, 3], 0.0), ([3, 2, 1, 0], 0.5)])
 def test_all_columns_kept_leaves_nothing_to_swap(selected, ridge):
     certificate = leave_one_out_certificate(load_iris().data, selected, ridge=ridge)
-    assert certificate.share == 1.0
+    assert certificate.fraction_optimal == 1.0
     assert np.all(np.isposinf(certificate.margin))
     assert np.all(certificate.swaps == -1)
     assert np.isposinf(certificate.table_margin)
@@ -247,7 +247,7 @@ def test_all_columns_kept_leaves_nothing_to_swap(selected, ridge):
 @pytest.mark.parametrize("X", [np.ones((5, 3)), np.arange(5.0)[:, None] * [1.0, 2.0, -3.0], correlated(5, 12, 0)])
 def test_nothing_to_gain_where_the_set_spans_the_table(X):
     certificate = leave_one_out_certificate(X, range(min(4, X.shape[1] - 1)))
-    assert certificate.share == 1.0
+    assert certificate.fraction_optimal == 1.0
     assert np.all(np.isposinf(certificate.margin))
 
 
@@ -271,10 +271,12 @@ def test_share_that_differs_counts_searches_without_the_row(ridge):
         relative = ridge * np.var(X, axis=0).sum() / np.var(others, axis=0).sum()
         found.append(set(ColumnSubset(5, ridge=relative).fit(others).selected_) != set(selected))
     assert 0 < np.mean(found) < 1
-    assert differs_from_search(X, selected, ridge=ridge, rows=range(40)) == np.mean(found)
-    assert differs_from_search(X, selected, ridge=ridge, rows=100) == np.mean(found)
+    assert leave_one_out_change_rate(X, selected, ridge=ridge, rows=range(40)) == np.mean(found)
+    assert leave_one_out_change_rate(X, selected, ridge=ridge, rows=100) == np.mean(found)
     drawn = np.sort(np.random.RandomState(3).choice(40, 7, replace=False))
-    assert differs_from_search(X, selected, ridge=ridge, rows=7, random_state=3) == np.mean(np.array(found)[drawn])
+    assert leave_one_out_change_rate(X, selected, ridge=ridge, rows=7, random_state=3) == np.mean(
+        np.array(found)[drawn]
+    )
 
 
 @pytest.mark.parametrize(
@@ -294,7 +296,7 @@ def test_share_that_differs_counts_searches_without_the_row(ridge):
         ({"exclude": [1]}, "Column 1 must not be selected because exclude names it, but is"),
     ],
 )
-@pytest.mark.parametrize("function", [leave_one_out_certificate, differs_from_search])
+@pytest.mark.parametrize("function", [leave_one_out_certificate, leave_one_out_change_rate])
 def test_bad_input_is_refused_in_a_sentence(function, change, message):
     with pytest.raises(ValueError, match=message):
         function(**{"X": correlated(9, 4, 0), "selected": [0, 1], **change})

@@ -22,7 +22,7 @@ from stableselect._core._resampling import SCHEMES, resamples, seed_sequence
 from stableselect.graph import LaplacianScore
 from stableselect.inspection import StabilityAnalysis, stability_analysis
 from stableselect.inspection import _stability_analysis as module
-from stableselect.metrics import column_similarity, ranking_stability, score_stability, similarity_stability, stability
+from stableselect.metrics import feature_similarity, ranking_stability, score_stability, similarity_stability, stability
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ def test_frequencies_are_those_of_a_plain_loop(X, scheme, selector):
     analysis = stability_analysis(selector, X, scheme=scheme, n_repeats=5, random_state=7)
     supports = [clone(selector).fit(X[rows]).get_support() for rows in rows_drawn(60, scheme, 5, 7)]
     assert np.array_equal(analysis.supports, supports)
-    assert np.array_equal(analysis.frequency, np.mean(supports, axis=0))
+    assert np.array_equal(analysis.selection_frequency, np.mean(supports, axis=0))
     assert analysis.stability == stability(supports)
     assert analysis.similarity.effective == pytest.approx(
-        similarity_stability(supports, column_similarity(X)).effective, abs=1e-9
+        similarity_stability(supports, feature_similarity(X)).effective, abs=1e-9
     )
 
 
@@ -99,7 +99,7 @@ def test_a_selector_without_rankings_and_scores(X):
 
 def test_the_interval_of_a_frequency_is_wilsons(X):
     analysis = analyse(ColumnSubset(4, ridge=0), X, scheme="bootstrap", n_repeats=13, confidence=0.9)
-    assert len(set(analysis.frequency)) > 3
+    assert len(set(analysis.selection_frequency)) > 3
     for count, interval in zip(analysis.supports.sum(axis=0), analysis.frequency_interval, strict=True):
         expected = binomtest(int(count), 13).proportion_ci(0.9, method="wilson")
         assert interval == pytest.approx([expected.low, expected.high], abs=1e-12)
@@ -107,7 +107,7 @@ def test_the_interval_of_a_frequency_is_wilsons(X):
 
 @pytest.mark.parametrize("selector", [ColumnSubset(4), ScorerSelector(4), LaplacianScore(4)])
 def test_deterministic_selectors_do_not_follow_the_seed(X, selector):
-    analysis = analyse(selector, X, vary="seed", n_repeats=4)
+    analysis = analyse(selector, X, perturb="seed", n_repeats=4)
     assert analysis.stability.nogueira == 1.0
     assert analysis.stability.confidence_interval == (1.0, 1.0)
     assert np.array_equal(analysis.supports[0], clone(selector).fit(X).support_)
@@ -118,14 +118,14 @@ def test_a_selector_without_a_seed_is_fitted_once(X, monkeypatch):
     calls = []
     fit = LaplacianScore.fit
     monkeypatch.setattr(LaplacianScore, "fit", lambda self, X, y=None: calls.append(1) or fit(self, X, y))
-    analyse(LaplacianScore(4), X, vary="seed", n_repeats=6)
+    analyse(LaplacianScore(4), X, perturb="seed", n_repeats=6)
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("vary", ["seed", "both"])
-def test_random_columns_agree_no_more_than_by_chance(vary):
+@pytest.mark.parametrize("perturb", ["seed", "both"])
+def test_random_columns_agree_no_more_than_by_chance(perturb):
     X = np.random.default_rng(1).normal(size=(20, 100))
-    analysis = analyse(RandomSelector(20), X, vary=vary, n_repeats=30)
+    analysis = analyse(RandomSelector(20), X, perturb=perturb, n_repeats=30)
     low, high = analysis.stability.confidence_interval
     assert low < 0 < high
     assert abs(analysis.stability.nogueira) < 0.03
@@ -150,12 +150,12 @@ def test_a_held_seed_that_was_not_given_follows_random_state(X):
 
 def test_seeds_of_nested_estimators_vary_too(X):
     selector = ByTrees(ExtraTreesRegressor(random_state=5))
-    assert analyse(selector, X, vary="rows").stability.nogueira == 1.0
-    assert analyse(selector, X, vary="seed").stability.nogueira < 0.5
+    assert analyse(selector, X, perturb="data").stability.nogueira == 1.0
+    assert analyse(selector, X, perturb="seed").stability.nogueira < 0.5
 
 
 def test_training_on_rows_and_on_moments(X):
-    for solver in ("sgd", "gradient"):
+    for solver in ("minibatch", "full_batch"):
         selector = ScorerSelector(3, solver=solver, epochs=3, random_state=0)
         analysis = analyse(selector, X, n_repeats=3)
         expected = [clone(selector).fit(X[rows]).support_ for rows in rows_drawn(60, "subsample", 3)]
@@ -164,7 +164,9 @@ def test_training_on_rows_and_on_moments(X):
 
 def test_processes_change_nothing(X):
     for selector, scheme in ((ColumnSubset(4), "subsample"), (RandomSelector(4), "bootstrap")):
-        one, two = (analyse(selector, X, vary="both", scheme=scheme, n_repeats=4, n_jobs=n_jobs) for n_jobs in (1, 2))
+        one, two = (
+            analyse(selector, X, perturb="both", scheme=scheme, n_repeats=4, n_jobs=n_jobs) for n_jobs in (1, 2)
+        )
         assert np.array_equal(one.supports, two.supports)
         assert np.array_equal(one.scores, two.scores)
         assert one.stability == two.stability
@@ -212,8 +214,8 @@ def test_columns_that_are_decided_do_not_count(rng, kind):
     free = analysis.supports[:, [1, *range(4, 12)]]
     assert analysis.stability == stability(free)
     assert analysis.stability.n_features == 9 and "12 columns (9 of them open to choice)" in str(analysis)
-    assert analysis.frequency[[0, 2, 3]].tolist() == [0, 1, 1]
-    similar = similarity_stability(free, column_similarity(frame.to_numpy()[:, [1, *range(4, 12)]]))
+    assert analysis.selection_frequency[[0, 2, 3]].tolist() == [0, 1, 1]
+    similar = similarity_stability(free, feature_similarity(frame.to_numpy()[:, [1, *range(4, 12)]]))
     assert analysis.similarity.effective == pytest.approx(similar.effective)
 
 
@@ -245,14 +247,14 @@ def test_whole_groups_are_left_out(X):
 
 
 def test_any_object_with_fit_and_support(X):
-    assert analyse(ByMean(), X + 10 * np.eye(12)[3], n_repeats=3).frequency[3] == 1.0
+    assert analyse(ByMean(), X + 10 * np.eye(12)[3], n_repeats=3).selection_frequency[3] == 1.0
 
     class Plain:  # not even get_params
         def fit(self, X):
             self.support_ = np.arange(X.shape[1]) < 2
             return self
 
-    assert analyse(Plain(), X, vary="both", n_repeats=3).stability.nogueira == 1.0
+    assert analyse(Plain(), X, perturb="both", n_repeats=3).stability.nogueira == 1.0
 
 
 def test_the_last_step_of_a_pipeline_is_asked(X):
@@ -275,7 +277,7 @@ def by_hand(X, seed, *sizes):
 def test_an_earlier_selector_is_traced_to_the_columns_of_the_table():
     X = np.random.default_rng(1).normal(size=(40, 100))
     chain = make_pipeline(MinMaxScaler(), RandomSelector(20), ColumnSubset(5, ridge=0))
-    analysis = analyse(chain, X, vary="seed", n_repeats=8)
+    analysis = analyse(chain, X, perturb="seed", n_repeats=8)
     scaled = MinMaxScaler().fit_transform(X)
     seeds = seed_sequence(0).spawn(2)[1].generate_state(8) >> 1
     for run, seed in enumerate(seeds.tolist()):
@@ -287,7 +289,7 @@ def test_an_earlier_selector_is_traced_to_the_columns_of_the_table():
         assert np.all(analysis.rankings[run][dropped] == 21)
         np.testing.assert_allclose(analysis.scores[run][columns], model.scores_)
         assert np.all(analysis.scores[run][dropped] == analysis.scores[run].min())
-    assert analysis.frequency.size == 100 and abs(analysis.stability.nogueira) < 0.2
+    assert analysis.selection_frequency.size == 100 and abs(analysis.stability.nogueira) < 0.2
     assert analysis.ranking.spearman < 0.4
 
 
@@ -299,7 +301,7 @@ def test_the_similarity_needs_columns_that_stay_themselves(X):
         make_pipeline(SimpleImputer(), "passthrough", make_pipeline(subset)),
     ):
         analysis = stability_analysis(chain, gap, n_repeats=3)
-        expected = similarity_stability(analysis.supports, column_similarity(gap)).effective
+        expected = similarity_stability(analysis.supports, feature_similarity(gap)).effective
         assert analysis.similarity.effective == pytest.approx(expected, abs=1e-9)
     for step in (PCA(), FunctionTransformer(np.tanh), PCA(5)):
         analysis = stability_analysis(make_pipeline(step, subset), X, n_repeats=3)
@@ -320,7 +322,7 @@ def test_names_of_a_table_before_and_after_a_pipeline(X):
     ]
     order = ColumnTransformer([("turned", "passthrough", list("lkjihg"))], verbose_feature_names_out=False)
     analysis = analyse(make_pipeline(order, ColumnSubset(2, include=[0])), frame, n_repeats=3)
-    assert analysis.frequency[11] == 1 and analysis.frequency.size == 12
+    assert analysis.selection_frequency[11] == 1 and analysis.selection_frequency.size == 12
 
 
 class Unnamed(TransformerMixin, BaseEstimator):
@@ -343,7 +345,7 @@ def test_columns_that_cannot_be_told_apart_are_refused(X):
     # Components of other columns are other components, and squares of other columns other squares.
     for step in (PCA(3), PolynomialFeatures(2)):
         with pytest.raises(ValueError, match="the runs saw new ones that differ; use steps before"):
-            analyse(make_pipeline(RandomSelector(5), step, ColumnSubset(2)), X, vary="seed", n_repeats=3)
+            analyse(make_pipeline(RandomSelector(5), step, ColumnSubset(2)), X, perturb="seed", n_repeats=3)
     squares = make_pipeline(PolynomialFeatures(2, include_bias=False), ColumnSubset(2))
     assert list(analyse(squares, X[:, :2], n_repeats=3).feature_names) == ["x0", "x1", "x0^2", "x0 x1", "x1^2"]
     codes = np.column_stack([np.arange(60) % 2, np.arange(60)])
@@ -358,7 +360,7 @@ def test_all_columns_kept_is_nan_with_one_warning(X):
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert np.isnan(analysis.stability.nogueira) and np.isnan(analysis.similarity.effective)
-    assert np.all(analysis.frequency == 1)
+    assert np.all(analysis.selection_frequency == 1)
     assert "nan" in str(analysis)
 
 
@@ -396,10 +398,10 @@ def test_similarity_is_left_out_where_it_cannot_be_had(X, monkeypatch):
 
 
 def test_the_result_is_frozen_and_prints_what_was_varied(X):
-    analysis = analyse(ColumnSubset(3, ridge=0), X, n_repeats=3, vary="both", scheme="splits")
+    analysis = analyse(ColumnSubset(3, ridge=0), X, n_repeats=3, perturb="both", scheme="splits")
     assert isinstance(analysis, StabilityAnalysis)
     with pytest.raises(FrozenInstanceError):
-        analysis.vary = "rows"
+        analysis.perturb = "data"
     assert "3 runs on 12 columns, rows (splits) and seed varied" in str(analysis)
     assert len(repr(analysis)) < 120
 
@@ -407,7 +409,7 @@ def test_the_result_is_frozen_and_prints_what_was_varied(X):
 def test_the_caller_and_the_global_seed_are_left_alone(X):
     before, state = X.copy(), np.random.get_state()[1].copy()  # noqa: NPY002
     analyse(ColumnSubset(3), X, n_repeats=3)
-    analyse(RandomSelector(3), X, vary="both", n_repeats=3)
+    analyse(RandomSelector(3), X, perturb="both", n_repeats=3)
     assert np.array_equal(X, before)
     assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
 
@@ -415,10 +417,10 @@ def test_the_caller_and_the_global_seed_are_left_alone(X):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vary": "columns"}, "vary must be one of rows, seed, both but is 'columns'"),
+        ({"perturb": "columns"}, "perturb must be one of data, seed, both but is 'columns'"),
         ({"n_repeats": 1}, "at least 2 but is 1"),
-        ({"n_repeats": 1, "vary": "seed"}, "n_repeats must be an integer of at least 2 but is 1"),
-        ({"n_repeats": None, "vary": "seed"}, "at least 2 but is None"),
+        ({"n_repeats": 1, "perturb": "seed"}, "n_repeats must be an integer of at least 2 but is 1"),
+        ({"n_repeats": None, "perturb": "seed"}, "at least 2 but is None"),
         ({"confidence": 95}, "confidence must lie between 0 and 1"),
         ({"scheme": "splits", "n_repeats": 4, "groups": np.repeat([0, 1, 2], 20)}, "3 groups; lower n_repeats"),
     ],

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector
 from stableselect._refit._refits import Refits
 from stableselect.inspection import _uniform_stability as module
-from stableselect.inspection import fit_rate, generalization_gap, uniform_stability
+from stableselect.inspection import fit_power_law, generalization_gap, uniform_stability
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def brute_force(selector, X, points, rows):
         (ColumnSubset(3), True),
         (ColumnSubset(3, ridge=0.1), True),
         (ScorerSelector(3, scorer_weight=0.5), True),
-        (ScorerSelector(3, solver="gradient", epochs=20, random_state=1), True),
-        (ScorerSelector(3, solver="sgd", epochs=2, random_state=1), False),
+        (ScorerSelector(3, solver="full_batch", epochs=20, random_state=1), True),
+        (ScorerSelector(3, solver="minibatch", epochs=2, random_state=1), False),
         (LaplacianScore(3), False),
     ],
 )
@@ -149,7 +149,7 @@ def test_near_tie_is_not_stable_however_many_rows_there_are(half):
 def test_rate_of_known_powers(rng):
     sizes = np.array([100, 200, 500, 1000])
     values = 7.0 * sizes**-0.8 * np.exp(0.1 * rng.normal(size=(6, 4)))
-    rate = fit_rate(sizes, values, confidence=0.9)
+    rate = fit_power_law(sizes, values, confidence=0.9)
     pooled = linregress(np.tile(np.log(sizes), 6), np.log(values).ravel())
     assert rate.slope == pytest.approx(pooled.slope)
     assert rate.intercept == pytest.approx(pooled.intercept)
@@ -157,7 +157,7 @@ def test_rate_of_known_powers(rng):
     half = t.ppf(0.95, 5) * np.std(slopes, ddof=1) / np.sqrt(6)
     assert rate.interval == pytest.approx((np.mean(slopes) - half, np.mean(slopes) + half))
     assert rate.interval[0] < -0.8 < rate.interval[1]
-    exact = fit_rate(sizes, 7.0 * sizes**-1.5)
+    exact = fit_power_law(sizes, 7.0 * sizes**-1.5)
     assert exact.slope == pytest.approx(-1.5)
     assert np.isnan(exact.interval).all()
     np.testing.assert_allclose(exact.predict(sizes), 7.0 * sizes**-1.5)
@@ -271,6 +271,6 @@ def test_other_refusals(tables):
     with pytest.raises(ValueError, match="name the same columns in the same order"):
         uniform_stability(ColumnSubset(3), frame, frame[frame.columns[::-1]])
     with pytest.raises(ValueError, match="two different numbers above 0"):
-        fit_rate([100, 100], [1.0, 1.0])
+        fit_power_law([100, 100], [1.0, 1.0])
     with pytest.raises(ValueError, match="one number for each of the 2 sizes"):
-        fit_rate([100, 200], [1.0, 1.0, 1.0])
+        fit_power_law([100, 200], [1.0, 1.0, 1.0])

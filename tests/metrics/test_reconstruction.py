@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 
-from stableselect.metrics import mean_predictor_error, random_error, reconstruction_error, reconstruction_floor
+from stableselect.metrics import mean_predictor_error, pca_reconstruction_error, random_error, reconstruction_error
 from stableselect.metrics._reconstruction import _RIDGE_GRID, _leave_one_out_errors, _thin_svd
 
 
@@ -107,7 +107,7 @@ def test_one_training_row_predicts_itself(refit):
     expected = np.mean((X[1:] - X[0]) ** 2)
     assert reconstruction_error(X[:1], X[1:], [0, 2], refit=refit) == pytest.approx(expected)
     assert mean_predictor_error(X[:1], X[1:]) == pytest.approx(expected)
-    assert reconstruction_floor(X[:1], X[1:], 2) == pytest.approx(expected)
+    assert pca_reconstruction_error(X[:1], X[1:], 2) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("refit", ["least_squares", "ridge"])
@@ -152,7 +152,7 @@ def test_no_columns_beat_the_floor_on_the_training_rows_and_all_beat_the_mean(se
     X = correlated(20, 8, 3, seed=seed)
     selected = np.random.default_rng(seed).permutation(8)[:k]
     error = reconstruction_error(X, X, selected)
-    assert reconstruction_floor(X, X, k) <= error + 1e-12
+    assert pca_reconstruction_error(X, X, k) <= error + 1e-12
     assert error <= mean_predictor_error(X, X) + 1e-12
 
 
@@ -163,12 +163,12 @@ def test_floor_is_the_error_of_full_pca(shape, n_components):
     train, test = X[: shape[0]], X[shape[0] :]
     pca = PCA(n_components, svd_solver="full").fit(train)
     expected = np.mean((test - pca.inverse_transform(pca.transform(test))) ** 2)
-    assert reconstruction_floor(train, test, n_components) == pytest.approx(expected, rel=1e-9)
+    assert pca_reconstruction_error(train, test, n_components) == pytest.approx(expected, rel=1e-9)
 
 
 def test_floor_uses_no_more_directions_than_the_training_rows_span():
     X = correlated(40, 60, 4, seed=1)
-    assert reconstruction_floor(X[:10], X[10:], 60) == reconstruction_floor(X[:10], X[10:], 9)
+    assert pca_reconstruction_error(X[:10], X[10:], 60) == pca_reconstruction_error(X[:10], X[10:], 9)
 
 
 @pytest.mark.parametrize("n", [30, 90], ids=["wide", "tall"])
@@ -176,13 +176,13 @@ def test_floor_leaves_alone_the_columns_constant_in_training(n):
     X = correlated(n + 20, 60, 4, seed=1)
     X[:n, :50] = 0.1
     expected = np.mean((X[n:, :50] - 0.1) ** 2) * 50 / 60
-    assert reconstruction_floor(X[:n], X[n:], 10) == pytest.approx(expected)
-    assert reconstruction_floor(X[:n], X[n:], 25) == pytest.approx(expected)
+    assert pca_reconstruction_error(X[:n], X[n:], 10) == pytest.approx(expected)
+    assert pca_reconstruction_error(X[:n], X[n:], 25) == pytest.approx(expected)
 
 
 def test_floor_with_every_component_is_zero():
     X = correlated(40, 6, 3, seed=4)
-    assert reconstruction_floor(X[:30], X[30:], 6) < 1e-24
+    assert pca_reconstruction_error(X[:30], X[30:], 6) < 1e-24
 
 
 def test_mean_predictor_by_hand():
@@ -214,7 +214,7 @@ def test_tables_are_left_as_they_came():
     before = X.copy()
     reconstruction_error(X[:20], X[20:], [0, 1], refit="ridge")
     reconstruction_error(X[:20], X[20:], [0, 1])
-    reconstruction_floor(X[:20], X[20:], 2)
+    pca_reconstruction_error(X[:20], X[20:], 2)
     np.testing.assert_array_equal(X, before)
 
 
@@ -241,8 +241,8 @@ WITH_NAN = np.where(np.eye(30, 5, dtype=bool), np.nan, X)
         (lambda: reconstruction_error(X, X, [0], refit="lasso"), "'least_squares' or 'ridge'"),
         (lambda: reconstruction_error(X, X, [0], refit="ridge", ridge=-1.0), "at least 0"),
         (lambda: reconstruction_error(X, X, [0], refit="ridge", ridge="cv"), "'auto' or a finite number"),
-        (lambda: reconstruction_floor(X, X, 0), "n_components must be an integer from 1 to 5"),
-        (lambda: reconstruction_floor(X, X, 6), "n_components must be an integer from 1 to 5"),
+        (lambda: pca_reconstruction_error(X, X, 0), "n_components must be an integer from 1 to 5"),
+        (lambda: pca_reconstruction_error(X, X, 6), "n_components must be an integer from 1 to 5"),
         (lambda: random_error(X, X, 2.5), "n_features_to_select must be an integer from 1 to 5"),
         (lambda: random_error(X, X, 2, n_draws=1), "n_draws must be an integer of at least 2"),
     ],

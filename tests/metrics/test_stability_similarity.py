@@ -11,7 +11,7 @@ from scipy import sparse
 
 from stableselect import Moments
 from stableselect.metrics import _similarity_stability as module
-from stableselect.metrics import column_similarity, similarity_stability, stability
+from stableselect.metrics import feature_similarity, similarity_stability, stability
 
 DECAY = 0.92 ** np.abs(np.subtract.outer(np.arange(10), np.arange(10)))
 TWINS = np.kron(np.eye(6), np.ones((2, 2)))
@@ -193,19 +193,19 @@ def test_column_similarity_is_the_absolute_correlation_in_every_form():
     X = rng.normal(size=(40, 6)) @ rng.normal(size=(6, 6)) + 5
     expected = np.abs(np.corrcoef(X.T))
     for table in (X, X.tolist(), pd.DataFrame(X), pl.DataFrame(X), sparse.csr_array(X), Moments.from_array(X)):
-        found = column_similarity(table)
+        found = feature_similarity(table)
         np.testing.assert_allclose(found, expected, atol=1e-12)
         assert np.all(np.diagonal(found) == 1)
     wide = rng.normal(size=(5, 30))
-    np.testing.assert_allclose(column_similarity(wide), np.abs(np.corrcoef(wide.T)), atol=1e-12)
-    np.testing.assert_allclose(column_similarity(X * [1e-90, 1, 1, 1e60, 1, 1]), expected, atol=1e-9)
+    np.testing.assert_allclose(feature_similarity(wide), np.abs(np.corrcoef(wide.T)), atol=1e-12)
+    np.testing.assert_allclose(feature_similarity(X * [1e-90, 1, 1, 1e60, 1, 1]), expected, atol=1e-9)
 
 
 def test_column_similarity_goes_block_by_block(monkeypatch):
     X = np.random.default_rng(1).normal(size=(30, 11))
-    whole = column_similarity(X)
+    whole = feature_similarity(X)
     monkeypatch.setattr(module, "BLOCK_ELEMENTS", 33)
-    np.testing.assert_allclose(column_similarity(X), whole, atol=1e-15)
+    np.testing.assert_allclose(feature_similarity(X), whole, atol=1e-15)
     sets = [[0, 1], [2, 3]]
     assert similarity_stability(sets, whole).effective < 1
     whole[10, 0] += 0.1
@@ -216,7 +216,7 @@ def test_column_similarity_goes_block_by_block(monkeypatch):
 def test_a_constant_column_is_like_no_other():
     X = np.random.default_rng(2).normal(size=(20, 3))
     X[:, 1] = 0.1
-    found = column_similarity(X)
+    found = feature_similarity(X)
     assert found[1].tolist() == [0.0, 1.0, 0.0]
     assert found[0, 2] > 0
 
@@ -224,7 +224,7 @@ def test_a_constant_column_is_like_no_other():
 def test_too_many_columns_are_refused_with_the_memory_named(monkeypatch):
     monkeypatch.setattr(module, "memory_limit", lambda: 2.0**30)
     with pytest.raises(MemoryError, match=r"20000 columns takes 3\.0 GiB, of 1\.0 GiB"):
-        column_similarity(sparse.csr_array((3, 20_000)))
+        feature_similarity(sparse.csr_array((3, 20_000)))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_too_many_columns_are_refused_with_the_memory_named(monkeypatch):
 )
 def test_bad_tables_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
-        column_similarity(X)
+        feature_similarity(X)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_objective_is_that_of_the_rows_and_never_rises(tall):
     assert np.all(np.diff(losses[:, 0]) <= 1e-12 * losses[0, 0])
     W, G = layers(selector)
     np.testing.assert_allclose(objective(3 * tall + 1, W, G, 0.3, 0.5), losses[selector.best_epoch_ - 1, 0], rtol=1e-9)
-    assert selector.converged_ and selector.stopped_ == "patience"
+    assert selector.converged_ and selector.stop_reason_ == "patience"
 
 
 def test_only_the_product_of_the_penalties_matters(tall):
@@ -167,8 +167,8 @@ def test_bad_settings_are_refused(tall, given):
 
 
 def test_moments_train_linear_networks_only(tall):
-    with pytest.raises(ValueError, match="use solver='sgd'"):
-        AEFS(3, encoder=(4,), solver="gradient").fit(tall)
+    with pytest.raises(ValueError, match="use solver='minibatch'"):
+        AEFS(3, encoder=(4,), solver="alternating").fit(tall)
 
 
 def test_torch_agrees_on_the_objective_and_stands_still_at_the_minimum(tall):
@@ -256,7 +256,14 @@ def test_published_settings(tall):
     pytest.importorskip("torch")
     selector = AEFS.published(3, epochs=4)
     settings = selector.get_params()
-    expected = {"alpha": 0.1, "beta": 1e-3, "batch_size": 8, "replace": True, "learning_rate": 1e-3, "solver": "sgd"}
+    expected = {
+        "alpha": 0.1,
+        "beta": 1e-3,
+        "batch_size": 8,
+        "replace": True,
+        "learning_rate": 1e-3,
+        "solver": "minibatch",
+    }
     assert expected.items() <= settings.items() and AEFS.published().epochs == 1000
     selector.fit(tall)
     lengths = np.linalg.norm(selector.encoder_weights_["0.weight"], axis=0)

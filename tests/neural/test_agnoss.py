@@ -151,7 +151,7 @@ def test_published_settings_lose_columns_and_say_so(tall):
 def test_slacks_that_survive_are_ranked_by_size(tall):
     pytest.importorskip("torch")
     X = tall / tall.std()
-    selector = AgnoSS(4, solver="sgd", eliminate=False, epochs=10, batch_size=16, random_state=0).fit(X)
+    selector = AgnoSS(4, solver="minibatch", eliminate=False, epochs=10, batch_size=16, random_state=0).fit(X)
     np.testing.assert_array_equal(selector.selected_, np.argsort(-selector.slack_, kind="stable")[:4])
     assert selector.converged_ and selector.reconstruct(selector.transform(X)).shape == X.shape
 

@@ -11,7 +11,14 @@ from stableselect import ColumnSubset
 from stableselect._core._gram import DualGram, PrimalGram
 from stableselect._core._moments import Moments
 from stableselect.neural import CAE
-from stableselect.neural._cae_moments import ConcreteMoments, ProjectedLoss, assign, crowding, draw_worth, log_odds
+from stableselect.neural._cae_moments import (
+    ConcreteMoments,
+    ProjectedLoss,
+    assign,
+    crowding,
+    log_odds,
+    sampling_quality,
+)
 
 RIDGE, PENALTY = 1e-2, 0.1
 
@@ -171,14 +178,14 @@ def test_worth_of_draws_by_definition(tall, rng):
         rest = np.delete(columns, a)
         worth = subset_loss(tall, rest) - subset_loss(tall, [*rest, j] if j not in rest else rest)
         expected += softmax(logits, axis=1)[a, j] * min(worth, own[a])
-    assert draw_worth(gram, logits, columns) == pytest.approx(expected / sum(own), rel=1e-4)
+    assert sampling_quality(gram, logits, columns) == pytest.approx(expected / sum(own), rel=1e-4)
 
 
 def test_wavering_between_copies_is_no_lack_of_convergence(tall):
     gram, _ = Moments.from_array(tall[:, [0, 0, 3, 3]]).operator().normalised()
     logits = np.array([[50.0, 50.0, 0.0, 0.0], [0.0, 0.0, 50.0, 50.0]])
-    assert draw_worth(gram, logits, np.array([0, 2])) == pytest.approx(1.0)
-    assert draw_worth(gram, np.zeros((2, 4)), np.array([0, 2])) < 0.8
+    assert sampling_quality(gram, logits, np.array([0, 2])) == pytest.approx(1.0)
+    assert sampling_quality(gram, np.zeros((2, 4)), np.array([0, 2])) < 0.8
 
 
 def test_penalty_has_the_gradient_of_finite_differences(rng):
@@ -237,7 +244,7 @@ def test_constant_columns_come_last_and_need_no_training(tall):
     X = np.where(np.arange(12) % 3 == 0, 0.1, tall)
     selector = CAE(9, random_state=0).fit(X)
     assert selector.selected_.tolist() == [1, 2, 4, 5, 7, 8, 10, 11, 0]
-    assert selector.n_epochs_ == 0 and selector.node_columns_.shape == (8,)
+    assert selector.n_epochs_ == 0 and selector.node_features_.shape == (8,)
 
 
 def test_a_short_training_says_what_to_raise(tall):
@@ -245,7 +252,7 @@ def test_a_short_training_says_what_to_raise(tall):
         selector = CAE(4, epochs=3, random_state=0).fit(tall)
     assert not selector.converged_ and len(set(selector.selected_)) == 4
     with pytest.warns(ConvergenceWarning, match="Raise max_time"):
-        assert CAE(4, max_time=1e-9, random_state=0).fit(tall).stopped_ == "max_time"
+        assert CAE(4, max_time=1e-9, random_state=0).fit(tall).stop_reason_ == "max_time"
 
 
 def test_steps_fall_with_the_size():
@@ -283,16 +290,16 @@ def test_own_decoder_agrees_with_the_same_layers(tall):
     assert own.decoder_weights_.keys() == plain.decoder_weights_.keys()
     kept = own.transform(tall)
     rebuilt = own.reconstruct(kept)
-    plain.decoder_weights_, plain.node_columns_, plain.selected_ = (
+    plain.decoder_weights_, plain.node_features_, plain.selected_ = (
         own.decoder_weights_,
-        own.node_columns_,
+        own.node_features_,
         own.selected_,
     )
     np.testing.assert_allclose(plain.reconstruct(kept), rebuilt, atol=1e-4)
     with torch.no_grad():
         network = factory(4, 12)
         network.load_state_dict({name: torch.from_numpy(w) for name, w in own.decoder_weights_.items()})
-        inputs = torch.from_numpy(tall[:, own.node_columns_]).float()
+        inputs = torch.from_numpy(tall[:, own.node_features_]).float()
         np.testing.assert_allclose(network(inputs).numpy(), rebuilt, atol=1e-4)
 
 
@@ -300,7 +307,7 @@ def test_rows_give_the_linear_choice_too(tall):
     torch = pytest.importorskip("torch")
     before = torch.random.get_rng_state()
     best = min(subset_loss(tall, c) for c in itertools.combinations(range(12), 3))
-    first, second = (CAE(3, solver="sgd", epochs=200, random_state=1).fit(tall / 4) for _ in range(2))
+    first, second = (CAE(3, solver="minibatch", epochs=200, random_state=1).fit(tall / 4) for _ in range(2))
     np.testing.assert_array_equal(first.scores_, second.scores_)
     assert torch.equal(before, torch.random.get_rng_state())
     assert first.decoder_weights_ is None and subset_loss(tall, first.selected_) < 1.3 * best
@@ -331,7 +338,7 @@ def test_published_settings(tall):
     [
         ({"solver": "adam"}, "solver must be one of"),
         ({"decoder": (0,)}, "decoder must be 'linear', a tuple"),
-        ({"decoder": (8,), "solver": "gradient"}, "trains a linear decoder"),
+        ({"decoder": (8,), "solver": "full_batch"}, "trains a linear decoder"),
         ({"activation": "step"}, "activation must be one of"),
         ({"temperature": (10.0, 0.0)}, "temperature must be two numbers above 0"),
         ({"temperature": 1.0}, "temperature must be two numbers above 0"),
@@ -351,4 +358,4 @@ def test_a_decoder_of_the_wrong_width_and_a_missing_device_are_named(tall):
     with pytest.raises(ValueError, match=r"decoder returned shape \(2, 5\).*\(2, 12\) is needed"):
         CAE(3, decoder=lambda n_in, n_out: torch.nn.Linear(n_in, 5)).fit(tall)
     with pytest.raises(ValueError, match="There is no device 'abacus'"):
-        CAE(3, solver="sgd", device="abacus").fit(tall)
+        CAE(3, solver="minibatch", device="abacus").fit(tall)

@@ -8,7 +8,7 @@ import stableselect as ss
 torch = pytest.importorskip("torch")
 nn = torch.nn
 
-QUICK = {"solver": "sgd", "epochs": 4, "random_state": 0}
+QUICK = {"solver": "minibatch", "epochs": 4, "random_state": 0}
 KINDS = {
     "ScorerSelector": lambda **settings: ss.ScorerSelector(3, n_starts=1, **(QUICK | settings)),
     "AEFS": lambda **settings: ss.AEFS(3, **(QUICK | settings)),

@@ -25,7 +25,7 @@ from stableselect.neural._torch._session import resolve_device, session  # noqa:
 from stableselect.neural._torch._trainee import TorchTrainee  # noqa: E402
 
 CPU = torch.device("cpu")
-QUICK = {"solver": "sgd", "epochs": 4, "n_starts": 1, "batch_size": 16, "random_state": 0}
+QUICK = {"solver": "minibatch", "epochs": 4, "n_starts": 1, "batch_size": 16, "random_state": 0}
 
 
 def model_of(
@@ -125,7 +125,7 @@ def planted(n, seed):
 
 def test_the_nonlinear_model_finds_what_no_linear_one_can_see():
     X, test = planted(600, 0), planted(400, 1)
-    selector = ss.ScorerSelector(2, solver="sgd", decoder=(128,), epochs=120, random_state=0).fit(X)
+    selector = ss.ScorerSelector(2, solver="minibatch", decoder=(128,), epochs=120, random_state=0).fit(X)
     assert set(selector.selected_) == {1, 5}
     own = np.mean((selector.reconstruct(selector.transform(test)) - test) ** 2)
     best_linear = min(reconstruction_error(X, test, list(pair)) for pair in itertools.combinations(range(8), 2))
@@ -182,7 +182,7 @@ def test_own_modules_come_back_from_a_file(tall, tmp_path):
         ({"encoder": (4, 0)}, "encoder must be 'linear'"),
         ({"encoder": ()}, "encoder must be 'linear'"),
         ({"decoder": (4,), "activation": "swish"}, "activation must be one of"),
-        ({"decoder": (4,), "solver": "search"}, "use solver='sgd'"),
+        ({"decoder": (4,), "solver": "search"}, "use solver='minibatch'"),
         ({"decoder": (4,), "init": "pca"}, "init='pca' starts linear networks"),
         ({"decoder": (4,), "device": "tpu9"}, "There is no device 'tpu9' here"),
         ({"device": "cuda:99"}, "There is no device 'cuda:99' here"),

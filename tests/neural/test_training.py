@@ -129,7 +129,7 @@ class Recorder:
         self.events.append("teardown")
 
 
-@pytest.mark.parametrize("solver", ["gradient", "sgd"])
+@pytest.mark.parametrize("solver", ["full_batch", "minibatch"])
 def test_callbacks_see_every_epoch_and_may_stop(tall, solver):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder(stop_after=3)
@@ -142,13 +142,13 @@ def test_callbacks_see_every_epoch_and_may_stop(tall, solver):
         "end fit",
         "teardown",
     ]
-    assert (selector.n_epochs_, selector.stopped_) == (3, "callback")
+    assert (selector.n_epochs_, selector.stop_reason_) == (3, "callback")
 
 
 def test_callbacks_are_torn_down_when_training_fails(tall):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
-    selector = ss.ScorerSelector(3, solver="sgd", learning_rate=1e30, random_state=0).set_callbacks(recorder)
+    selector = ss.ScorerSelector(3, solver="minibatch", learning_rate=1e30, random_state=0).set_callbacks(recorder)
     with pytest.raises(ValueError, match="The loss became"):
         selector.fit(tall * 1e30)
     assert recorder.events[-1] == "teardown"
@@ -169,18 +169,27 @@ def test_callbacks_are_torn_down_when_training_fails(tall):
 )
 def test_bad_training_settings_are_refused(tall, setting, words):
     with pytest.raises(ValueError, match=words):
-        ss.ScorerSelector(3, solver="sgd", **setting).fit(tall)
+        ss.ScorerSelector(3, solver="minibatch", **setting).fit(tall)
 
 
 def test_a_linear_network_holds_rows_out_and_starts_several_times_without_torch(tall):
     selector = ss.ScorerSelector(
-        3, solver="sgd", epochs=30, learning_rate=0.02, validation_fraction=0.2, n_starts=2, patience=5, random_state=0
+        3,
+        solver="minibatch",
+        epochs=30,
+        learning_rate=0.02,
+        validation_fraction=0.2,
+        n_starts=2,
+        patience=5,
+        random_state=0,
     ).fit(tall)
     assert len(selector.validation_history_) == selector.n_epochs_ <= 30
     assert selector.validation_history_[selector.best_epoch_ - 1] == selector.validation_history_.min()
 
 
-@pytest.mark.parametrize("settings", [{"solver": "sgd"}, {"solver": "sgd", "anneal": True}, {"solver": "gradient"}])
+@pytest.mark.parametrize(
+    "settings", [{"solver": "minibatch"}, {"solver": "minibatch", "anneal": True}, {"solver": "full_batch"}]
+)
 def test_the_losses_are_those_of_the_network_as_it_is(tall, settings):
     selector = ss.ScorerSelector(3, epochs=15, learning_rate=0.02, random_state=0, **settings).fit(tall)
     for path, loss in (("selector", selector.loss_selector_), ("scorer", selector.loss_scorer_)):
@@ -188,9 +197,9 @@ def test_the_losses_are_those_of_the_network_as_it_is(tall, settings):
 
 
 def test_patience_keeps_the_weights_of_the_best_step(tall):
-    settings = {"solver": "gradient", "epochs": 400, "learning_rate": 0.3, "random_state": 2}
+    settings = {"solver": "full_batch", "epochs": 400, "learning_rate": 0.3, "random_state": 2}
     selector = ss.ScorerSelector(3, patience=5, **settings).fit(tall)
-    assert selector.stopped_ == "patience"
+    assert selector.stop_reason_ == "patience"
     steps = [ss.ScorerSelector(3, **(settings | {"epochs": 400})).fit(tall).loss_history_[: selector.n_epochs_ - 1]]
     objectives = steps[0] @ [1, selector.scorer_weight]
     assert selector.objective_ <= 1.02 * objectives.min()
@@ -234,7 +243,7 @@ def test_an_interruption_in_a_later_start_keeps_the_earlier_one():
 def test_a_callback_stops_all_starts(tall):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder(stop_after=1)
-    ss.ScorerSelector(3, solver="sgd", epochs=5, n_starts=3, random_state=0).set_callbacks(recorder).fit(tall)
+    ss.ScorerSelector(3, solver="minibatch", epochs=5, n_starts=3, random_state=0).set_callbacks(recorder).fit(tall)
     assert recorder.events.count("end epoch") == 1
 
 
@@ -245,12 +254,12 @@ def test_a_validation_loss_that_is_not_finite_stops():
 
 def test_a_schedule_cut_short_is_told(tall):
     pytest.importorskip("sklearn.callback")
-    selector = ss.ScorerSelector(3, solver="sgd", anneal=True, epochs=50, random_state=0)
+    selector = ss.ScorerSelector(3, solver="minibatch", anneal=True, epochs=50, random_state=0)
     with pytest.warns(ConvergenceWarning, match="while more than k columns were kept. Raise epochs"):
         selector.set_callbacks(Recorder(stop_after=2)).fit(tall)
 
 
-@pytest.mark.parametrize("solver", ["gradient", "sgd"])
+@pytest.mark.parametrize("solver", ["full_batch", "minibatch"])
 def test_the_searched_start_begins_at_the_search(tall, solver):
     found = ss.ScorerSelector(3, ridge=0.0).fit(tall)
     begun = ss.ScorerSelector(3, ridge=0.0, solver=solver, init="search", epochs=1, learning_rate=1e-12).fit(tall)

@@ -28,8 +28,8 @@ def test_the_grid_is_the_published_one():
     assert [1 / weight for weight in WEIGHTS] == [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
     assert weighted("|W|", 1 / 128) == "|W|"
     for weight in WEIGHTS:
-        for solver in ("sgd", "search"):
-            name = weighted("|W|" if solver == "sgd" else "ScorerSelector search", weight)
+        for solver in ("minibatch", "search"):
+            name = weighted("|W|" if solver == "minibatch" else "ScorerSelector search", weight)
             selector = find_method(name).build(replace(FASHION, method=name))
             assert (selector.solver, selector.scorer_weight) == (solver, weight)
 

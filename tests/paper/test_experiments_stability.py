@@ -100,7 +100,7 @@ def test_the_variants_are_skipped_where_a_setting_is_not_there(monkeypatch):
     monkeypatch.setattr(_methods, "_settings", lambda name: frozenset({"n_features_to_select", "ridge"}))
     assert NO_RIDGE in _stability.methods()
     assert not set(STABLE.values()) & set(_stability.methods())
-    monkeypatch.setattr(_methods, "_settings", lambda name: frozenset({"n_features_to_select", "ridge", "prefer"}))
+    monkeypatch.setattr(_methods, "_settings", lambda name: frozenset({"n_features_to_select", "ridge", "criterion"}))
     assert set(STABLE.values()) < set(_stability.methods())
 
 

@@ -65,8 +65,8 @@ def test_a_selector_as_a_parameter_comes_back_unfitted(frame, path):
         selector = ss.ConsensusSelector(given, 3, n_resamples=2, random_state=0).fit(frame)
         selector.save(path, overwrite=True)
         loaded = ss.load(path)
-        assert type(loaded.base) is type(given) and not hasattr(loaded.base, "support_")
-        assert repr(clone(loaded.base)) == repr(clone(given))
+        assert type(loaded.estimator) is type(given) and not hasattr(loaded.estimator, "support_")
+        assert repr(clone(loaded.estimator)) == repr(clone(given))
         np.testing.assert_array_equal(loaded.supports_, selector.supports_)
         np.testing.assert_array_equal(loaded.fit(frame).supports_, selector.fit(frame).supports_)
 
@@ -74,13 +74,13 @@ def test_a_selector_as_a_parameter_comes_back_unfitted(frame, path):
 def test_a_selector_of_another_package_is_asked_for(tall, path):
     selector = ss.ConsensusSelector(VarianceThreshold(), 3, n_resamples=2, random_state=0).fit(tall)
     with pytest.warns(
-        UserWarning, match="The parameter base is not stored: it holds an object of type VarianceThresh"
+        UserWarning, match="The parameter estimator is not stored: it holds an object of type VarianceThresh"
     ) as w:
         selector.save(path)
     assert str(w[0].message).endswith("load will ask for it.")
-    with pytest.raises(ValueError, match=r"saved without base, .*load\(path, base=...\)"):
+    with pytest.raises(ValueError, match=r"saved without estimator, .*load\(path, estimator=...\)"):
         ss.load(path)
-    np.testing.assert_array_equal(ss.load(path, base=VarianceThreshold()).scores_, selector.scores_)
+    np.testing.assert_array_equal(ss.load(path, estimator=VarianceThreshold()).scores_, selector.scores_)
 
 
 def test_a_homemade_selector_is_asked_for(tall, path):
@@ -110,7 +110,7 @@ def test_a_file_names_only_selectors_of_the_package(tree, message, tall, path):
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     record = json.loads(parts["selector.json"])
-    record["parameters"]["base"] = {"selector": tree}
+    record["parameters"]["estimator"] = {"selector": tree}
     parts["selector.json"] = json.dumps(record)
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in parts.items():
@@ -155,7 +155,7 @@ def test_a_function_has_to_be_given_as_one(first, tall, path):
     torch = pytest.importorskip("torch")
     made = torch.nn.Linear
     quick = {"epochs": 1, "n_starts": 1, "anneal": False}
-    selector = ss.ScorerSelector(3, solver="sgd", encoder=made, decoder=(4,), random_state=0, **quick)
+    selector = ss.ScorerSelector(3, solver="minibatch", encoder=made, decoder=(4,), random_state=0, **quick)
     selector.fit(tall).save(path)
     if first:
         without_callables(path)

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
 SELECTORS |= {
-    "ScorerSelector gradient": ss.ScorerSelector(solver="gradient", epochs=5),
-    "ScorerSelector sgd": ss.ScorerSelector(solver="sgd", epochs=2),
+    "ScorerSelector gradient": ss.ScorerSelector(solver="full_batch", epochs=5),
+    "ScorerSelector sgd": ss.ScorerSelector(solver="minibatch", epochs=2),
 }
 STREAMING = {name: selector for name, selector in SELECTORS.items() if hasattr(selector, "partial_fit")}
 STREAMING.pop("ScorerSelector sgd")

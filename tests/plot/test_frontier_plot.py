@@ -28,7 +28,7 @@ def made():
         consensus=np.array([0.0, 0.0, 0.0, 0.1, 0.3, 0.0]),
         latent_width=np.zeros(6, dtype=int),
         chosen=3,
-        tolerance=0.05,
+        max_error_increase=0.05,
         target=None,
         reached=True,
     )
@@ -90,14 +90,16 @@ def test_the_choice_is_ringed_and_named(made):
     assert ring.get_xdata()[0] == pytest.approx(3) and ring.get_ydata()[0] == 0.7
     (words,) = figure.axes[0].texts
     assert words.get_text() == "exchange, votes 0.1, ridge 0.1\n0.70 ± 0.02, 3.0 % above the least"
-    assert {"forward search", "exchange", "search with votes", "ridge 0.1", "tolerance, 5 %", "taken"} <= {
+    assert {"forward search", "exchange", "search with votes", "ridge 0.1", "max_error_increase, 5 %", "taken"} <= {
         *legend(figure)
     }
 
 
 def test_a_target_is_a_line_and_no_band(made):
     figure = stability_frontier(replace(made, target=0.8, chosen=4))
-    assert "stability asked for, 0.8" in legend(figure) and not any("tolerance" in text for text in legend(figure))
+    assert "stability asked for, 0.8" in legend(figure) and not any(
+        "max_error_increase" in text for text in legend(figure)
+    )
     (line,) = [drawn for drawn in figure.axes[0].get_lines() if "asked for" in str(drawn.get_label())]
     assert set(line.get_ydata()) == {0.8}
 
@@ -107,14 +109,14 @@ def test_errors_of_nought_are_drawn(made, error, tmp_path):
     two = {name: getattr(made, name)[:2] for name in ("stability", "standard_error", "ridge", "map_ridge")}
     two |= {name: getattr(made, name)[:2] for name in ("exchange", "consensus", "latent_width")}
     for chosen in (0, 1):
-        frontier = replace(made, error=np.array(error), chosen=chosen, tolerance=1e9, **two)
+        frontier = replace(made, error=np.array(error), chosen=chosen, max_error_increase=1e9, **two)
         stability_frontier(frontier).savefig(tmp_path / "nought.png")
 
 
 def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
-    figure = stability_frontier(ColumnSubset(4, prefer="stability", ridge=0.1).fit(tall))
+    figure = stability_frontier(ColumnSubset(4, criterion="stability", ridge=0.1).fit(tall))
     figure.savefig(tmp_path / "columns.png")
-    selector = ScorerSelector(4, prefer="stability", tolerance=0.5, ridge=0.1).fit(tall)
+    selector = ScorerSelector(4, criterion="stability", max_error_increase=0.5, ridge=0.1).fit(tall)
     figure = stability_frontier(selector)
     figure.savefig(tmp_path / "scorer.svg")
     assert {"latent width 4", "latent width 2"} <= set(legend(figure))
@@ -124,7 +126,7 @@ def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
 
 def test_what_has_no_frontier_is_refused(tall, made):
     for other in (ColumnSubset(3).fit(tall), None, np.arange(3)):
-        with pytest.raises(TypeError, match="prefer='stability' or a stability_target; give one of these"):
+        with pytest.raises(TypeError, match="criterion='stability' or a min_stability; give one of these"):
             stability_frontier(other)
     with pytest.raises(ValueError, match="keep fewer columns"):
         stability_frontier(replace(made, stability=np.full(6, np.nan)))

@@ -5,7 +5,7 @@ import pytest
 
 from stableselect import ColumnSubset
 from stableselect.inspection import stability_analysis
-from stableselect.plot import selection_heat_map
+from stableselect.plot import selection_frequency
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_fields_and_bars_show_the_runs_most_frequent_column_first(analysis):
     fields, labels, widths = drawn(analysis.plot())
     order = [int(label) for label in labels]
     assert np.array_equal(fields, analysis.supports[:, order].T)
-    assert widths == pytest.approx(analysis.frequency[order])
+    assert widths == pytest.approx(analysis.selection_frequency[order])
     assert widths == sorted(widths, reverse=True)
     assert set(order) == set(np.flatnonzero(analysis.supports.any(axis=0)))
     assert labels == [row[0] for row in analysis.table(len(labels))]
@@ -49,8 +49,8 @@ def test_the_title_says_what_was_varied_and_how_much_is_shown(analysis):
 
 def test_masks_and_indices_with_names():
     names = ["a", "b", "c" * 50, "d"]
-    by_mask = selection_heat_map(np.array([[1, 0, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool), names)
-    by_index = selection_heat_map([[0, 2], [2, 0], [0, 1]], names)
+    by_mask = selection_frequency(np.array([[1, 0, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool), names)
+    by_index = selection_frequency([[0, 2], [2, 0], [0, 1]], names)
     for figure in (by_mask, by_index):
         fields, labels, _ = drawn(figure)
         assert np.array_equal(fields, [[1, 1, 1], [1, 1, 0], [0, 0, 1]])
@@ -64,14 +64,14 @@ def test_small_and_large_pictures_are_drawn_without_a_warning(rng, n_runs, m, k)
     for run in supports:
         run[rng.permutation(m)[:k]] = True
     with io.BytesIO() as picture:
-        selection_heat_map(supports).savefig(picture, dpi=50)
+        selection_frequency(supports).savefig(picture, dpi=50)
         assert picture.tell() > 1000
 
 
 def test_wrong_input_is_refused_with_advice(analysis):
     with pytest.raises(ValueError, match="feature_names must hold 10 names but holds 2; name every column"):
-        selection_heat_map(analysis, ["a", "b"])
+        selection_frequency(analysis, ["a", "b"])
     with pytest.raises(ValueError, match="n_columns must be an integer of at least 1"):
         analysis.plot(n_columns=0)
     with pytest.raises(ValueError, match="n_features must be given"):
-        selection_heat_map([[0, 1], [1, 2]])
+        selection_frequency([[0, 1], [1, 2]])

@@ -19,13 +19,15 @@ def line(axes, label):
 
 
 def test_it_draws_the_path_of_a_selector(tall):
-    selector = ColumnSubset("auto", target_explained=0.8).fit(tall)
+    selector = ColumnSubset("auto", min_explained_variance=0.8).fit(tall)
     path = selector.path_
     figure = selection_path(selector)
     upper, lower = figure.axes
-    np.testing.assert_array_equal(line(upper, "held-out rows").get_ydata(), path.explained)
+    np.testing.assert_array_equal(line(upper, "held-out rows").get_ydata(), path.explained_variance_ratio)
     np.testing.assert_array_equal(line(upper, "held-out rows").get_xdata(), np.arange(1, 13))
-    np.testing.assert_allclose(line(lower, "held-out rows").get_ydata(), np.maximum(1 - path.explained, 1e-6))
+    np.testing.assert_allclose(
+        line(lower, "held-out rows").get_ydata(), np.maximum(1 - path.explained_variance_ratio, 1e-6)
+    )
     low, high = path.n_features_range
     assert f"chosen, {path.n_features} (single folds: {low} to {high})" in labels(upper)
     assert "target, 0.8" in labels(upper) and lower.get_yscale() == "log"
@@ -34,13 +36,13 @@ def test_it_draws_the_path_of_a_selector(tall):
 
 
 def test_rules_and_failures_are_named(tall, tmp_path):
-    elbow = ColumnSubset("auto", target_explained="elbow", max_features=6).fit(tall).path_
+    elbow = ColumnSubset("auto", min_explained_variance="elbow", max_features=6).fit(tall).path_
     figure = selection_path(elbow)
     assert figure.get_suptitle().endswith("the elbow")
     assert not [label for label in labels(figure.axes[0]) if label.startswith("target")]
     figure.savefig(tmp_path / "elbow.png")
     with pytest.warns(UserWarning, match="not reached"):
-        missed = ColumnSubset("auto", target_explained=0.999, max_features=2).fit(tall).path_
+        missed = ColumnSubset("auto", min_explained_variance=0.999, max_features=2).fit(tall).path_
     assert "the target of 0.999 is not reached" in selection_path(missed).get_suptitle()
 
 

@@ -152,7 +152,7 @@ def test_selector_exposes_the_network_that_attains_its_objective(shape):
     assert np.mean((X - selector.forward(X)) ** 2) == pytest.approx(selector.loss_selector_, rel=1e-8, abs=1e-14)
     assert set(np.argsort(-selector.score_weights_)[:5]) == set(S)
     np.testing.assert_allclose(selector.reconstruct(selector.transform(X)), selector.forward(X), atol=1e-9)
-    assert selector.floor_ <= selector.objective_
+    assert selector.lower_bound_ <= selector.objective_
 
 
 def test_default_search_is_at_least_as_good_as_plain_column_subset_for_its_own_objective():
@@ -183,4 +183,4 @@ def test_forward_checks_its_arguments(rng):
 
 def test_ridge_is_not_spent_on_solvers_that_do_not_use_it(rng):
     X = rng.normal(size=(20, 5))
-    assert ScorerSelector(2, solver="gradient", epochs=5, random_state=0).fit(X).ridge_ == 0.0
+    assert ScorerSelector(2, solver="full_batch", epochs=5, random_state=0).fit(X).ridge_ == 0.0

@@ -26,8 +26,8 @@ def test_objective_is_the_refit_error_and_the_floor_is_pca(tall):
     assert selector.objective_ == pytest.approx(refit_error(tall, selector.selected_), rel=1e-10)
     pca = PCA(4).fit(tall)
     floor = np.mean((pca.inverse_transform(pca.transform(tall)) - tall) ** 2)
-    assert selector.floor_ == pytest.approx(floor, rel=1e-10)
-    assert selector.gap_ == pytest.approx(1 - floor / selector.objective_)
+    assert selector.lower_bound_ == pytest.approx(floor, rel=1e-10)
+    assert selector.optimality_gap_ == pytest.approx(1 - floor / selector.objective_)
     np.testing.assert_allclose(
         selector.reconstruct(selector.transform(tall)),
         LinearRegression().fit(tall[:, selector.support_], tall).predict(tall[:, selector.support_]),
@@ -88,7 +88,7 @@ def test_include_and_exclude_by_name_and_index(tall):
     for cls in (ColumnSubset, ScorerSelector):
         selector = cls(3, include=["c7"], exclude=["c0", 1]).fit(frame)
         assert 7 in selector.selected_ and not {0, 1} & set(selector.selected_)
-        assert not {"c0", "c1"} & {kept.substitute for kept in selector.explain().kept}
+        assert not {"c0", "c1"} & {kept.replacement for kept in selector.explain().selected}
     assert ColumnSubset(2, include=[5, -1], ridge=0.0).fit(tall).selected_.tolist() == [5, 11]
 
 
@@ -119,10 +119,10 @@ def test_bad_parameters_get_one_sentence(tall, params, message):
         ({"init": "zeros"}, "init must be one of"),
         ({"scorer_weight": -1}, "scorer_weight must be"),
         ({"latent_width": 0}, "latent_width must be"),
-        ({"solver": "sgd", "batch_size": 0}, "batch_size must be"),
-        ({"solver": "sgd", "epochs": 1.5}, "epochs must be"),
-        ({"solver": "gradient", "learning_rate": 0}, "learning_rate must be"),
-        ({"solver": "gradient", "include": [0]}, "work with solver='search' only"),
+        ({"solver": "minibatch", "batch_size": 0}, "batch_size must be"),
+        ({"solver": "minibatch", "epochs": 1.5}, "epochs must be"),
+        ({"solver": "full_batch", "learning_rate": 0}, "learning_rate must be"),
+        ({"solver": "full_batch", "include": [0]}, "work with solver='search' only"),
     ],
 )
 def test_bad_scorer_parameters_get_one_sentence(tall, params, message):
@@ -223,7 +223,7 @@ def test_columns_that_repeat_each_other_leave_no_fold_empty(rng, kind):
     assert sizes.min() > 10
     order = rng.permutation(300)
     np.testing.assert_array_equal(row_folds(X[order], 10), row_folds(X, 10)[order])
-    assert ColumnSubset(3, prefer="stability").fit(X).frontier_.error.size > 1
+    assert ColumnSubset(3, criterion="stability").fit(X).frontier_.error.size > 1
 
 
 @pytest.mark.parametrize("name", ["tall", "wide"])
@@ -282,32 +282,32 @@ def test_explanation_matches_regressions_and_brute_force_substitutes(tall):
     S = selector.selected_.tolist()
     model = LinearRegression().fit(tall[:, S], tall)
     residual = tall - model.predict(tall[:, S])
-    for dropped in explanation.dropped:
-        j = dropped.column
+    for dropped in explanation.discarded:
+        j = dropped.feature
         r2 = 1 - residual[:, j].var() / tall[:, j].var()
         assert dropped.r2 == pytest.approx(r2, rel=1e-9)
         shares = [model.coef_[j, a] * np.cov(tall[:, c], tall[:, j], bias=True)[0, 1] for a, c in enumerate(S)]
         shares = np.array(shares) / tall[:, j].var()
         assert shares.sum() == pytest.approx(r2, rel=1e-8)
-        for column, share in dropped.stand_ins:
+        for column, share in dropped.explained_by:
             assert share == pytest.approx(shares[S.index(column)], rel=1e-7)
-        assert abs(dropped.stand_ins[0][1]) == pytest.approx(np.abs(shares).max(), rel=1e-7)
-    assert [d.r2 for d in explanation.dropped] == sorted(d.r2 for d in explanation.dropped)
+        assert abs(dropped.explained_by[0][1]) == pytest.approx(np.abs(shares).max(), rel=1e-7)
+    assert [d.r2 for d in explanation.discarded] == sorted(d.r2 for d in explanation.discarded)
     total = tall.var(axis=0).sum() / 12
-    for kept in explanation.kept:
-        others = [c for c in S if c != kept.column]
+    for kept in explanation.selected:
+        others = [c for c in S if c != kept.feature]
         errors = {j: refit_error(tall, [*others, j]) for j in range(12) if j not in S}
-        assert kept.substitute == min(errors, key=errors.get)
-        rise = (errors[kept.substitute] - selector.objective_) / total
-        assert kept.loss_increase == pytest.approx(rise, rel=1e-7, abs=1e-12)
+        assert kept.replacement == min(errors, key=errors.get)
+        rise = (errors[kept.replacement] - selector.objective_) / total
+        assert kept.error_increase == pytest.approx(rise, rel=1e-7, abs=1e-12)
 
 
 def test_explanation_uses_names_and_handles_nothing_left(tall):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(tall[:, :4], columns=list("abcd"))
-    assert {kept.column for kept in ColumnSubset(2).fit(frame).explain().kept} <= set("abcd")
+    assert {kept.feature for kept in ColumnSubset(2).fit(frame).explain().selected} <= set("abcd")
     everything = ColumnSubset(4).fit(frame).explain()
-    assert everything.dropped == [] and all(kept.substitute is None for kept in everything.kept)
+    assert everything.discarded == [] and all(kept.replacement is None for kept in everything.selected)
     with pytest.raises(ValueError, match=r"call explain\(X\)"):
         RandomSelector(2).fit(frame).explain()
 

@@ -46,12 +46,12 @@ def brute_force_errors(X, ridge, **roles):
 
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
 def test_the_curve_is_that_of_refits_on_the_rows_of_the_folds(tall, ridge):
-    path = ColumnSubset("auto", ridge=ridge, target_explained=0.7).fit(tall).path_
+    path = ColumnSubset("auto", ridge=ridge, min_explained_variance=0.7).fit(tall).path_
     errors = brute_force_errors(tall, ridge)
     folds = 1 - errors[:, 1:] / errors[:, :1]
     pooled = 1 - errors.sum(axis=0) / errors[:, 0].sum()
-    np.testing.assert_allclose(path.fold_explained, folds, atol=1e-9)
-    np.testing.assert_allclose(path.explained, pooled[1:], atol=1e-9)
+    np.testing.assert_allclose(path.fold_explained_variance_ratio, folds, atol=1e-9)
+    np.testing.assert_allclose(path.explained_variance_ratio, pooled[1:], atol=1e-9)
     np.testing.assert_allclose(path.standard_error, folds.std(axis=0, ddof=1) / np.sqrt(5), atol=1e-9)
     assert path.n_features == next(k for k in range(1, 13) if pooled[k] >= 0.7)
     assert path.fold_n_features.tolist() == [next(k for k in range(1, 13) if f[k - 1] >= 0.7) for f in folds]
@@ -60,12 +60,14 @@ def test_the_curve_is_that_of_refits_on_the_rows_of_the_folds(tall, ridge):
 
 def test_with_a_free_ridge_the_curve_has_the_least_error_of_the_grid_for_every_k(wide, rng):
     X = np.vstack([wide, wide, wide])[:, :15] + 0.5 * rng.normal(size=(27, 15))
-    path = ColumnSubset("auto", target_explained=0.5).fit(X).path_
+    path = ColumnSubset("auto", min_explained_variance=0.5).fit(X).path_
     curves = {ridge: brute_force_errors(X, ridge) for ridge in np.unique(path.ridge)}
     assert len(curves) > 1
     for k in range(1, 16):
         errors = curves[path.ridge[k - 1]]
-        assert path.explained[k - 1] == pytest.approx(1 - errors[:, k].sum() / errors[:, 0].sum(), abs=1e-9)
+        assert path.explained_variance_ratio[k - 1] == pytest.approx(
+            1 - errors[:, k].sum() / errors[:, 0].sum(), abs=1e-9
+        )
         assert path.ridge[k - 1] == choose_ridge(fold_moments(X, None, 5), k, [], [])
 
 
@@ -94,13 +96,13 @@ def test_columns_that_others_determine_add_nothing(rng):
 @pytest.mark.parametrize("rank", [1, 3, 6])
 def test_the_number_of_planted_factors_is_found(rng, rank):
     X = planted(rng, rank)
-    selector = ColumnSubset("auto", target_explained=0.99).fit(X)
+    selector = ColumnSubset("auto", min_explained_variance=0.99).fit(X)
     assert selector.path_.n_features == selector.selected_.size == rank
     assert selector.path_.n_features_range == (rank, rank)
     # One noisy column more than there are factors can still halve what is left.
-    assert ColumnSubset("auto", target_explained="elbow").fit(X).selected_.size in (rank, rank + 1)
+    assert ColumnSubset("auto", min_explained_variance="elbow").fit(X).selected_.size in (rank, rank + 1)
     for target in (0.99, "elbow"):
-        exact = ColumnSubset("auto", target_explained=target).fit(planted(rng, rank, noise=0.0))
+        exact = ColumnSubset("auto", min_explained_variance=target).fit(planted(rng, rank, noise=0.0))
         assert exact.selected_.size == rank and exact.path_.n_features_range == (rank, rank)
 
 
@@ -125,11 +127,11 @@ def test_the_first_to_reach_by_its_definition():
 
 def test_an_elbow_that_is_not_there_is_said():
     with pytest.warns(UserWarning, match="has no elbow on held-out rows with up to 1 columns"):
-        ColumnSubset("auto", target_explained="elbow").fit(np.random.default_rng(0).normal(size=(30, 1)))
+        ColumnSubset("auto", min_explained_variance="elbow").fit(np.random.default_rng(0).normal(size=(30, 1)))
 
 
 def test_after_the_number_all_goes_as_for_a_given_one(tall):
-    auto = ColumnSubset("auto", target_explained=0.8).fit(tall)
+    auto = ColumnSubset("auto", min_explained_variance=0.8).fit(tall)
     k = auto.path_.n_features
     given = ColumnSubset(k).fit(tall)
     np.testing.assert_array_equal(auto.selected_, given.selected_)
@@ -139,7 +141,7 @@ def test_after_the_number_all_goes_as_for_a_given_one(tall):
     np.testing.assert_array_equal(auto.path_.order[:k], forward.selected_)
     rebuilt = forward.reconstruct(forward.transform(tall))
     share = 1 - ((rebuilt - tall) ** 2).sum() / ((tall - tall.mean(axis=0)) ** 2).sum()
-    assert auto.path_.training[k - 1] == pytest.approx(share, rel=1e-9)
+    assert auto.path_.train_explained_variance_ratio[k - 1] == pytest.approx(share, rel=1e-9)
     assert auto.set_params(n_features_to_select=3).fit(tall).selected_.size == 3
     with pytest.raises(AttributeError, match="n_features_to_select='auto'"):
         _ = auto.path_
@@ -147,47 +149,49 @@ def test_after_the_number_all_goes_as_for_a_given_one(tall):
 
 def test_the_scorer_selector_keeps_as_many(tall):
     for target in (0.8, "elbow"):
-        one = ColumnSubset("auto", target_explained=target).fit(tall)
-        other = ScorerSelector("auto", target_explained=target).fit(tall)
+        one = ColumnSubset("auto", min_explained_variance=target).fit(tall)
+        other = ScorerSelector("auto", min_explained_variance=target).fit(tall)
         assert other.path_.n_features == one.path_.n_features == other.selected_.size
         assert other.latent_width_ == one.selected_.size
-        np.testing.assert_array_equal(other.path_.explained, one.path_.explained)
+        np.testing.assert_array_equal(other.path_.explained_variance_ratio, one.path_.explained_variance_ratio)
 
 
 def test_a_target_out_of_reach_warns_and_takes_the_best_share(wide, rng):
     X = np.vstack([wide, wide]) + rng.normal(size=(18, 40))
     with pytest.warns(UserWarning, match=r"0\.999999 is not reached .* with up to 12 columns.*or raise max_features"):
-        selector = ColumnSubset("auto", target_explained=0.999999, max_features=12).fit(X)
+        selector = ColumnSubset("auto", min_explained_variance=0.999999, max_features=12).fit(X)
     path = selector.path_
     assert not path.reached and path.limit == 12
-    assert path.n_features == selector.selected_.size == 1 + np.argmax(path.explained)
+    assert path.n_features == selector.selected_.size == 1 + np.argmax(path.explained_variance_ratio)
 
 
 def test_copies_and_constants_count_for_nothing(rng):
     X = planted(rng, 3, m=8, noise=0.0)
     X = np.hstack([X, X[:, :4], np.full((200, 2), 7.0)])
     for ridge in (0.0, "auto"):
-        selector = ColumnSubset("auto", ridge=ridge, target_explained=0.9999).fit(X)
-        assert selector.selected_.size == 3 and selector.path_.explained[-1] == pytest.approx(1, abs=1e-5)
+        selector = ColumnSubset("auto", ridge=ridge, min_explained_variance=0.9999).fit(X)
+        assert selector.selected_.size == 3 and selector.path_.explained_variance_ratio[-1] == pytest.approx(
+            1, abs=1e-5
+        )
     constant = ColumnSubset("auto").fit_moments([Moments.from_array(np.tile([1.0, 2.0], (10, 1)))] * 3)
     assert constant.selected_.tolist() == [0]
 
 
 def test_included_columns_are_the_least_and_excluded_ones_never_come(tall):
-    selector = ColumnSubset("auto", target_explained=0.1, include=[7, 2, 9], exclude=[0, 1], ridge=0.0).fit(tall)
+    selector = ColumnSubset("auto", min_explained_variance=0.1, include=[7, 2, 9], exclude=[0, 1], ridge=0.0).fit(tall)
     path = selector.path_
     assert sorted(selector.selected_) == [2, 7, 9] and path.order[:3].tolist() == [7, 2, 9]
     assert path.limit == 10 and not {0, 1} & set(path.order.tolist())
     errors = brute_force_errors(tall, 0.0, include=[7, 2, 9][:1], exclude=[0, 1])
-    assert path.explained[0] == pytest.approx(1 - errors[:, 1].sum() / errors[:, 0].sum(), abs=1e-9)
-    everything = ColumnSubset("auto", target_explained="elbow", include=range(12)).fit
+    assert path.explained_variance_ratio[0] == pytest.approx(1 - errors[:, 1].sum() / errors[:, 0].sum(), abs=1e-9)
+    everything = ColumnSubset("auto", min_explained_variance="elbow", include=range(12)).fit
     with pytest.warns(UserWarning, match="no elbow"):
         assert everything(tall).selected_.size == 12
 
 
 def test_the_path_survives_save_and_load(tall, tmp_path):
     for target in (0.8, "elbow"):
-        selector = ColumnSubset("auto", target_explained=target).fit(tall)
+        selector = ColumnSubset("auto", min_explained_variance=target).fit(tall)
         selector.save(tmp_path / "auto.sselect", overwrite=True)
         back, path = ss.load(tmp_path / "auto.sselect"), selector.path_
         assert back.get_params() == selector.get_params() and back.path_.n_features_range == path.n_features_range
@@ -198,7 +202,7 @@ def test_the_path_survives_save_and_load(tall, tmp_path):
 
 def test_folds_given_as_moments_and_weights_and_frames_and_tensors(tall, rng):
     pd = pytest.importorskip("pandas")
-    make = clone(ColumnSubset("auto", target_explained=0.8))
+    make = clone(ColumnSubset("auto", min_explained_variance=0.8))
     expected = make.fit(tall).path_
     frame = pd.DataFrame(tall, columns=[f"c{j}" for j in range(12)])
     tables = [
@@ -210,18 +214,18 @@ def test_folds_given_as_moments_and_weights_and_frames_and_tensors(tall, rng):
     torch = pytest.importorskip("torch")
     tables.append(clone(make).fit(torch.asarray(tall)))
     for fitted in tables:
-        np.testing.assert_allclose(fitted.path_.explained, expected.explained, rtol=1e-9)
+        np.testing.assert_allclose(fitted.path_.explained_variance_ratio, expected.explained_variance_ratio, rtol=1e-9)
         np.testing.assert_array_equal(fitted.path_.order, expected.order)
     weights = rng.integers(0, 3, size=60)
     weighted = clone(make).fit(tall, sample_weight=weights).path_
     repeated = clone(make).fit(np.repeat(tall, weights, axis=0)).path_
-    np.testing.assert_allclose(weighted.explained, repeated.explained, rtol=1e-9)
+    np.testing.assert_allclose(weighted.explained_variance_ratio, repeated.explained_variance_ratio, rtol=1e-9)
     assert weighted.n_features == repeated.n_features
 
 
 def test_in_a_pipeline(rng):
     X = planted(rng) * 10.0 ** np.arange(20)[None, :].clip(0, 4)
-    pipeline = make_pipeline(StandardScaler(), ColumnSubset("auto", target_explained=0.98))
+    pipeline = make_pipeline(StandardScaler(), ColumnSubset("auto", min_explained_variance=0.98))
     assert clone(pipeline).fit_transform(X).shape == (200, 4)
 
 
@@ -241,11 +245,14 @@ def test_without_held_out_rows_a_sentence_says_what_to_do(tall, cls):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"target_explained": 1.0}, "target_explained must be a share above 0 and below 1, or 'elbow'; got 1.0"),
-        ({"target_explained": 0}, "target_explained must be"),
-        ({"target_explained": True}, "target_explained must be"),
-        ({"target_explained": np.nan}, "target_explained must be"),
-        ({"target_explained": "knee"}, "target_explained must be"),
+        (
+            {"min_explained_variance": 1.0},
+            "min_explained_variance must be a share above 0 and below 1, or 'elbow'; got 1.0",
+        ),
+        ({"min_explained_variance": 0}, "min_explained_variance must be"),
+        ({"min_explained_variance": True}, "min_explained_variance must be"),
+        ({"min_explained_variance": np.nan}, "min_explained_variance must be"),
+        ({"min_explained_variance": "knee"}, "min_explained_variance must be"),
         ({"max_features": 0}, "max_features must be a whole number"),
         ({"max_features": 2.5}, "max_features must be a whole number"),
         ({"max_features": 2, "include": [1, 2, 3]}, "include names 3 columns but max_features is 2"),
@@ -259,7 +266,7 @@ def test_bad_settings_get_one_sentence(tall, params, message):
             cls("auto", **params).fit(tall)
 
 
-@pytest.mark.parametrize("solver", ["gradient", "sgd"])
+@pytest.mark.parametrize("solver", ["full_batch", "minibatch"])
 def test_trained_networks_cannot(tall, solver):
     with pytest.raises(ValueError, match="works with solver='search' only"):
         ScorerSelector("auto", solver=solver, epochs=1).fit(tall)
@@ -279,7 +286,7 @@ def test_real_data_reaches_the_target_with_columns_it_has_not_seen(load_data):
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        selector = ColumnSubset("auto", target_explained=0.8).fit(X[::2])
+        selector = ColumnSubset("auto", min_explained_variance=0.8).fit(X[::2])
     assert not caught
     rebuilt = selector.reconstruct(selector.transform(X[1::2]))
     share = 1 - ((rebuilt - X[1::2]) ** 2).sum() / ((X[1::2] - X[::2].mean(axis=0)) ** 2).sum()

@@ -55,7 +55,7 @@ class Refits:
         self.selector, self.X = selector, X
         self.table = X if spare is None else np.vstack([X, spare])
         self._moments: ResampledMoments | None = None
-        if isinstance(selector, MomentsSelector) and getattr(selector, "solver", None) != "sgd":
+        if isinstance(selector, MomentsSelector) and getattr(selector, "solver", None) != "minibatch":
             self._moments = ResampledMoments(self.table, selector._folds_needed())
 
     @property

@@ -129,7 +129,7 @@ class Source:
 def source_of(selector: Any, X: Any) -> Source:
     """Return the table as the selector's fits read it: shared moments where they are all it needs."""
     # The mini-batch solver is the one part of the moments selectors that trains on rows.
-    if not isinstance(selector, MomentsSelector) or getattr(selector, "solver", None) == "sgd":
+    if not isinstance(selector, MomentsSelector) or getattr(selector, "solver", None) == "minibatch":
         return Source(X)
     reader = clone(selector)
     moments = ResampledMoments(reader._check_table(X), reader._folds_needed())
@@ -331,7 +331,7 @@ def _support(model: Any) -> np.ndarray:
 
 def _decided(model: Any, m: int) -> list[int]:
     """Return the columns that a selector of this package was told to keep or to leave out."""
-    chooser = getattr(model, "base", model)
+    chooser = getattr(model, "estimator", model)
     if not isinstance(chooser, BaseSelector):
         return []
     names = getattr(model, "feature_names_in_", None)

@@ -9,42 +9,42 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DiscardedFeature:
     """A column left out: how well the kept ones predict it, and which of them do the most.
 
     Attributes
     ----------
-    column : str or int
+    feature : str or int
         Its name, or its index where the table has no names.
     r2 : float
         Share of its variance the kept columns explain together (nan for a constant column).
-    stand_ins : list of (column, share)
+    explained_by : list of (column, share)
         Up to three kept columns with the largest share of that, largest first. The shares of all kept columns add up
         to ``r2`` (Pratt's decomposition: coefficient times covariance over variance); a share may be negative.
     """
 
-    column: str | int
+    feature: str | int
     r2: float
-    stand_ins: list[tuple[str | int, float]]
+    explained_by: list[tuple[str | int, float]]
 
 
 @dataclass(frozen=True)
-class Kept:
+class SelectedFeature:
     """A kept column and what to measure instead if it cannot be had.
 
     Attributes
     ----------
-    column : str or int
+    feature : str or int
         Its name, or its index where the table has no names.
-    substitute : str, int or None
+    replacement : str, int or None
         The left-out column that replaces it at the smallest loss; None when no column is left.
-    loss_increase : float
+    error_increase : float
         By how much the unexplained share of the table's variance then rises (nan without a substitute).
     """
 
-    column: str | int
-    substitute: str | int | None
-    loss_increase: float
+    feature: str | int
+    replacement: str | int | None
+    error_increase: float
 
 
 @dataclass(frozen=True)
@@ -53,25 +53,25 @@ class Explanation:
 
     Attributes
     ----------
-    kept : list of Kept
+    selected : list of SelectedFeature
         In order of selection.
-    dropped : list of Dropped
+    discarded : list of DiscardedFeature
         Worst represented first.
     """
 
-    kept: list[Kept]
-    dropped: list[Dropped]
+    selected: list[SelectedFeature]
+    discarded: list[DiscardedFeature]
 
     def __str__(self) -> str:
         """Return both lists as plain text."""
         lines = ["kept column: best substitute (rise of the unexplained share)"]
-        for kept in self.kept:
-            other = "none left" if kept.substitute is None else f"{kept.substitute} (+{kept.loss_increase:.2%})"
-            lines.append(f"  {kept.column}: {other}")
+        for kept in self.selected:
+            other = "none left" if kept.replacement is None else f"{kept.replacement} (+{kept.error_increase:.2%})"
+            lines.append(f"  {kept.feature}: {other}")
         lines.append("dropped column: R2, kept columns that stand for it")
-        for dropped in self.dropped:
-            names = ", ".join(f"{name} {share:.2f}" for name, share in dropped.stand_ins)
-            lines.append(f"  {dropped.column}: {dropped.r2:.3f}, {names}")
+        for dropped in self.discarded:
+            names = ", ".join(f"{name} {share:.2f}" for name, share in dropped.explained_by)
+            lines.append(f"  {dropped.feature}: {dropped.r2:.3f}, {names}")
         return "\n".join(lines)
 
 
@@ -89,7 +89,7 @@ def build_explanation(
         return int(j) if names is None else str(names[j])
 
     kept = [
-        Kept(label(j), None if s < 0 else label(s), float(c))
+        SelectedFeature(label(j), None if s < 0 else label(s), float(c))
         for j, s, c in zip(selected, substitutes, costs, strict=True)
     ]
     out = np.setdiff1d(np.arange(len(r2)), selected)
@@ -97,6 +97,6 @@ def build_explanation(
     dropped = []
     for j in out:
         strongest = np.argsort(-np.abs(shares[:, j]), kind="stable")[:3]
-        stand_ins = [(label(selected[a]), float(shares[a, j])) for a in strongest if shares[a, j] != 0]
-        dropped.append(Dropped(label(j), float(r2[j]), stand_ins))
+        explained_by = [(label(selected[a]), float(shares[a, j])) for a in strongest if shares[a, j] != 0]
+        dropped.append(DiscardedFeature(label(j), float(r2[j]), explained_by))
     return Explanation(kept, dropped)

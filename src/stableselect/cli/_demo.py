@@ -89,11 +89,11 @@ def _draw(report: Console, selection: Selection) -> None:
 def _save_picture(path: Path, images: np.ndarray, selection: Selection, rebuilt: np.ndarray) -> str:
     """Save the picture and say so, or say what it needs."""
     try:
-        from ..plot import rebuilt_images
+        from ..plot import reconstructed_images
     except ImportError as error:
         return f"No picture: {error}"
     chosen = np.isin(selection.features, selection.kept)
-    figure = rebuilt_images(images, chosen, rebuilt, shape=_SHAPE)
+    figure = reconstructed_images(images, chosen, rebuilt, shape=_SHAPE)
     with replacing(path) as (temporary,):
         figure.savefig(temporary, format="png", dpi=100)
     return f"Wrote {shown(str(path))}: ten digits the choice has not seen, their kept pixels, and the rebuilt digits."

@@ -17,13 +17,13 @@ from ._options import (
     IdColumn,
     Include,
     Keep,
+    MaxErrorIncrease,
     Method,
+    MinExplainedVariance,
+    MinStability,
     Ridge,
     ScaleHow,
-    StabilityTarget,
     TableToRead,
-    TargetExplained,
-    Tolerance,
     parse_k,
     parse_ridge,
     parse_target,
@@ -47,9 +47,9 @@ def frontier(
     id_column: IdColumn = None,
     scale: ScaleHow = "standard",
     ridge: Ridge = None,
-    target_explained: TargetExplained = None,
-    tolerance: Tolerance = None,
-    stability_target: StabilityTarget = None,
+    min_explained_variance: MinExplainedVariance = None,
+    max_error_increase: MaxErrorIncrease = None,
+    min_stability: MinStability = None,
     no_header: NoHeader = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -59,7 +59,7 @@ def frontier(
 
     Each is measured by its error on held-out rows and by how far it gives the
     same columns when other rows are held out. Prints those that no other beats
-    in both, and the one that 'select --prefer stability' takes.
+    in both, and the one that 'select --criterion stability' takes.
 
     With -o OUT the picture is written there. A second file, named after OUT
     and ending in .frontier.csv, holds the figures of all ways tried.
@@ -83,9 +83,9 @@ def frontier(
                 id_columns=id_column or [],
                 scale=scale,  # type: ignore[arg-type]
                 ridge=parse_ridge(ridge),
-                target_explained=parse_target(target_explained, wanted),
-                tolerance=tolerance,
-                stability_target=stability_target,
+                min_explained_variance=parse_target(min_explained_variance, wanted),
+                max_error_increase=max_error_increase,
+                min_stability=min_stability,
                 progress=begin,
             )
             wrote = _write(found, targets) if targets else ""
@@ -98,11 +98,11 @@ def frontier(
             "--id-column": id_column,
             "--scale": None if scale == "standard" else scale,
             "--ridge": ridge,
-            "--target-explained": target_explained,
+            "--min-explained-variance": min_explained_variance,
             "--no-header": no_header,
-            "--prefer": "stability" if stability_target is None else None,
-            "--tolerance": tolerance,
-            "--stability-target": stability_target,
+            "--criterion": "stability" if min_stability is None else None,
+            "--max-error-increase": max_error_increase,
+            "--min-stability": min_stability,
         }
         _report(found, _as_typed(["select", table], options), wrote, quiet)
 
@@ -154,9 +154,8 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     report.print(f"{found.method}, {of}: {frontier.error.size} settings tried.")
     report.print("Those that no other beats in both error and stability, and the one taken:\n")
     report.print(frontier_table(frontier))
-    further = (
-        f" Settings far above {100 * frontier.tolerance:g}% are not followed up; a larger --tolerance looks further."
-    )
+    percent = f"{100 * frontier.max_error_increase:g}%"
+    further = f" Settings far above {percent} are not followed up; a larger --max-error-increase looks further."
     report.print(
         f"\n> is taken: {_why(frontier)}. Its stability is an estimate from a few sets: on new rows it can well be 0.1 "
         f"more or less.{further if frontier.target is None else ''}"
@@ -173,8 +172,8 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
 def _why(frontier: StabilityFrontier) -> str:
     if frontier.target is None:
         return (
-            f"a compromise between the settings within {100 * frontier.tolerance:g}% of the least error that are about "
-            f"as stable as the best of them (by {ABOUT:g})"
+            f"a compromise between the settings within {100 * frontier.max_error_increase:g}% of the least error that "
+            f"are about as stable as the best of them (by {ABOUT:g})"
         )
     if frontier.reached:
         return f"the least error at a stability of {frontier.target:g} or more"

@@ -24,15 +24,15 @@ ScaleHow = Annotated[
     str, typer.Option(metavar="HOW", help="none, minmax or standard; columns in different units need it.")
 ]
 Ridge = Annotated[str | None, typer.Option(metavar="WEIGHT", help="auto or a number; larger is more repeatable.")]
-TargetExplained = Annotated[
+MinExplainedVariance = Annotated[
     str | None,
     typer.Option(metavar="SHARE", help="For -k auto: share of held-out variance to explain, 0.9, or elbow."),
 ]
-Tolerance = Annotated[
+MaxErrorIncrease = Annotated[
     float | None,
     typer.Option(metavar="SHARE", help="What stability may cost: error above the least; 0.05 by default."),
 ]
-StabilityTarget = Annotated[
+MinStability = Annotated[
     float | None,
     typer.Option(metavar="VALUE", help="Take the least error that is so stable (up to 1), whatever it costs."),
 ]
@@ -60,7 +60,7 @@ def parse_target(text: str | None, wanted: int | float | str | None) -> float | 
     if text is None:
         return None
     if wanted != "auto":
-        raise ValueError("--target-explained goes with -k auto; say both or neither.")
+        raise ValueError("--min-explained-variance goes with -k auto; say both or neither.")
     if text == "elbow":
         return text
     try:
@@ -68,7 +68,7 @@ def parse_target(text: str | None, wanted: int | float | str | None) -> float | 
     except ValueError:
         share = 0.0
     if not 0 < share < 1:
-        raise ValueError(f"--target-explained must be a share above 0 and below 1, or elbow, not '{text}'.")
+        raise ValueError(f"--min-explained-variance must be a share above 0 and below 1, or elbow, not '{text}'.")
     return share
 
 

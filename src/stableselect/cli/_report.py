@@ -29,7 +29,7 @@ def selected_table(selection: Selection) -> RenderableType:
 def path_line(path: dict[str, Any]) -> RenderableType:
     """Return how the number of columns was chosen, in a sentence or two."""
     k, (low, high) = path["n_features"], path["n_features_range"]
-    share = f"{path['explained'][k - 1]:.1%} of the variance of held-out rows"
+    share = f"{path['explained_variance_ratio'][k - 1]:.1%} of the variance of held-out rows"
     if not path["reached"]:
         why = "the most that any number explains"
     else:
@@ -44,7 +44,7 @@ def stability_lines(choice: dict[str, Any]) -> RenderableType:
     if choice["stability"] is None:
         return Text("There is one choice only, so its stability is undefined.")
     if choice["target"] is None:
-        why = f"{100 * choice['tolerance']:g}% allowed"
+        why = f"{100 * choice['max_error_increase']:g}% allowed"
     else:
         why = f"stability {choice['target']:g} {'' if choice['reached'] else 'not reached, though '}asked for"
     stable = f"{choice['stability']:.2f} ± {choice['standard_error']:.2f}"
@@ -67,7 +67,7 @@ def frontier_table(frontier: StabilityFrontier) -> RenderableType:
     """Return the settings that none beats, least error first, with a mark at the one taken."""
     table = _table("", "error", "above least", "stability", "setting", text=(0, 4))
     least, seen = frontier.error.min(), set()
-    shown = np.flatnonzero(frontier.efficient)
+    shown = np.flatnonzero(frontier.pareto_optimal)
     # Ways that come to the same are listed once, by the one taken or else by the first.
     for i in sorted({*shown.tolist(), frontier.chosen}, key=lambda i: (frontier.error[i], i != frontier.chosen)):
         if (frontier.error[i], frontier.stability[i]) in seen:
@@ -119,13 +119,13 @@ def explanation_tables(explanation: dict[str, Any]) -> list[RenderableType]:
     """Return what the kept columns say of the dropped ones, and what could stand in for the kept ones."""
     dropped = _table("dropped column", "explained", "mostly by", text=(0, 2))
     for entry in explanation["dropped"][:_ROWS]:
-        stand_ins = ", ".join(f"{shown(name)} ({_percent(share)})" for name, share in entry["stand_ins"][:2])
+        explained_by = ", ".join(f"{shown(name)} ({_percent(share)})" for name, share in entry["explained_by"][:2])
         explained = "constant" if entry["r2"] is None else _percent(entry["r2"])
-        dropped.add_row(_text(entry["column"]), explained, "" if entry["r2"] is None else _text(stand_ins))
-    kept = _table("kept column", "best substitute", "unexplained rises by", text=(0, 1))
+        dropped.add_row(_text(entry["column"]), explained, "" if entry["r2"] is None else _text(explained_by))
+    kept = _table("kept column", "best replacement", "unexplained rises by", text=(0, 1))
     for entry in explanation["kept"][:_ROWS]:
-        substitute = "none left" if entry["substitute"] is None else entry["substitute"]
-        kept.add_row(_text(entry["column"]), _text(substitute), _percent(entry["loss_increase"]))
+        replacement = "none left" if entry["replacement"] is None else entry["replacement"]
+        kept.add_row(_text(entry["column"]), _text(replacement), _percent(entry["error_increase"]))
     return [
         Text("\nVariance of each dropped column that the kept ones explain, worst first:"),
         _with_rest(dropped, len(explanation["dropped"])),

@@ -27,13 +27,13 @@ from ._options import (
     IdColumn,
     Include,
     Keep,
+    MaxErrorIncrease,
     Method,
+    MinExplainedVariance,
+    MinStability,
     Ridge,
     ScaleHow,
-    StabilityTarget,
     TableToRead,
-    TargetExplained,
-    Tolerance,
     parse_k,
     parse_ridge,
     parse_target,
@@ -53,13 +53,13 @@ def select(
     id_column: IdColumn = None,
     scale: ScaleHow = "standard",
     ridge: Ridge = None,
-    target_explained: TargetExplained = None,
-    prefer: Annotated[
+    min_explained_variance: MinExplainedVariance = None,
+    criterion: Annotated[
         Literal["stability"] | None,
         typer.Option(metavar="WHAT", help="stability: search so that other rows would give the same columns."),
     ] = None,
-    tolerance: Tolerance = None,
-    stability_target: StabilityTarget = None,
+    max_error_increase: MaxErrorIncrease = None,
+    min_stability: MinStability = None,
     seed: Annotated[int, typer.Option(help="Seed of held-out rows and of random methods.")] = 0,
     explain: Annotated[
         bool, typer.Option("--explain", metavar="", help="Say which kept columns stand for which others.")
@@ -83,7 +83,7 @@ def select(
         check_outputs(targets, [table], force=force)
         ids = id_column or []
         wanted, weight = parse_k(k), parse_ridge(ridge)
-        target = parse_target(target_explained, wanted)
+        target = parse_target(min_explained_variance, wanted)
         with progress_bar(len(SELECT_STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
             data = read_table(table, header=not no_header, verbatim=ids)
@@ -99,10 +99,10 @@ def select(
                 id_columns=ids,
                 scale=scale,  # type: ignore[arg-type]
                 ridge=weight,
-                target_explained=target,
-                prefer=prefer,
-                tolerance=tolerance,
-                stability_target=stability_target,
+                min_explained_variance=target,
+                criterion=criterion,
+                max_error_increase=max_error_increase,
+                min_stability=min_stability,
                 seed=seed,
                 explain=explain,
                 progress=begin,

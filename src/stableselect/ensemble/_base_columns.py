@@ -16,7 +16,7 @@ def resolve_base(base: Any, m: int, names: Sequence[str] | None) -> tuple[list[i
 
     Parameters
     ----------
-    base : estimator
+    estimator : estimator
         Changed in place: every ``include`` and ``exclude`` in it becomes a list of indices.
     m : int
         Number of columns of the table.

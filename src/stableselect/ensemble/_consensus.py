@@ -18,36 +18,36 @@ from ._error_control import FrequentColumns, concave_bound, worst_case_bound
 from ._halves import FEWEST, SCHEMES, Scheme, count_units, draw_rows
 from ._votes import AGGREGATES, Aggregate, by_frequency, by_rank, by_representation, mean_ranks
 
-_VARY = ("both", "rows", "seed")
+_VARY = ("both", "data", "seed")
 
 
 class ConsensusSelector(BaseSelector):
     r"""Keep the columns that another selector agrees on over resampled rows and seeds.
 
-    Copies of ``base`` are fitted on resamples of the rows, each with a seed of its own, and vote. The result is far
-    more repeatable than one fit, at some cost in error. The rows that come together depend on their values and
+    Copies of ``estimator`` are fitted on resamples of the rows, each with a seed of its own, and vote. The result is
+    far more repeatable than one fit, at some cost in error. The rows that come together depend on their values and
     ``random_state`` alone, so the order of rows does not matter, and neither does ``n_jobs``.
 
     Parameters
     ----------
-    base : selector or None, default=None
+    estimator : selector or None, default=None
         A selector of this package, or any with ``fit(X)`` and ``get_support()``, such as scikit-learn's, or a pipeline
         of steps that keep or drop columns and end in one. Where its ``n_features_to_select`` is None it gets the number
         asked for here. What its ``include`` and ``exclude`` say holds here too. None stands for
         ``ColumnSubset(ridge=0.1)``.
     n_features_to_select : int, float or None, default=None
         Columns to keep: a number, a share rounded up, or None for half. Exactly that many are kept; for all columns
-        above a frequency see :meth:`selected_above`.
+        above a frequency see :meth:`select_by_frequency`.
     n_resamples : int, default=50
-        Number of fits, at least 2; even for "pairs".
-    scheme : {"pairs", "subsample", "bootstrap"}, default="pairs"
-        How rows are drawn. "pairs": halves, two at a time without a common row [1]_, which the error control needs.
-        "subsample": a share of the rows. "bootstrap": as many rows as there are, with replacement.
+        Number of fits, at least 2; even for "complementary_pairs".
+    resampling : {"complementary_pairs", "subsample", "bootstrap"}, default="complementary_pairs"
+        How rows are drawn. "complementary_pairs": halves, two at a time without a common row [1]_, which the error
+        control needs. "subsample": a share of the rows. "bootstrap": as many rows as there are, with replacement.
     fraction : float, default=0.5
         Share of the rows in a subsample; other schemes do not use it.
-    vary : {"both", "rows", "seed"}, default="both"
-        What differs between the fits. "rows" holds the seed of ``base`` fixed; "seed" fits all rows every time. A base
-        without a seed is the same under "both" and "rows".
+    perturb : {"both", "data", "seed"}, default="both"
+        What differs between the fits. "data" holds the seed of ``estimator`` fixed; "seed" fits all rows every time. A
+        base without a seed is the same under "both" and "data".
     aggregate : {"representative", "frequency", "rank"}, default="representative"
         "frequency" keeps the columns chosen most often; ties go to the better mean rank, then the lowest index. "rank"
         keeps those of best mean rank (Borda count). Both may keep twins, and miss a group of interchangeable columns
@@ -60,17 +60,17 @@ class ConsensusSelector(BaseSelector):
 
     Attributes
     ----------
-    frequency_ : ndarray of shape (m,)
+    selection_frequency_ : ndarray of shape (m,)
         Share of the fits that kept each column.
     supports_ : ndarray of bool, shape (n_resamples, m)
-        What every fit kept; with "pairs", each two that follow each other are a pair. It can be handed to
+        What every fit kept; with "complementary_pairs", each two that follow each other are a pair. It can be handed to
         :func:`stableselect.metrics.stability`.
     threshold_ : float
         The least frequency among the kept columns.
-    expected_false_ : float
+    expected_false_selections_ : float
         The formula of the bound on the expected number of false columns, at ``threshold_``. Since that threshold is
-        read off the data, this describes the fits and bounds nothing; :meth:`selected_above` with a threshold fixed
-        beforehand gives the bound. Infinite where ``threshold_`` is at most 1/2, NaN where the fits were not on
+        read off the data, this describes the fits and bounds nothing; :meth:`select_by_frequency` with a threshold
+        fixed beforehand gives the bound. Infinite where ``threshold_`` is at most 1/2, NaN where the fits were not on
         complementary halves.
     n_pairs_ : int
         Number of complementary pairs among the fits.
@@ -85,11 +85,11 @@ class ConsensusSelector(BaseSelector):
     "representative": with f the frequencies and R the correlations of the columns once the kept ones are taken out of
     all, the next column is the one of largest :math:`f_j \sum_i f_i R_{ij}^2 / R_{jj}`.
 
-    Error control: a column is called false where ``base``, given half of the rows, keeps it with a probability of at
-    most q / m, with q the mean number of columns it keeps: no more often than a blind draw would. There are no labels,
-    so this says nothing about what a column is good for. The bounds ask for high frequencies and few columns; where
-    many interchangeable columns compete, frequencies are low and the bounds empty, while the choice itself may well be
-    repeatable.
+    Error control: a column is called false where ``estimator``, given half of the rows, keeps it with a probability of
+    at most q / m, with q the mean number of columns it keeps: no more often than a blind draw would. There are no
+    labels, so this says nothing about what a column is good for. The bounds ask for high frequencies and few columns;
+    where many interchangeable columns compete, frequencies are low and the bounds empty, while the choice itself may
+    well be repeatable.
 
     With fewer than four rows (or groups) there is nothing to resample: every fit sees all rows, and there is no error
     control.
@@ -107,29 +107,29 @@ class ConsensusSelector(BaseSelector):
     >>> selector = ConsensusSelector(n_features_to_select=2, random_state=0).fit(load_iris().data)
     >>> sorted(selector.selected_.tolist())
     [0, 2]
-    >>> selector.frequency_.round(1)
+    >>> selector.selection_frequency_.round(1)
     array([1., 0., 1., 0.])
     """
 
     def __init__(
         self,
-        base: Any = None,
+        estimator: Any = None,
         n_features_to_select: int | float | None = None,
         *,
         n_resamples: int = 50,
-        scheme: Scheme = "pairs",
+        resampling: Scheme = "complementary_pairs",
         fraction: float = 0.5,
-        vary: Literal["both", "rows", "seed"] = "both",
+        perturb: Literal["both", "data", "seed"] = "both",
         aggregate: Aggregate = "representative",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.base = base
+        self.estimator = estimator
         self.n_features_to_select = n_features_to_select
         self.n_resamples = n_resamples
-        self.scheme = scheme
+        self.resampling = resampling
         self.fraction = fraction
-        self.vary = vary
+        self.perturb = perturb
         self.aggregate = aggregate
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -158,14 +158,14 @@ class ConsensusSelector(BaseSelector):
             base, include, exclude = self._prepared_base(k)
             fits = self._fits(X, base, groups)
             self.supports_ = np.array([fit.support for fit in fits])
-            self.frequency_ = self.supports_.mean(axis=0)
+            self.selection_frequency_ = self.supports_.mean(axis=0)
             self._store(self._aggregated(X, k, fits, include, exclude), X)
-            self.threshold_ = float(self.frequency_[self.selected_].min())
+            self.threshold_ = float(self.selection_frequency_[self.selected_].min())
             bound = worst_case_bound(self._mean_size(), self.n_features_in_, self.threshold_)
-            self.expected_false_ = bound if self.n_pairs_ else np.nan
+            self.expected_false_selections_ = bound if self.n_pairs_ else np.nan
         return self
 
-    def selected_above(self, threshold: float | None = None, *, max_false: float | None = None) -> FrequentColumns:
+    def select_by_frequency(self, threshold: float | None = None, *, max_false: float | None = None) -> FrequentColumns:
         """Return all columns above a selection frequency, with a bound on how many are there by chance.
 
         The bounds hold for a threshold chosen before looking at the frequencies, and for rows drawn independently.
@@ -184,15 +184,15 @@ class ConsensusSelector(BaseSelector):
         """
         check_is_fitted(self)
         if (threshold is None) == (max_false is None):
-            raise ValueError("selected_above takes either a threshold or max_false; give one of them.")
+            raise ValueError("select_by_frequency takes either a threshold or max_false; give one of them.")
         if max_false is not None:
             threshold = self._threshold_for(max_false)
         if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be a number from 0 to 1 but is {threshold!r}; change it.")
         threshold = float(threshold)
-        order = np.argsort(-self.frequency_, kind="stable")
+        order = np.argsort(-self.selection_frequency_, kind="stable")
         # A frequency is a count over a count: a threshold of 0.3 must not miss 3 of 10 by rounding.
-        columns = order[self.frequency_[order] >= threshold - 1e-12]
+        columns = order[self.selection_frequency_[order] >= threshold - 1e-12]
         if not self.n_pairs_:
             return FrequentColumns(columns, threshold, np.nan, np.nan)
         q, m = self._mean_size(), self.n_features_in_
@@ -205,8 +205,8 @@ class ConsensusSelector(BaseSelector):
             raise ValueError(f"max_false must be a number above 0 but is {max_false!r}; change it.")
         if not self.n_pairs_:
             raise ValueError(
-                'max_false needs fits on complementary halves of the rows; use scheme="pairs" with vary="both" or '
-                '"rows", and at least four rows.'
+                'max_false needs fits on complementary halves of the rows; use resampling="complementary_pairs" '
+                'with perturb="both" or "data", and at least four rows.'
             )
         q, m = self._mean_size(), self.n_features_in_
         threshold = (1 + q * q / (float(max_false) * m)) / 2
@@ -222,7 +222,7 @@ class ConsensusSelector(BaseSelector):
         return float(self.supports_.sum(axis=1).mean())
 
     def _check_settings(self) -> None:
-        choices = {"scheme": SCHEMES, "vary": _VARY, "aggregate": AGGREGATES}
+        choices = {"resampling": SCHEMES, "perturb": _VARY, "aggregate": AGGREGATES}
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}; change it.")
@@ -231,12 +231,12 @@ class ConsensusSelector(BaseSelector):
             raise ValueError(
                 f"n_resamples must be a whole number of at least 2, got {number!r}; one fit has nothing to agree with."
             )
-        if self.scheme == "pairs" and number % 2:
+        if self.resampling == "complementary_pairs" and number % 2:
             raise ValueError(f"n_resamples must be even for pairs, got {number!r}; add one.")
 
     def _prepared_base(self, k: int) -> tuple[Any, list[int], list[int]]:
         """Return an unfitted copy of the base for tables without names, and the columns to keep and to leave out."""
-        base = ColumnSubset(ridge=0.1) if self.base is None else self.base
+        base = ColumnSubset(ridge=0.1) if self.estimator is None else self.estimator
         if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
             raise TypeError(
                 f"base must be a selector or None, got {base!r:.60}; the number of columns is n_features_to_select."
@@ -258,17 +258,17 @@ class ConsensusSelector(BaseSelector):
         """Fit the base once for every resample; notes how many complementary pairs there are."""
         rows_seed, base_seed = seed_sequence(self.random_state).spawn(2)
         seeds = np.random.default_rng(base_seed).integers(2**31 - 1, size=self.n_resamples).tolist()
-        resampled = count_units(groups, X.shape[0]) >= FEWEST and self.vary != "seed"
-        self.n_pairs_ = self.n_resamples // 2 if resampled and self.scheme == "pairs" else 0
+        resampled = count_units(groups, X.shape[0]) >= FEWEST and self.perturb != "seed"
+        self.n_pairs_ = self.n_resamples // 2 if resampled and self.resampling == "complementary_pairs" else 0
         rows: list[Resample | None] = [None] * self.n_resamples
         if resampled:
-            rows = list(draw_rows(X, self.scheme, self.n_resamples, self.fraction, groups, rows_seed))
-        if self.vary == "rows":
+            rows = list(draw_rows(X, self.resampling, self.n_resamples, self.fraction, groups, rows_seed))
+        if self.perturb == "data":
             base = with_held_seed(base, seeds[0])
             seeds = [None] * self.n_resamples
-        elif self.vary == "seed" and not seed_parameters(base):
+        elif self.perturb == "seed" and not seed_parameters(base):
             raise ValueError(
-                f'{type(base).__name__} has no random_state, so vary="seed" changes nothing; use vary="rows".'
+                f'{type(base).__name__} has no random_state, so perturb="seed" changes nothing; use perturb="data".'
             )
         fits = repeated_fits(base, source_of(base, X), rows, seeds, n_jobs=self.n_jobs, stacklevel=3)
         made = fits[0].origin.made
@@ -283,9 +283,11 @@ class ConsensusSelector(BaseSelector):
         m = self.n_features_in_
         ranks = mean_ranks([fit.selected for fit in fits], m)
         if self.aggregate == "representative":
-            return Selection(by_representation(X, k, self.frequency_, ranks, include, exclude), self.frequency_)
+            return Selection(
+                by_representation(X, k, self.selection_frequency_, ranks, include, exclude), self.selection_frequency_
+            )
         if self.aggregate == "frequency":
-            order, scores = by_frequency(self.frequency_, ranks), self.frequency_
+            order, scores = by_frequency(self.selection_frequency_, ranks), self.selection_frequency_
         else:
             order, scores = by_rank(ranks), 1 - (ranks - 1) / max(1, m - 1)
         settled = {*include, *exclude}

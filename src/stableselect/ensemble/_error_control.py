@@ -38,7 +38,7 @@ class FrequentColumns:
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ConsensusSelector
     >>> selector = ConsensusSelector(n_features_to_select=2, random_state=0).fit(load_iris().data)
-    >>> frequent = selector.selected_above(0.9)
+    >>> frequent = selector.select_by_frequency(0.9)
     >>> sorted(frequent.columns.tolist()), round(frequent.expected_false, 2)
     ([0, 2], 1.25)
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core import Array, Resample, resamples, row_hashes, units
 
-Scheme = Literal["pairs", "subsample", "bootstrap"]
+Scheme = Literal["complementary_pairs", "subsample", "bootstrap"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 FEWEST = 4
 """With fewer rows, or groups, there are no two halves worth fitting."""
@@ -32,8 +32,8 @@ def draw_rows(
     ----------
     X : array of shape (n, m)
         The checked table.
-    scheme : {"pairs", "subsample", "bootstrap"}
-        "pairs" draws n_resamples / 2 pairs of halves without a common row; for the others see
+    resampling : {"complementary_pairs", "subsample", "bootstrap"}
+        "complementary_pairs" draws n_resamples / 2 pairs of halves without a common row; for the others see
         :func:`stableselect._core._resampling.resamples`.
     n_resamples : int
         Number of fits.
@@ -53,7 +53,7 @@ def draw_rows(
     order = np.argsort(row_hashes(X), kind="stable")
     if groups is not None:
         groups = np.asarray(groups)[order]
-    if scheme == "pairs":
+    if scheme == "complementary_pairs":
         drawn = _pairs(units(groups, n)[0], n_resamples // 2, seed)
     else:
         drawn = resamples(n, scheme, n_resamples, fraction=fraction, groups=groups, random_state=seed)

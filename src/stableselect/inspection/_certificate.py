@@ -27,7 +27,7 @@ class Certificate:
     ----------
     rows : ndarray of int, shape (r,)
         The rows left out in turn.
-    stands : ndarray of bool, shape (r,)
+    is_optimal : ndarray of bool, shape (r,)
         Whether no swap of a kept for a dropped column lowers the loss of the other rows.
     margin : ndarray of float, shape (r,)
         By what share of the loss the best swap would raise it. Negative: the swap lowers it. Infinite: there is no
@@ -47,15 +47,15 @@ class Certificate:
     """
 
     rows: np.ndarray
-    stands: np.ndarray
+    is_optimal: np.ndarray
     margin: np.ndarray
     swaps: np.ndarray
     table_margin: float
 
     @property
-    def share(self) -> float:
+    def fraction_optimal(self) -> float:
         """Share of the rows that leave the set standing."""
-        return float(np.mean(self.stands))
+        return float(np.mean(self.is_optimal))
 
     def influential(self, n: int = 10) -> np.ndarray:
         """Return the n rows with the smallest margin, smallest first; ties go to the row given first.
@@ -84,8 +84,8 @@ def leave_one_out_certificate(
     """Tell for every row whether the set is still a 1-swap optimum of :class:`~stableselect.ColumnSubset` without it.
 
     All k (m - k) swaps are tried for every row, so the answer is a proof for this table (to rounding), not an
-    estimate. A set that stands need not be the one a search from scratch returns: read :func:`differs_from_search`
-    beside it.
+    estimate. A set that stands need not be the one a search from scratch returns: read
+    :func:`leave_one_out_change_rate` beside it.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def leave_one_out_certificate(
 
     See Also
     --------
-    differs_from_search : How often a search from scratch returns another set.
+    leave_one_out_change_rate : How often a search from scratch returns another set.
 
     Notes
     -----
@@ -122,7 +122,7 @@ def leave_one_out_certificate(
     >>> from sklearn.datasets import load_iris
     >>> from stableselect.inspection import leave_one_out_certificate
     >>> certificate = leave_one_out_certificate(load_iris().data, [0, 2])
-    >>> certificate.rows[~certificate.stands], round(certificate.share, 3)
+    >>> certificate.rows[~certificate.is_optimal], round(certificate.fraction_optimal, 3)
     (array([106]), 0.993)
     >>> certificate.swaps[106]  # without that row, column 1 would do better than column 0
     array([0, 1])
@@ -139,7 +139,7 @@ def leave_one_out_certificate(
     return Certificate(left_out, stands, margin, swaps, float(table[1][0]))
 
 
-def differs_from_search(
+def leave_one_out_change_rate(
     X: ArrayLike,
     selected: ArrayLike,
     *,
@@ -174,8 +174,8 @@ def differs_from_search(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from stableselect.inspection import differs_from_search
-    >>> differs_from_search(load_iris().data, [0, 2], rows=10)
+    >>> from stableselect.inspection import leave_one_out_change_rate
+    >>> leave_one_out_change_rate(load_iris().data, [0, 2], rows=10)
     0.0
     """
     task = Task(X, selected, ridge, include, exclude)

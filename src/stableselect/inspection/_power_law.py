@@ -13,8 +13,8 @@ from ._bounds import check_share
 
 
 @dataclass(frozen=True)
-class Rate:
-    """Result of :func:`fit_rate`: values of about exp(``intercept``) n^``slope``.
+class PowerLawFit:
+    """Result of :func:`fit_power_law`: values of about exp(``intercept``) n^``slope``.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Rate:
         return np.exp(self.intercept) * np.asarray(sizes, dtype=np.float64) ** self.slope
 
 
-def fit_rate(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -> Rate:
+def fit_power_law(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -> PowerLawFit:
     """Fit a power of n to values measured at several numbers of rows.
 
     Every repeat gives one slope, and the interval comes from their spread. Points of one repeat share rows where its
@@ -70,7 +70,7 @@ def fit_rate(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -
 
     Returns
     -------
-    Rate
+    PowerLawFit
 
     Notes
     -----
@@ -78,8 +78,8 @@ def fit_rate(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -
 
     Examples
     --------
-    >>> from stableselect.inspection import fit_rate
-    >>> round(fit_rate([100, 200, 400], [8.0, 4.0, 2.0]).slope, 6)
+    >>> from stableselect.inspection import fit_power_law
+    >>> round(fit_power_law([100, 200, 400], [8.0, 4.0, 2.0]).slope, 6)
     -1.0
     """
     n = np.asarray(sizes, dtype=np.float64)
@@ -94,7 +94,7 @@ def fit_rate(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -
         )
     if not (np.isfinite(measured) & (measured > 0)).all():
         warnings.warn("Not every value is above 0, so no power of n can be fitted: the rate is NaN.", stacklevel=2)
-        return Rate(np.nan, (np.nan, np.nan), np.nan, np.full(len(measured), np.nan), confidence)
+        return PowerLawFit(np.nan, (np.nan, np.nan), np.nan, np.full(len(measured), np.nan), confidence)
     x, y = np.log(n), np.log(measured)
     centred = x - x.mean()
     slopes = y @ centred / (centred @ centred)
@@ -104,4 +104,4 @@ def fit_rate(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -
         spread = float(slopes.std(ddof=1)) / np.sqrt(slopes.size)
         half = float(student.ppf((1 + confidence) / 2, slopes.size - 1)) * spread
     interval = float(slope - half), float(slope + half)
-    return Rate(slope, interval, float(y.mean() - slope * x.mean()), slopes, confidence)
+    return PowerLawFit(slope, interval, float(y.mean() - slope * x.mean()), slopes, confidence)

@@ -16,7 +16,7 @@ from ..metrics import (
     RankingStability,
     SimilarityStability,
     Stability,
-    column_similarity,
+    feature_similarity,
     has_choice,
     no_choice,
     ranking_stability,
@@ -28,7 +28,7 @@ from ..metrics import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Vary = Literal["rows", "seed", "both"]
+Vary = Literal["data", "seed", "both"]
 
 MOST_SIMILARITIES = 5000
 """Columns up to which their similarities are computed: a matrix of 200 MB."""
@@ -58,13 +58,13 @@ class StabilityAnalysis:
         The same where correlated columns count as partly the same; None where it was not asked for, the
         table has more than 5,000 columns or cells without a number, or a step before the selector may change the
         columns other than by dropping some.
-    frequency : ndarray of shape (m,)
+    selection_frequency : ndarray of shape (m,)
         Share of the runs that kept each column.
     frequency_interval : ndarray of shape (m, 2)
         Wilson's interval for it.
     confidence : float
         Level of both intervals.
-    vary : {"rows", "seed", "both"}
+    perturb : {"data", "seed", "both"}
         What differed between the runs.
     scheme : str or None
         How the rows were drawn; None where they were not.
@@ -95,10 +95,10 @@ class StabilityAnalysis:
     ranking: RankingStability | None
     score: float | None
     similarity: SimilarityStability | None
-    frequency: np.ndarray
+    selection_frequency: np.ndarray
     frequency_interval: np.ndarray
     confidence: float
-    vary: Vary
+    perturb: Vary
     scheme: Scheme | None
     n_repeats: int
     feature_names: np.ndarray | None
@@ -107,10 +107,10 @@ class StabilityAnalysis:
     def varied(self) -> str:
         """What was varied, in words."""
         return {
-            "rows": f"rows varied ({self.scheme})",
+            "data": f"rows varied ({self.scheme})",
             "seed": "seed varied",
             "both": f"rows ({self.scheme}) and seed varied",
-        }[self.vary]
+        }[self.perturb]
 
     def table(self, n: int = 20) -> list[tuple[str, float, float, float]]:
         """Return the columns kept most often.
@@ -126,13 +126,13 @@ class StabilityAnalysis:
             Name, or number where there are no names, frequency, and the ends of its interval; most frequent first, ties
             in the table's order.
         """
-        order = np.argsort(-self.frequency, kind="stable")[: check_count(n, "n", 1)]
-        names = np.arange(self.frequency.size) if self.feature_names is None else self.feature_names
+        order = np.argsort(-self.selection_frequency, kind="stable")[: check_count(n, "n", 1)]
+        names = np.arange(self.selection_frequency.size) if self.feature_names is None else self.feature_names
         low, high = self.frequency_interval.T
-        return [(str(names[j]), float(self.frequency[j]), float(low[j]), float(high[j])) for j in order]
+        return [(str(names[j]), float(self.selection_frequency[j]), float(low[j]), float(high[j])) for j in order]
 
     def plot(self, n_columns: int = 40) -> Figure:
-        """Draw which runs kept which columns; see :func:`stableselect.plot.selection_heat_map`.
+        """Draw which runs kept which columns; see :func:`stableselect.plot.selection_frequency`.
 
         Parameters
         ----------
@@ -143,9 +143,9 @@ class StabilityAnalysis:
         -------
         matplotlib.figure.Figure
         """
-        from ..plot import selection_heat_map  # needs the extra "plot"
+        from ..plot import selection_frequency  # needs the extra "plot"
 
-        return selection_heat_map(self, n_columns=n_columns)
+        return selection_frequency(self, n_columns=n_columns)
 
     def __str__(self) -> str:
         low, high = self.stability.confidence_interval
@@ -162,7 +162,7 @@ class StabilityAnalysis:
         return "\n".join(lines)
 
     def _columns(self) -> str:
-        m, free = self.frequency.size, self.stability.n_features
+        m, free = self.selection_frequency.size, self.stability.n_features
         return f"{m} columns" if free == m else f"{m} columns ({free} of them open to choice)"
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ def stability_analysis(
     selector: Any,
     X: Any,
     *,
-    vary: Vary = "rows",
+    perturb: Vary = "data",
     scheme: Scheme = "subsample",
     n_repeats: int | None = 10,
     fraction: float = 0.8,
@@ -192,14 +192,14 @@ def stability_analysis(
         scikit-learn, or a pipeline that ends in one. It is copied, not changed.
     X : array, data frame, torch tensor or sparse matrix of shape (n, m)
         The table.
-    vary : {"rows", "seed", "both"}, default="rows"
-        What differs between the runs. "rows": every run sees a resample, and the seed stays that of the selector (drawn
+    perturb : {"data", "seed", "both"}, default="data"
+        What differs between the runs. "data": every run sees a resample, and the seed stays that of the selector (drawn
         once where it is None). "seed": every run sees all rows with a seed of its own. A selector without
         ``random_state`` is then fitted once, and its stability is exactly 1.
     scheme : {"subsample", "bootstrap", "leave-one-out", "splits"}, default="subsample"
         How rows are drawn. "subsample": a share of the rows without replacement. "bootstrap": n rows with replacement.
         "leave-one-out": all rows but one, another one in every run. "splits": the rows are dealt into ``n_repeats``
-        parts, and every run leaves out one. Not used with ``vary="seed"``.
+        parts, and every run leaves out one. Not used with ``perturb="seed"``.
     n_repeats : int or None, default=10
         Number of runs, at least 2. "leave-one-out" makes n runs at most, and n where it is None.
     fraction : float, default=0.8
@@ -232,7 +232,7 @@ def stability_analysis(
     Two subsamples with a share f of the rows have about f of their rows in common, two bootstrap samples .63 of the
     distinct ones, two of K splits 1 - 1/(K-1). The more they share, the higher the stability: compare methods under
     one scheme, and take ``fraction=0.5`` for a hard test [1]_. With the seed held, a selector that follows its seed
-    more than the rows looks stable: look at ``vary="both"`` too.
+    more than the rows looks stable: look at ``perturb="both"`` too.
 
     Selectors that need only the moments of the table read the rows once; the rows that a subsample, split or
     leave-one-out run leaves out are then taken out of the sums.
@@ -251,7 +251,7 @@ def stability_analysis(
     same. Where a step makes new columns, such as principal components, the runs are compared by these, and must all
     have the same ones, made from the same columns.
 
-    For a similarity with a threshold, pass ``supports`` and ``column_similarity(X)`` to :func:`similarity_stability`.
+    For a similarity with a threshold, pass ``supports`` and ``feature_similarity(X)`` to :func:`similarity_stability`.
 
     References
     ----------
@@ -271,8 +271,8 @@ def stability_analysis(
     >>> [(name, round(share, 2)) for name, share, low, high in analysis.table(2)]
     [('flavanoids', 1.0), ('od280/od315_of_diluted_wines', 0.85)]
     """
-    if vary not in get_args(Vary):
-        raise ValueError(f"vary must be one of {', '.join(get_args(Vary))} but is {vary!r}; choose one of them.")
+    if perturb not in get_args(Vary):
+        raise ValueError(f"perturb must be one of {', '.join(get_args(Vary))} but is {perturb!r}; choose one of them.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1 but is {confidence!r}; use 0.95 for a 95 % interval.")
     check_selector(selector)
@@ -280,15 +280,15 @@ def stability_analysis(
         X = np.asarray(X)
     row_seeds, run_seeds = seed_sequence(random_state).spawn(2)
     rows: list[Resample | None]
-    if vary == "seed":
+    if perturb == "seed":
         rows = [None] * check_count(n_repeats, "n_repeats", 2)
     else:
         n = int(X.shape[0])
         rows = [*resamples(n, scheme, n_repeats, fraction=fraction, groups=groups, random_state=row_seeds)]
     drawn = [int(seed >> 1) for seed in run_seeds.generate_state(len(rows))]  # below 2^31, for any generator
-    if vary == "rows":
+    if perturb == "data":
         selector = with_held_seed(selector, drawn[0])
-    seeds = [None] * len(rows) if vary == "rows" else drawn
+    seeds = [None] * len(rows) if perturb == "data" else drawn
     source = source_of(selector, X)
     fits = repeated_fits(selector, source, rows, seeds, n_jobs=n_jobs, stacklevel=3)
     supports = np.stack([fit.support for fit in fits])
@@ -322,11 +322,11 @@ def stability_analysis(
         ranking=ranking,
         score=score,
         similarity=similar,
-        frequency=supports.mean(axis=0),
+        selection_frequency=supports.mean(axis=0),
         frequency_interval=wilson_interval(supports.sum(axis=0), len(supports), confidence),
         confidence=confidence,
-        vary=vary,
-        scheme=None if vary == "seed" else scheme,
+        perturb=perturb,
+        scheme=None if perturb == "seed" else scheme,
         n_repeats=len(supports),
         feature_names=fits[0].origin.names,
     )
@@ -360,7 +360,7 @@ def _similarity_stability(supports: np.ndarray, free: np.ndarray, source: Source
     if m > MOST_SIMILARITIES or m != X.shape[1] or X.shape[0] < 2 or not free.any():
         return None
     try:
-        similarity = column_similarity(X if source.moments is None else merged(source.moments.of(None)))
+        similarity = feature_similarity(X if source.moments is None else merged(source.moments.of(None)))
     except (TypeError, ValueError):  # cells that are no finite numbers, which some selectors can do with
         return None
     return similarity_stability(supports[:, free], similarity[np.ix_(free, free)])

@@ -23,7 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._refit import Outcome, Refits, check_tables, path_losses, prepare
 from ..base import BaseSelector, check_count
-from ._power_law import Rate, fit_rate
+from ._power_law import PowerLawFit, fit_power_law
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ class StabilityRate:
         Largest and mean change of every sample.
     share_changed : ndarray of shape (repeats, s)
         Share of the rows left out that changed the kept columns.
-    sup_rate, mean_rate : Rate
+    sup_rate, mean_rate : PowerLawFit
         The power of n that fits them.
     """
 
@@ -76,8 +76,8 @@ class StabilityRate:
     sup: np.ndarray
     mean: np.ndarray
     share_changed: np.ndarray
-    sup_rate: Rate
-    mean_rate: Rate
+    sup_rate: PowerLawFit
+    mean_rate: PowerLawFit
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,9 @@ class UniformStability:
         -------
         matplotlib.figure.Figure
         """
-        from ..plot import uniform_stability_plot
+        from ..plot import uniform_stability
 
-        return uniform_stability_plot(self, path=path)
+        return uniform_stability(self, path=path)
 
 
 def uniform_stability(
@@ -217,8 +217,8 @@ def uniform_stability(
     instead; this scales both terms of the objective, and the ridge with them since it is relative to the variance, so
     the minimiser is the same.
 
-    Mini-batch training sees other batches once a row is gone, so for ``solver="sgd"`` and the networks the change holds
-    the noise of training as well, even with one seed.
+    Mini-batch training sees other batches once a row is gone, so for ``solver="minibatch"`` and the networks the change
+    holds the noise of training as well, even with one seed.
 
     References
     ----------
@@ -331,7 +331,7 @@ def _rate(path: str, sizes: np.ndarray, samples: list[list[_Sample]], floor: flo
     share = np.array([[sample.changed.mean() for sample in repeat] for repeat in samples])
     # The sup decides for both: a mean may lie below the floor although the changes are real.
     real = np.where((sup > floor).all(), 1.0, 0.0)
-    return StabilityRate(sizes, sup, mean, share, fit_rate(sizes, real * sup), fit_rate(sizes, real * mean))
+    return StabilityRate(sizes, sup, mean, share, fit_power_law(sizes, real * sup), fit_power_law(sizes, real * mean))
 
 
 def _check_sizes(sizes: Any, n: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..metrics import mean_predictor_error, reconstruction_error, reconstruction_floor
+from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
 from ._scaling import Scale, Scaling
 
 MIN_ROWS = 10
@@ -85,7 +85,7 @@ def held_out_errors(
         random_std=float(np.std(random, ddof=1)),
         random_draws=_DRAWS,
         mean_predictor=mean_predictor_error(refit, test),
-        floor=reconstruction_floor(refit, test, chosen.size),
+        floor=pca_reconstruction_error(refit, test, chosen.size),
         selection_least_squares=reconstruction_error(refit, test, chosen, refit="least_squares"),
         random_least_squares=float(np.mean(plain)),
     )

@@ -6,9 +6,9 @@ Every measure is a function of arrays, so it judges the result of any selection 
 from ._accuracy import downstream_accuracy
 from ._clustering import ClusteringQuality, clustering_quality
 from ._ranking_stability import RankingStability, ranking_stability, score_stability
-from ._reconstruction import mean_predictor_error, random_error, reconstruction_error, reconstruction_floor
+from ._reconstruction import mean_predictor_error, pca_reconstruction_error, random_error, reconstruction_error
 from ._significance import StabilityTest, stability_test
-from ._similarity_stability import SimilarityStability, column_similarity, similarity_stability
+from ._similarity_stability import SimilarityStability, feature_similarity, similarity_stability
 from ._stability import Stability, as_masks, has_choice, no_choice, stability
 
 __all__ = [
@@ -19,15 +19,15 @@ __all__ = [
     "StabilityTest",
     "as_masks",
     "clustering_quality",
-    "column_similarity",
     "downstream_accuracy",
+    "feature_similarity",
     "has_choice",
     "mean_predictor_error",
     "no_choice",
+    "pca_reconstruction_error",
     "random_error",
     "ranking_stability",
     "reconstruction_error",
-    "reconstruction_floor",
     "score_stability",
     "similarity_stability",
     "stability",

@@ -58,7 +58,7 @@ def reconstruction_error(
     --------
     mean_predictor_error : The error with no columns selected.
     random_error : The error of columns drawn at random.
-    reconstruction_floor : The error of as many principal components.
+    pca_reconstruction_error : The error of as many principal components.
 
     Notes
     -----
@@ -110,7 +110,7 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
     return _mean_square(_centre(train, test)[1])
 
 
-def reconstruction_floor(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
+def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
     """Mean squared error of rebuilding the test rows from principal components of the training rows.
 
     On the training rows themselves no linear map of this rank, and so no set of ``n_components`` columns, does
@@ -136,9 +136,9 @@ def reconstruction_floor(X_train: ArrayLike, X_test: ArrayLike, n_components: in
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from stableselect.metrics import reconstruction_floor
+    >>> from stableselect.metrics import pca_reconstruction_error
     >>> X = load_iris().data
-    >>> round(reconstruction_floor(X[::2], X[1::2], 2), 3)
+    >>> round(pca_reconstruction_error(X[::2], X[1::2], 2), 3)
     0.023
     """
     train, test = check_pair(X_train, X_test)

@@ -69,7 +69,7 @@ def similarity_stability(
         One set per run: Boolean masks of length m, or lists of distinct column indices.
     similarity : array-like of shape (m, m)
         Symmetric, from 0 for unrelated columns to 1 for interchangeable ones, with ones on the diagonal; see
-        :func:`column_similarity`.
+        :func:`feature_similarity`.
     threshold : float or None, default=None
         Similarities below it count as 0. None keeps them all, which suits ``effective``; the other two are meant for a
         threshold, such as 0.9.
@@ -98,7 +98,7 @@ def similarity_stability(
     :math:`\frac{\bar k}{m}(1 - \frac{\bar k}{m})` on the diagonal and
     :math:`\frac{\overline{k^2} - \bar k}{m^2 - m} - \frac{\bar k^2}{m^2}` elsewhere. With C = I it is Nogueira's
     measure. It passes 1 where C has negative eigenvalues and the sets vary along them; a threshold can cause these,
-    squared correlations (``column_similarity(X) ** 2``) without one cannot. The fewer the columns' common directions,
+    squared correlations (``feature_similarity(X) ** 2``) without one cannot. The fewer the columns' common directions,
     the more it varies: for sets of 50 of the 256 pixels of the USPS digits drawn at random its standard deviation was
     .15 with 5 runs, .11 with 10 and .07 with 20, and a third of that with a threshold of 0.9.
 
@@ -125,10 +125,10 @@ def similarity_stability(
     Examples
     --------
     >>> import numpy as np
-    >>> from stableselect.metrics import column_similarity, similarity_stability
+    >>> from stableselect.metrics import feature_similarity, similarity_stability
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
     >>> X = np.hstack([X, X + 0.1 * X[:, ::-1]])
-    >>> result = similarity_stability([[0, 1], [4, 5], [0, 5]], column_similarity(X), threshold=0.9)
+    >>> result = similarity_stability([[0, 1], [4, 5], [0, 5]], feature_similarity(X), threshold=0.9)
     >>> result.effective > 0.9, result.adjusted > 0.9
     (True, True)
     """
@@ -155,7 +155,7 @@ def similarity_stability(
     return SimilarityStability(effective, adjusted, zucknick, *masks.shape)
 
 
-def column_similarity(X: Any) -> np.ndarray:
+def feature_similarity(X: Any) -> np.ndarray:
     """Return the absolute correlation of every pair of columns.
 
     Parameters
@@ -175,8 +175,8 @@ def column_similarity(X: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> from stableselect.metrics import column_similarity
-    >>> column_similarity([[0.0, 4.0, 1.0], [1.0, 2.0, 1.0], [2.0, 0.0, 1.0]]).round(3)
+    >>> from stableselect.metrics import feature_similarity
+    >>> feature_similarity([[0.0, 4.0, 1.0], [1.0, 2.0, 1.0], [2.0, 0.0, 1.0]]).round(3)
     array([[1., 1., 0.],
            [1., 1., 0.],
            [0., 0., 1.]])
@@ -268,7 +268,7 @@ def _check_similarity(similarity: Any) -> np.ndarray:
     if C.ndim != 2 or C.shape[0] != C.shape[1] or C.size == 0 or C.dtype.kind not in "biuf":
         raise ValueError(
             f"similarity must be a square matrix of numbers but has shape {C.shape} and dtype {C.dtype}; "
-            "pass column_similarity(X)."
+            "pass feature_similarity(X)."
         )
     C = C.astype(np.float64, copy=False)
     step = max(1, BLOCK_ELEMENTS // len(C))
@@ -277,10 +277,10 @@ def _check_similarity(similarity: Any) -> np.ndarray:
         if not (rows.min() >= 0 and rows.max() <= 1 + _ROUNDING):
             raise ValueError(
                 f"similarity must lie between 0 and 1 but holds {rows.min():g} to {rows.max():g}; take absolute "
-                "correlations, as column_similarity(X) does."
+                "correlations, as feature_similarity(X) does."
             )
         if np.abs(rows - C[:, start : start + step].T).max() > _ROUNDING:
-            raise ValueError("similarity must be symmetric but is not; pass column_similarity(X).")
+            raise ValueError("similarity must be symmetric but is not; pass feature_similarity(X).")
     if np.abs(np.diagonal(C) - 1).max() > _ROUNDING:
         raise ValueError("similarity must have ones on its diagonal but has not; a column is always like itself.")
     return C

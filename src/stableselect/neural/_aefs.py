@@ -33,45 +33,47 @@ class AEFS(SparseInputSelector):
     alpha : float, default=0.1
         Weight of the row penalty.
     beta : float or None, default=None
-        Weight decay of every layer behind the first (the first has its own penalty), above 0; None for 1 ("gradient")
-        or 0.01 ("sgd").
+        Weight decay of every layer behind the first (the first has its own penalty), above 0; None for 1
+        ("alternating") or 0.01 ("minibatch").
     eliminate : bool, default=True
         Drop the columns of the shortest rows as training goes on, the number left falling geometrically from m to k
-        over the first 90 % of the epochs (70 % for "sgd"). False trains with every column and ranks once, at the end.
+        over the first 90 % of the epochs (70 % for "minibatch"). False trains with every column and ranks once, at the
+        end.
     error_scale : {"variance", "cell"}, default="variance"
         "variance": the error is summed over the columns and halved, in units of their mean variance, so that alpha and
         beta do not depend on the table's units. "cell": the mean squared error per cell, as published.
     latent_width : int or None, default=None
-        d; None for the number of kept columns, but with "gradient" at most one for every five rows, since more
+        d; None for the number of kept columns, but with "alternating" at most one for every five rows, since more
         would follow the noise of a table with few rows, and 2 k + 4 for nonlinear networks with ``eliminate``.
     encoder, decoder : "linear", tuple of int or callable, default="linear"
         f and g: linear, with hidden layers of these sizes, or a function ``(n_in, n_out) -> torch.nn.Module``, of which
         the encoder's first layer must be linear.
     activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
         Between layers of given sizes.
-    solver : {"auto", "gradient", "sgd"}, default="auto"
-        "gradient": full-batch steps on the moments, for linear networks, without torch. "sgd": mini-batches of rows,
-        with biases, in torch. "auto": "gradient" where it can be.
+    solver : {"auto", "alternating", "minibatch"}, default="auto"
+        "alternating": full-batch steps on the moments, for linear networks, without torch. "minibatch": mini-batches of
+        rows, with biases, in torch. "auto": "alternating" where it can be.
     epochs : int or None, default=None
         Full-batch steps (100, or 1000 without ``eliminate``) or passes over the rows (as many as make 10,000 batches).
     learning_rate : float or None, default=None
-        Adam's rate for "sgd", None for 0.003; with ``eliminate`` it falls to a tenth. The full-batch steps need none.
+        Adam's rate for "minibatch", None for 0.003; with ``eliminate`` it falls to a tenth. The full-batch steps need
+        none.
     batch_size : int or None, default=None
-        Rows a step for "sgd", None for 64.
+        Rows a step for "minibatch", None for 64.
     replace : bool, default=False
-        For "sgd": draw the rows of an epoch with replacement.
+        For "minibatch": draw the rows of an epoch with replacement.
     validation_fraction : float, default=0.1
-        Share of the rows that "sgd" holds out to keep the best weights once the columns are chosen.
+        Share of the rows that "minibatch" holds out to keep the best weights once the columns are chosen.
     tol : float, default=1e-5
-        The least relative gain of an epoch that counts, in the validation loss ("sgd") or the objective.
+        The least relative gain of an epoch that counts, in the validation loss ("minibatch") or the objective.
     patience : int or None, default=10
         Epochs without such a gain before training stops; None for never. Counted once the columns are chosen.
     max_time : float or None, default=None
         Seconds; columns are dropped faster where training would not end in time.
     device : str, default="auto"
-        Where "sgd" runs; "auto" is CUDA where there is one.
+        Where "minibatch" runs; "auto" is CUDA where there is one.
     random_state : int, RandomState instance or None, default=None
-        For "sgd": draws the start, the batches and the rows held out.
+        For "minibatch": draws the start, the batches and the rows held out.
 
     Attributes
     ----------
@@ -81,7 +83,7 @@ class AEFS(SparseInputSelector):
         Columns that the network still used at the end: rows longer than zero.
     converged_ : bool
         Whether training came to its end: with ``eliminate``, k columns were left; without, the objective had settled
-        ("gradient") or the epochs were done ("sgd"), and at least k columns were still used.
+        ("alternating") or the epochs were done ("minibatch"), and at least k columns were still used.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
         The network, names and shapes as torch gives them: "0.weight" (outputs x inputs), "0.bias", ...
         Linear ones are for centred columns, in units of the square root of v.
@@ -128,7 +130,7 @@ class AEFS(SparseInputSelector):
         encoder: Spec = "linear",
         decoder: Spec = "linear",
         activation: str = "relu",
-        solver: Literal["auto", "gradient", "sgd"] = "auto",
+        solver: Literal["auto", "alternating", "minibatch"] = "auto",
         epochs: int | None = None,
         learning_rate: float | None = None,
         batch_size: int | None = None,
@@ -201,7 +203,7 @@ class AEFS(SparseInputSelector):
             beta=1e-3,
             eliminate=False,
             error_scale="cell",
-            solver="sgd",
+            solver="minibatch",
             epochs=epochs,
             learning_rate=1e-3,
             batch_size=batch_size,

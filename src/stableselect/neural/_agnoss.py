@@ -35,18 +35,21 @@ class AgnoSS(SparseInputSelector):
     l1 : float, default=0.1
         Weight of the slacks.
     beta : float or None, default=None
-        Weight decay of every layer; above 0 for "gradient" (see Notes). None for 0.1 ("gradient") or 0.01 ("sgd").
+        Weight decay of every layer; above 0 for "alternating" (see Notes). None for 0.1 ("alternating") or 0.01
+        ("minibatch").
     eliminate : bool, default=True
         Drop the columns of the smallest slack as training goes on, the number left falling geometrically from m to k
-        over the first 90 % of the epochs (70 % for "sgd"). False trains with every column and ranks once, at the end.
+        over the first 90 % of the epochs (70 % for "minibatch"). False trains with every column and ranks once, at the
+        end.
     error_scale : {"variance", "cell"}, default="variance"
         "variance": the error is summed over the columns and halved, in units of their mean variance, so that l1 and
         beta do not depend on the table's units. "cell": the mean squared error per cell, as published.
     init : {"ones", "published"}, default="ones"
-        Slacks at the start of "sgd": all one, or drawn from U[0, 1]. "gradient" starts from the principal components.
+        Slacks at the start of "minibatch": all one, or drawn from U[0, 1]. "alternating" starts from the principal
+        components.
     latent_width : int or None, default=None
-        Width of the middle layer; None for the number of kept columns, but with "gradient" at most one for every five
-        rows, since more would follow the noise of a table with few rows, and 2 k + 4 for nonlinear networks with
+        Width of the middle layer; None for the number of kept columns, but with "alternating" at most one for every
+        five rows, since more would follow the noise of a table with few rows, and 2 k + 4 for nonlinear networks with
         ``eliminate``.
     encoder, decoder : "linear", tuple of int or callable, default="linear"
         f and g: linear, with hidden layers of these sizes, or a function ``(n_in, n_out) -> torch.nn.Module``.
@@ -54,27 +57,28 @@ class AgnoSS(SparseInputSelector):
         Between layers of given sizes.
     output_activation : str or None, default=None
         One of the same, after the last layer of the encoder and of the decoder; None for none.
-    solver : {"auto", "gradient", "sgd"}, default="auto"
-        "gradient": full-batch steps on the moments, for linear networks, without torch. "sgd": mini-batches of rows,
-        with biases, in torch. "auto": "gradient" where it can be.
+    solver : {"auto", "alternating", "minibatch"}, default="auto"
+        "alternating": full-batch steps on the moments, for linear networks, without torch. "minibatch": mini-batches of
+        rows, with biases, in torch. "auto": "alternating" where it can be.
     epochs : int or None, default=None
         Full-batch steps (100, or 1000 without ``eliminate``) or passes over the rows (as many as make 10,000 batches).
     learning_rate : float or None, default=None
-        Adam's rate for "sgd", None for 0.003; with ``eliminate`` it falls to a tenth. The full-batch steps need none.
+        Adam's rate for "minibatch", None for 0.003; with ``eliminate`` it falls to a tenth. The full-batch steps need
+        none.
     batch_size : int or None, default=None
-        Rows a step for "sgd", None for 64.
+        Rows a step for "minibatch", None for 64.
     validation_fraction : float, default=0.1
-        Share of the rows that "sgd" holds out to keep the best weights once the columns are chosen.
+        Share of the rows that "minibatch" holds out to keep the best weights once the columns are chosen.
     tol : float, default=1e-5
-        The least relative gain of an epoch that counts, in the validation loss ("sgd") or the objective.
+        The least relative gain of an epoch that counts, in the validation loss ("minibatch") or the objective.
     patience : int or None, default=10
         Epochs without such a gain before training stops; None for never. Counted once the columns are chosen.
     max_time : float or None, default=None
         Seconds; columns are dropped faster where training would not end in time.
     device : str, default="auto"
-        Where "sgd" runs; "auto" is CUDA where there is one.
+        Where "minibatch" runs; "auto" is CUDA where there is one.
     random_state : int, RandomState instance or None, default=None
-        For "sgd": draws the start, the batches and the rows held out.
+        For "minibatch": draws the start, the batches and the rows held out.
 
     Attributes
     ----------
@@ -86,7 +90,7 @@ class AgnoSS(SparseInputSelector):
         Number of slacks above zero.
     converged_ : bool
         Whether training came to its end: with ``eliminate``, k columns were left; without, the objective had settled
-        ("gradient") or the epochs were done ("sgd"), and at least k slacks were above zero.
+        ("alternating") or the epochs were done ("minibatch"), and at least k slacks were above zero.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
         The network behind the slacks, names and shapes as torch gives them: "0.weight" (outputs x inputs), "0.bias",
         ... Linear ones are for centred columns, in units of the square root of v.
@@ -134,7 +138,7 @@ class AgnoSS(SparseInputSelector):
         decoder: Spec = "linear",
         activation: str = "relu",
         output_activation: str | None = None,
-        solver: Literal["auto", "gradient", "sgd"] = "auto",
+        solver: Literal["auto", "alternating", "minibatch"] = "auto",
         epochs: int | None = None,
         learning_rate: float | None = None,
         batch_size: int | None = None,
@@ -211,7 +215,7 @@ class AgnoSS(SparseInputSelector):
             error_scale="cell",
             init="published",
             output_activation="tanh",
-            solver="sgd",
+            solver="minibatch",
             epochs=epochs,
             learning_rate=1e-2,
             batch_size=batch_size,
@@ -271,10 +275,10 @@ class AgnoSS(SparseInputSelector):
             raise ValueError(
                 f"output_activation must be None or one of {', '.join(ACTIVATIONS)}; got {self.output_activation!r}."
             )
-        if is_number(self.beta) and self.beta == 0 and self._solver() == "gradient":
+        if is_number(self.beta) and self.beta == 0 and self._solver() == "alternating":
             raise ValueError(
-                "beta must be above 0 for solver='gradient': without a decay the encoder takes the slacks' size over "
-                "and l1 has no effect. Give a beta above 0, or use solver='sgd'."
+                "beta must be above 0 for solver='alternating': without a decay the encoder takes the slacks' size "
+                "over and l1 has no effect. Give a beta above 0, or use solver='minibatch'."
             )
         if self.beta is not None:
             self._check_weight("beta", zero=True)

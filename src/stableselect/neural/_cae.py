@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
 from ..base import BaseSelector, Selection
-from ._cae_moments import ConcreteMoments, assign, draw_worth, log_odds, take
+from ._cae_moments import ConcreteMoments, assign, log_odds, sampling_quality, take
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
 from ._specs import Spec, check_network, fitted_activation, run_network
@@ -22,7 +22,7 @@ _STEPS, _FEWEST_STEPS, _WORK = 1000, 150, 1.5e8
 _SGD_STEPS, _FEWEST_SGD_STEPS, _SGD_WORK = 6000, 1000, 6e8
 """The same for mini-batches."""
 _LOGIT_RATE, _SGD_LOGIT_RATE, _DECODER_RATE = 0.6, 0.1, 3e-3
-"""Adam's first rates; chosen by test error on Mice Protein, USPS, ISOLET and arcene ("sgd": the first two)."""
+"""Adam's first rates; chosen by test error on Mice Protein, USPS, ISOLET and arcene ("minibatch": the first two)."""
 _SETTLED = 0.8
 """Worth of the nodes' draws, as a share of that of their columns, from which they count as settled."""
 
@@ -45,7 +45,7 @@ class CAE(TrainingMixin, BaseSelector):
     temperature : tuple of two floats, default=(10.0, 0.2)
         T at the start and at the end; the fall is geometric.
     ridge : float, default=1e-3
-        Ridge weight of the closed-form decoder, relative to the mean variance; used by "gradient".
+        Ridge weight of the closed-form decoder, relative to the mean variance; used by "full_batch".
     duplicate_penalty : float, default=0.1
         Weight of a penalty on columns that several nodes mix in, sum_j max(0, sum_h P_hj - 1)^2 / k, beside the
         unexplained share of the variance.
@@ -54,22 +54,22 @@ class CAE(TrainingMixin, BaseSelector):
         ``(n_in, n_out) -> torch.nn.Module``.
     activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
         Between layers of given sizes.
-    solver : {"auto", "gradient", "sgd"}, default="auto"
-        "gradient": full-batch Adam on the moments, for the linear decoder. "sgd": mini-batches of rows, in torch.
-        "auto": "gradient" where it can be.
+    solver : {"auto", "full_batch", "minibatch"}, default="auto"
+        "full_batch": full-batch Adam on the moments, for the linear decoder. "minibatch": mini-batches of rows, in
+        torch. "auto": "full_batch" where it can be.
     epochs : int or None, default=None
-        Full-batch steps ("gradient") or passes over the rows ("sgd"). None: steps fall with the size of the logits,
-        1.5e8 / (m k) within [150, 1000]; and passes that make 6e8 / (m k) steps within [1000, 6000].
+        Full-batch steps ("full_batch") or passes over the rows ("minibatch"). None: steps fall with the size of the
+        logits, 1.5e8 / (m k) within [150, 1000]; and passes that make 6e8 / (m k) steps within [1000, 6000].
     logit_learning_rate : float or None, default=None
         Adam's rate for the logits; None for 0.6 sqrt(1000 / epochs), at most 1.55,
-        falling to a tenth of it ("gradient"), or 0.1 ("sgd").
+        falling to a tenth of it ("full_batch"), or 0.1 ("minibatch").
     learning_rate : float or None, default=None
-        Adam's rate for the decoder of "sgd"; None for 0.003.
+        Adam's rate for the decoder of "minibatch"; None for 0.003.
     batch_size : int or None, default=None
-        Rows a step for "sgd"; None for n // 256, at least 16.
+        Rows a step for "minibatch"; None for n // 256, at least 16.
     validation_fraction : float, default=0.1
-        Share of the rows held out by "sgd" with a nonlinear decoder, to keep its best weights once the columns are
-        chosen.
+        Share of the rows held out by "minibatch" with a nonlinear decoder, to keep its best weights once the columns
+        are chosen.
     tol : float, default=1e-4
         The least relative gain in the validation loss that counts.
     patience : int or None, default=None
@@ -77,21 +77,21 @@ class CAE(TrainingMixin, BaseSelector):
     max_time : float or None, default=None
         Seconds; the temperature falls faster where training would not end in time.
     device : str, default="auto"
-        Where "sgd" runs; "auto" is CUDA where there is one.
+        Where "minibatch" runs; "auto" is CUDA where there is one.
     random_state : int, RandomState instance or None, default=None
-        Draws the noise; for "sgd" also the start, the batches and the rows held out.
+        Draws the noise; for "minibatch" also the start, the batches and the rows held out.
 
     Attributes
     ----------
-    node_columns_ : ndarray of int, shape (min(k, varying columns),)
+    node_features_ : ndarray of int, shape (min(k, varying columns),)
         The column each node was given.
     mean_max_probability_ : float
         Mean over the nodes of the largest probability (T = 1, no noise). The published criterion asks for 0.998.
-    draw_worth_ : float
+    sampling_quality_ : float
         What columns drawn from the nodes' probabilities, each in place of the node's own, would keep of what the kept
         columns explain: 1 where every node is certain, or wavers only between columns that serve alike.
     converged_ : bool
-        Whether ``draw_worth_`` is at least 0.8.
+        Whether ``sampling_quality_`` is at least 0.8.
     n_duplicates_ : int
         Nodes whose likeliest column was also that of a node before them; they were given another one.
     decoder_weights_ : dict of str to ndarray, or None
@@ -107,7 +107,7 @@ class CAE(TrainingMixin, BaseSelector):
     A nonlinear decoder trains on the mixtures over the first 80 % of the epochs, while T falls, and on the chosen
     columns themselves over the rest.
 
-    The time of "gradient" is bounded: a step costs 2 m^2 k products (4 n m k and less where n < m) plus m k draws.
+    The time of "full_batch" is bounded: a step costs 2 m^2 k products (4 n m k and less where n < m) plus m k draws.
 
     References
     ----------
@@ -135,7 +135,7 @@ class CAE(TrainingMixin, BaseSelector):
         duplicate_penalty: float = 0.1,
         decoder: Spec = "linear",
         activation: str = "relu",
-        solver: Literal["auto", "gradient", "sgd"] = "auto",
+        solver: Literal["auto", "full_batch", "minibatch"] = "auto",
         epochs: int | None = None,
         logit_learning_rate: float | None = None,
         learning_rate: float | None = None,
@@ -204,7 +204,7 @@ class CAE(TrainingMixin, BaseSelector):
             temperature=(10.0, 0.1),
             duplicate_penalty=0.0,
             decoder="linear",
-            solver="sgd",
+            solver="minibatch",
             epochs=epochs,
             logit_learning_rate=1e-3,
             learning_rate=1e-3,
@@ -226,27 +226,27 @@ class CAE(TrainingMixin, BaseSelector):
         self._activation: str | None = None
         if n_nodes == 0 or (self.decoder == "linear" and n_nodes == len(varying)):
             return self._keep_all(varying, m, k)
-        if self._solver() == "gradient":
+        if self._solver() == "full_batch":
             logits = self._train_on_moments(gram, unit, n_nodes)
         else:
             logits = self._train_on_rows(X, varying, unit, n_nodes)
         chosen = self._diagnose(gram, logits)
-        self.node_columns_ = varying[chosen]
+        self.node_features_ = varying[chosen]
         scores = np.zeros(m)
         scores[varying] = np.max(softmax(logits, axis=1), axis=0)
-        order = self.node_columns_[np.argsort(-log_odds(logits, chosen), kind="stable")]
+        order = self.node_features_[np.argsort(-log_odds(logits, chosen), kind="stable")]
         return Selection(fill(order, m, k), scores)
 
     def _keep_all(self, varying: np.ndarray, m: int, k: int) -> Selection:
         """Keep every varying column: there is nothing to choose and, with least squares to rebuild, to train."""
         self._keep_history(History())
-        self.node_columns_ = varying
-        self.n_duplicates_, self.mean_max_probability_, self.draw_worth_, self.converged_ = 0, 1.0, 1.0, True
+        self.node_features_ = varying
+        self.n_duplicates_, self.mean_max_probability_, self.sampling_quality_, self.converged_ = 0, 1.0, 1.0, True
         return Selection(fill(varying, m, k), np.isin(np.arange(m), varying).astype(np.float64))
 
     def _solver(self) -> str:
         if self.solver == "auto":
-            return "gradient" if self.decoder == "linear" else "sgd"
+            return "full_batch" if self.decoder == "linear" else "minibatch"
         return self.solver
 
     def _train_on_moments(self, gram: Gram, unit: float, n_nodes: int) -> np.ndarray:
@@ -310,14 +310,15 @@ class CAE(TrainingMixin, BaseSelector):
         chosen = assign(logits)
         self.n_duplicates_ = len(logits) - len(np.unique(np.argmax(logits, axis=1)))
         self.mean_max_probability_ = float(np.mean(np.max(softmax(logits, axis=1), axis=1)))
-        self.draw_worth_ = draw_worth(gram, logits, chosen)
-        self.converged_ = self.draw_worth_ >= _SETTLED
+        self.sampling_quality_ = sampling_quality(gram, logits, chosen)
+        self.converged_ = self.sampling_quality_ >= _SETTLED
         if not self.converged_:
-            more = "max_time" if self.stopped_ == "max_time" else "epochs"
+            more = "max_time" if self.stop_reason_ == "max_time" else "epochs"
             warn_not_converged(
                 f"The nodes have not settled on columns: mean largest probability {self.mean_max_probability_:.3g}, "
-                f"draws worth {self.draw_worth_:.2f} of the choice ({_SETTLED} needed) after {self.n_epochs_} epochs. "
-                f"Raise {more} or logit_learning_rate, or lower the last temperature (now {self.temperature[1]:g})."
+                f"draws worth {self.sampling_quality_:.2f} of the choice ({_SETTLED} needed) after {self.n_epochs_} "
+                f"epochs. Raise {more} or logit_learning_rate, or lower the last temperature (now "
+                f"{self.temperature[1]:g})."
             )
         return chosen
 
@@ -325,18 +326,18 @@ class CAE(TrainingMixin, BaseSelector):
         """Rebuild all columns from the kept ones with the nonlinear decoder, where there is one."""
         if self.decoder_weights_ is None:
             return None
-        inputs = values[:, np.searchsorted(np.sort(self.selected_), self.node_columns_)]
+        inputs = values[:, np.searchsorted(np.sort(self.selected_), self.node_features_)]
         return run_network(self.decoder, self.decoder_weights_, self._activation, inputs, self.n_features_in_)
 
     def _check_settings(self) -> None:
         self._check_training()
-        if self.solver not in ("auto", "gradient", "sgd"):
-            raise ValueError(f"solver must be one of auto, gradient, sgd; got {self.solver!r}.")
+        if self.solver not in ("auto", "full_batch", "minibatch"):
+            raise ValueError(f"solver must be one of auto, full_batch, minibatch; got {self.solver!r}.")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {self.activation!r}.")
         check_network("decoder", self.decoder)
-        if self.solver == "gradient" and self.decoder != "linear":
-            raise ValueError("solver='gradient' trains a linear decoder; use solver='sgd' or decoder='linear'.")
+        if self.solver == "full_batch" and self.decoder != "linear":
+            raise ValueError("solver='full_batch' trains a linear decoder; use solver='minibatch' or decoder='linear'.")
         pair = self.temperature
         if not (
             isinstance(pair, (tuple, list))

@@ -235,7 +235,7 @@ def log_odds(logits: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return logits[nodes, columns] - logsumexp(others, axis=1)
 
 
-def draw_worth(gram: Gram, logits: np.ndarray, columns: np.ndarray) -> float:
+def sampling_quality(gram: Gram, logits: np.ndarray, columns: np.ndarray) -> float:
     """Return what columns drawn by the nodes are worth, as a share of the worth of the nodes' own columns.
 
     A column is worth what it takes off the loss beside the other nodes' columns. Certain nodes give 1, and so do nodes

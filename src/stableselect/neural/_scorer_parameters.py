@@ -3,7 +3,7 @@
 Model (2) of [1]_: a score w_j per column, s = phi(w), and one linear autoencoder (encoder E, m x d; decoder G, d x m)
 shared by two paths. The *scorer* sees every column, X diag(s) E G; the *selector* sees only the k columns that score
 highest. Training lowers ``selector + scorer_weight * scorer``. Two engines share this module: mini-batches of rows
-(``_scorer_sgd``) and full batches on the moments (``_scorer_gradient``).
+(``_scorer_minibatch``) and full batches on the moments (``_scorer_full_batch``).
 
 References
 ----------

@@ -47,8 +47,8 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half. "auto" takes as many as ``target_explained``
-        asks for on held-out rows; "search" only.
+        Columns to keep: a number, a share rounded up, or None for half. "auto" takes as many as
+        ``min_explained_variance`` asks for on held-out rows; "search" only.
     score_function : {"abs", "square"}, default="abs"
         phi(w) = abs(w) or w^2. The search's columns are the same for both.
     scorer_weight : float, default=1/128
@@ -58,12 +58,12 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     ridge : float or "auto", default="auto"
         Ridge weight of the selector's map, relative to the mean variance, as in :class:`ColumnSubset`; used by
         "search".
-    solver : {"search", "gradient", "sgd"}, default="search"
-        "search": subsets by forward search and exchange, weights in closed form. "gradient": full-batch Adam on the
-        moments. "sgd": mini-batches of rows with biases, the published protocol.
+    solver : {"search", "full_batch", "minibatch"}, default="search"
+        "search": subsets by forward search and exchange, weights in closed form. "full_batch": full-batch Adam on the
+        moments. "minibatch": mini-batches of rows with biases, the published protocol.
     encoder, decoder : "linear", tuple of int, or callable, default="linear"
         The two maps. A tuple gives the sizes of hidden layers; a callable ``(n_in, n_out) -> torch.nn.Module`` makes
-        the module itself. Anything but "linear" needs ``solver="sgd"`` and torch.
+        the module itself. Anything but "linear" needs ``solver="minibatch"`` and torch.
     activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
         Between the layers of a tuple.
     anneal : bool or None, default=None
@@ -74,19 +74,19 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         Start of the gradient solvers: the published random one; the principal components (linear only); or the columns
         that "search" finds, with its weights where the network is linear.
     learning_rate : float or None, default=None
-        Adam's rate; None for 0.001 ("sgd"; 0.005 falling to 3 % of it where the network is not linear) or the
-        full-batch default ("gradient").
+        Adam's rate; None for 0.001 ("minibatch"; 0.005 falling to 3 % of it where the network is not linear) or the
+        full-batch default ("full_batch").
     epochs : int or None, default=None
-        Passes over the rows ("sgd") or full-batch steps ("gradient"). None: 200, 2000, and for networks that are not
-        linear as many as make 1.2e9 steps times weights in all starts together, between 500 and 9,000 steps.
+        Passes over the rows ("minibatch") or full-batch steps ("full_batch"). None: 200, 2000, and for networks that
+        are not linear as many as make 1.2e9 steps times weights in all starts together, between 500 and 9,000 steps.
     batch_size : int, default=64
-        Rows per batch for "sgd".
+        Rows per batch for "minibatch".
     n_starts : int or None, default=None
         Trainings from different random starts, of which the one of least validation loss is kept. None: 3 for networks
         that are not linear, unless ``init="search"``, and 1 otherwise.
     validation_fraction : float or None, default=None
-        Share of the rows held out by "sgd"; the weights of least error on them are kept. None: 0.1 for networks that
-        are not linear (0 below ten rows), and 0 otherwise, which keeps the last epoch's weights.
+        Share of the rows held out by "minibatch"; the weights of least error on them are kept. None: 0.1 for networks
+        that are not linear (0 below ten rows), and 0 otherwise, which keeps the last epoch's weights.
     patience : int or None, default=None
         Stop after so many epochs without a relative gain of ``tol`` in the validation loss (in the objective where no
         rows are held out), counted once the schedule has reached k columns. None: never.
@@ -100,25 +100,25 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         CPU unless the table is a CUDA tensor or a CUDA device is named.
     include, exclude : sequence of str or int, optional
         Columns, by name or index, that must or must not be kept; "search" only.
-    target_explained : float or "elbow", default=0.9
+    min_explained_variance : float or "elbow", default=0.9
         For "auto", as in :class:`ColumnSubset`: the smallest number of columns that explains this share of the variance
         of held-out rows, or the elbow of the logarithm of their error.
     max_features : int or None, default=None
         For "auto": the most columns to look at; None for 200 beyond those included.
-    prefer : "stability" or None, default=None
+    criterion : {"error", "stability"}, default="error"
         "stability", with "search" only: of many ways to search, take a compromise between those whose choice repeats
-        best on other rows while its held-out error is within ``tolerance`` of the least, as in :class:`ColumnSubset`.
-        The ways also differ in latent width, where that is None.
-    tolerance : float, default=0.05
-        For ``prefer="stability"``: the share by which the held-out error may lie above the least.
-    stability_target : float or None, default=None
+        best on other rows while its held-out error is within ``max_error_increase`` of the least, as in
+        :class:`ColumnSubset`. The ways also differ in latent width, where that is None.
+    max_error_increase : float, default=0.05
+        For ``criterion="stability"``: the share by which the held-out error may lie above the least.
+    min_stability : float or None, default=None
         Take the way of least held-out error that is at least this stable, as in :class:`ColumnSubset`.
     random_state : int, RandomState instance or None, default=None
         Seed of the gradient solvers; "search" is deterministic.
 
     Attributes
     ----------
-    frontier_, votes_
+    frontier_, selection_frequency_
         After asking for stability, as in :class:`ColumnSubset`.
     path_ : SelectionPath
         After "auto": explained share against the number of columns, and how far the number moves between folds.
@@ -130,7 +130,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
     decoder_ : ndarray of shape (d, m)
         W_D.
     encoder_intercept_, scorer_intercept_ : ndarray of shape (d,)
-        Encoder intercepts of the selector and of the scorer path (the same for "sgd", which shares its bias).
+        Encoder intercepts of the selector and of the scorer path (the same for "minibatch", which shares its bias).
     decoder_intercept_ : ndarray of shape (m,)
         Decoder intercept.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
@@ -145,15 +145,15 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         The selector's error on the rows held out.
     n_epochs_, best_epoch_ : int
         Epochs trained, and the one whose weights were kept; 0 for "search".
-    stopped_ : str
+    stop_reason_ : str
         What ended the training: "epochs", "patience", "max_time", "callback", "interrupted", or "search".
     objective_ : float
         The model's objective per cell, ridge term included; for "search" it is J(S), exact.
-    floor_ : float
+    lower_bound_ : float
         No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
         scorer_weight times that of d. 0 for networks that are not linear, which no such bound holds for.
-    gap_ : float
-        (objective_ - floor_) / objective_.
+    optimality_gap_ : float
+        (objective_ - lower_bound_) / objective_.
     n_swaps_ : int
         Swaps made by "search" (0 for the others). The set before the last, J-driven swaps is a certified 1-swap
         optimum of the plain loss; of J, the most promising swaps were tested.
@@ -191,7 +191,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         scorer_weight: float = 1 / 128,
         latent_width: int | None = None,
         ridge: float | str = "auto",
-        solver: Literal["search", "gradient", "sgd"] = "search",
+        solver: Literal["search", "full_batch", "minibatch"] = "search",
         encoder: Spec = "linear",
         decoder: Spec = "linear",
         activation: str = "relu",
@@ -208,11 +208,11 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         device: str = "auto",
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
-        target_explained: float | Literal["elbow"] = 0.9,
+        min_explained_variance: float | Literal["elbow"] = 0.9,
         max_features: int | None = None,
-        prefer: Literal["stability"] | None = None,
-        tolerance: float = 0.05,
-        stability_target: float | None = None,
+        criterion: Literal["error", "stability"] = "error",
+        max_error_increase: float = 0.05,
+        min_stability: float | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -237,11 +237,11 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         self.device = device
         self.include = include
         self.exclude = exclude
-        self.target_explained = target_explained
+        self.min_explained_variance = min_explained_variance
         self.max_features = max_features
-        self.prefer = prefer
-        self.tolerance = tolerance
-        self.stability_target = stability_target
+        self.criterion = criterion
+        self.max_error_increase = max_error_increase
+        self.min_stability = min_stability
         self.random_state = random_state
 
     @classmethod
@@ -278,7 +278,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
             score_function=score_function,
             scorer_weight=1 / 128,
             ridge=0.0,
-            solver="sgd",
+            solver="minibatch",
             anneal=False,
             init="published",
             learning_rate=1e-3,
@@ -368,11 +368,13 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
             self.n_swaps_ += swaps
         J, top = objective.exact(chosen)
         m = gram.n_features
-        self.objective_, self.floor_, self.gap_ = bounds(J / m, objective.floor(problem.k) / m, problem)
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(
+            J / m, objective.floor(problem.k) / m, problem
+        )
         M, W_D = objective.weights(chosen, top)
         self.loss_selector_, self.loss_scorer_ = (loss * unit for loss in objective.losses(M, W_D, chosen))
         self.loss_history_ = np.array([[self.loss_selector_, self.loss_scorer_]])
-        self.validation_history_, self.n_epochs_, self.best_epoch_, self.stopped_ = np.zeros(0), 0, 0, "search"
+        self.validation_history_, self.n_epochs_, self.best_epoch_, self.stop_reason_ = np.zeros(0), 0, 0, "search"
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         self.score_weights_ = canonical_scores(M, deviation, chosen)
@@ -389,12 +391,12 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         M = network.score_weights[:, None] * network.encoder
         self.score_weights_, self.encoder_, self.decoder_ = network.score_weights, network.encoder, network.decoder
         # The gradient solver saw moments of mean variance one, the sgd solver the rows themselves.
-        unit = problem.unit if self.solver == "gradient" else 1.0
+        unit = problem.unit if self.solver == "full_batch" else 1.0
         self._keep_losses(network.history * unit, [error * unit for error in network.errors])
         weight = float(self.scorer_weight)
         objective = (self.loss_selector_ + weight * self.loss_scorer_) / problem.unit
         floor = (1 + weight) * gram.floor(width) / gram.n_features
-        self.objective_, self.floor_, self.gap_ = bounds(objective, floor, problem)
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(objective, floor, problem)
         if network.encoder_bias is None or network.decoder_bias is None:
             self._set_intercepts(M, order, problem.mean)
         else:
@@ -412,7 +414,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         self._activations = tuple(fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder))
         self._keep_losses(network.history, network.errors)
         self.objective_ = self.loss_selector_ + float(self.scorer_weight) * self.loss_scorer_
-        self.floor_, self.gap_ = 0.0, 1.0
+        self.lower_bound_, self.optimality_gap_ = 0.0, 1.0
         self._keep_roles(column_roles(problem.gram, order.tolist(), 0.0))
         coefficients, _ = least_squares_map(problem.rows, order)
         return Selection(order.tolist(), network.scores, coefficients)

@@ -42,7 +42,7 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
     """Refuse settings that make no sense together, and fill in the defaults."""
     choices = {
         "score_function": ("abs", "square"),
-        "solver": ("search", "gradient", "sgd"),
+        "solver": ("search", "full_batch", "minibatch"),
         "init": ("published", "pca", "search"),
         "activation": tuple(ACTIVATIONS),
     }
@@ -55,16 +55,18 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
         raise ValueError("batch_size must be a whole number of at least 1, got None.")
     selector._check_training()
     linear = check_network("encoder", selector.encoder) & check_network("decoder", selector.decoder)
-    if not linear and solver != "sgd":
-        raise ValueError(f"solver={solver!r} trains linear networks; use solver='sgd' with this encoder and decoder.")
+    if not linear and solver != "minibatch":
+        raise ValueError(
+            f"solver={solver!r} trains linear networks; use solver='minibatch' with this encoder and decoder."
+        )
     if not linear and selector.init == "pca":
         raise ValueError("init='pca' starts linear networks; use init='search' or 'published' here.")
     if solver != "search" and (problem.include or problem.exclude):
         raise ValueError("include and exclude work with solver='search' only; use it or drop them.")
-    if solver == "sgd" and (problem.rows is None or problem.weighted):
-        raise ValueError("solver='sgd' trains on unweighted rows; use solver='search' or 'gradient' here.")
-    if solver == "gradient" and selector.validation_fraction:
-        raise ValueError("solver='gradient' sees moments, of which no rows can be held out; use solver='sgd'.")
+    if solver == "minibatch" and (problem.rows is None or problem.weighted):
+        raise ValueError("solver='minibatch' trains on unweighted rows; use solver='search' or 'full_batch' here.")
+    if solver == "full_batch" and selector.validation_fraction:
+        raise ValueError("solver='full_batch' sees moments, of which no rows can be held out; use solver='minibatch'.")
     n = 1 if problem.rows is None else problem.rows.shape[0]
     share = selector.validation_fraction
     if share is None:
@@ -75,7 +77,7 @@ def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
     if anneal is None:
         anneal = not linear and selector.init != "search"
     rate = selector.learning_rate
-    if solver == "sgd" and rate is None:
+    if solver == "minibatch" and rate is None:
         rate = 1e-3 if linear else 5e-3
     starts = (1 if linear or selector.init == "search" else 3) if selector.n_starts is None else selector.n_starts
     width = _width(selector, problem, linear)
@@ -119,7 +121,7 @@ def _n_weights(selector: ScorerSelector, problem: Problem, width: int, linear: b
 def _epochs(selector: ScorerSelector, n: int, starts: int, n_weights: int) -> int:
     if selector.epochs is not None:
         return int(selector.epochs)
-    if selector.solver == "gradient":
+    if selector.solver == "full_batch":
         return GRADIENT_EPOCHS
     if not n_weights:
         return 200

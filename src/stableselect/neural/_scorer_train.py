@@ -56,7 +56,7 @@ def train_network(
     max_time = None if selector.max_time is None else selector.max_time / settings.starts
     stopping = Stopping(settings.epochs, selector.patience, selector.tol, max_time)
     begin = _Start(selector, problem, settings)
-    if selector.solver == "gradient":
+    if selector.solver == "full_batch":
 
         def on_moments(start: int) -> GradientTrainee:
             return GradientTrainee(
@@ -193,10 +193,10 @@ def _train_torch(
 def _check_settled(trainee: Trainee, selector: ScorerSelector) -> None:
     """Warn where the training ended before the schedule had come down to k columns."""
     if not trainee.settled:
-        more = "max_time" if selector.stopped_ == "max_time" else "epochs"
+        more = "max_time" if selector.stop_reason_ == "max_time" else "epochs"
         warn_not_converged(
-            f"Training stopped after {selector.n_epochs_} epochs ({selector.stopped_}) while more than k columns were "
-            f"kept. Raise {more}."
+            f"Training stopped after {selector.n_epochs_} epochs ({selector.stop_reason_}) while more than k columns "
+            f"were kept. Raise {more}."
         )
 
 

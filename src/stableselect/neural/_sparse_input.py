@@ -45,7 +45,7 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
         Columns that the network still used at the end.
     converged_ : bool
         Whether training came to its end: with ``eliminate``, k columns were left; without, the objective had settled
-        ("gradient") or the epochs were done ("sgd"), and at least k columns were still used.
+        ("alternating") or the epochs were done ("minibatch"), and at least k columns were still used.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
         The network, names and shapes as torch gives them: "0.weight" (outputs x inputs), "0.bias", ...
     """
@@ -80,7 +80,7 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
         """Return beta; None for ``linear`` on the moments and for the default of mini-batches otherwise."""
         if self.beta is not None:
             return float(self.beta)
-        return linear if self._solver() == "gradient" else _SGD_BETA
+        return linear if self._solver() == "alternating" else _SGD_BETA
 
     @abstractmethod
     def _penalty_name(self) -> str:
@@ -94,7 +94,7 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
             else tuple(fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder))
         )
         self.latent_width_ = int(self.latent_width or self._default_width(X, k))
-        use = self._select_on_moments if self._solver() == "gradient" else self._select_on_rows
+        use = self._select_on_moments if self._solver() == "alternating" else self._select_on_rows
         self._eliminated = bool(self.eliminate)
         elimination, strength = use(X, k, self.latent_width_)
         order, scores = elimination.ranking()
@@ -104,12 +104,12 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
 
     def _solver(self) -> str:
         if self.solver == "auto":
-            return "gradient" if self._is_linear() else "sgd"
+            return "alternating" if self._is_linear() else "minibatch"
         return self.solver
 
     def _default_width(self, X: Array, k: int) -> int:
         n, m = X.shape
-        if self._solver() == "gradient":
+        if self._solver() == "alternating":
             return min(k, max(1, n // _ROWS_PER_UNIT))
         # The columns left are the bottleneck; a nonlinear code as narrow as that is hard to train.
         return k if self._is_linear() or not self.eliminate else min(m, 2 * k + 4)
@@ -195,7 +195,9 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
         if self.eliminate:
             enough, ended = self.n_active_ > 0 or wanted == 0, elimination.done
         else:
-            settled = self.stopped_ == "patience" or (self._solver() == "sgd" and self.stopped_ == "epochs")
+            settled = self.stop_reason_ == "patience" or (
+                self._solver() == "minibatch" and self.stop_reason_ == "epochs"
+            )
             enough, ended = self.n_active_ >= wanted, settled or self.n_active_ == 0
         self.converged_ = enough and ended
         if not enough:
@@ -204,10 +206,10 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
                 f"filled in from those given up. Lower {self._penalty_name()}."
             )
         elif not ended:
-            more = "max_time" if self.stopped_ == "max_time" else "epochs"
+            more = "max_time" if self.stop_reason_ == "max_time" else "epochs"
             warn_not_converged(
-                f"Training stopped after {self.n_epochs_} epochs ({self.stopped_}) with {self.n_active_} columns in "
-                f"use, before it had settled. Raise {more}."
+                f"Training stopped after {self.n_epochs_} epochs ({self.stop_reason_}) with {self.n_active_} columns "
+                f"in use, before it had settled. Raise {more}."
             )
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
@@ -234,14 +236,16 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
 
     def _check_settings(self) -> None:
         self._check_training()
-        choices = {"solver": ("auto", "gradient", "sgd"), "error_scale": ("variance", "cell")}
+        choices = {"solver": ("auto", "alternating", "minibatch"), "error_scale": ("variance", "cell")}
         for name, allowed in {**choices, "activation": tuple(ACTIVATIONS)}.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
         for name in ("encoder", "decoder"):
             check_network(name, getattr(self, name))
-        if self.solver == "gradient" and not self._is_linear():
-            raise ValueError("solver='gradient' trains linear networks; use solver='sgd' or 'auto' for others.")
+        if self.solver == "alternating" and not self._is_linear():
+            raise ValueError(
+                "solver='alternating' trains linear networks; use solver='minibatch' or 'auto' for others."
+            )
 
     def _check_weight(self, name: str, *, zero: bool = False) -> None:
         """Refuse a penalty that is not a finite number above 0, or at least 0."""

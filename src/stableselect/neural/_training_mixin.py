@@ -29,7 +29,7 @@ class TrainingMixin(CallbackSupportMixin):
         Mean losses of every epoch.
     validation_history_ : ndarray of shape (n_epochs_,) or (0,)
         Loss on the rows held out, where there are any.
-    stopped_ : str
+    stop_reason_ : str
         What ended the training: "epochs", "patience", "max_time", "callback" or "interrupted".
     """
 
@@ -74,7 +74,7 @@ class TrainingMixin(CallbackSupportMixin):
         self.best_epoch_ = history.best_epoch
         self.loss_history_ = np.array(history.losses, dtype=np.float64) if history.losses else np.zeros((0, 2))
         self.validation_history_ = np.array(history.validation, dtype=np.float64)
-        self.stopped_ = history.stopped
+        self.stop_reason_ = history.stopped
 
     def _watcher(self, n_epochs: int) -> tuple[Watch, Callable[[], Any]]:
         """Return what runs an epoch between the callbacks, and what ends the fit's own task."""

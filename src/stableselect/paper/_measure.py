@@ -16,7 +16,7 @@ from .. import __version__
 from ..base import BaseSelector
 from ..datasets import info
 from ..experiments import Cell
-from ..metrics import downstream_accuracy, mean_predictor_error, reconstruction_error, reconstruction_floor
+from ..metrics import downstream_accuracy, mean_predictor_error, pca_reconstruction_error, reconstruction_error
 from ._tasks import find_task
 from .methods import (
     ALL_COLUMNS,
@@ -110,7 +110,7 @@ def _reference(cell: Cell, rows: Rows) -> dict[str, Any]:
         every = np.arange(rows.X_train.shape[1])
         accuracy = downstream_accuracy(rows.X_train, rows.y_train, rows.X_test, rows.y_test, every)
     elif cell.method == "PCA floor":
-        error = reconstruction_floor(rows.X_train, rows.X_test, cell.k)
+        error = pca_reconstruction_error(rows.X_train, rows.X_test, cell.k)
     else:
         error = mean_predictor_error(rows.X_train, rows.X_test)
         labels, counts = np.unique(rows.y_train, return_counts=True)

@@ -246,7 +246,7 @@ def _complete_scorer_selector(selector: Any) -> None:
         fitted["latent_width_"] = selector.encoder_.shape[1]
     fitted.setdefault("n_epochs_", 0 if searched else len(selector.loss_history_))
     fitted.setdefault("best_epoch_", fitted["n_epochs_"])
-    fitted.setdefault("stopped_", "search" if searched else "epochs")
+    fitted.setdefault("stop_reason_", "search" if searched else "epochs")
     fitted.setdefault("validation_history_", np.zeros(0))
 
 

@@ -6,15 +6,15 @@ except ImportError as error:
     raise ImportError('pictures need matplotlib: pip install "stableselect[plot]"') from error
 
 from ._frontier import stability_frontier
-from ._images import rebuilt_images
-from ._selection_frequency import selection_heat_map
+from ._images import reconstructed_images
+from ._selection_frequency import selection_frequency
 from ._selection_path import selection_path
-from ._uniform_stability import uniform_stability_plot
+from ._uniform_stability import uniform_stability
 
 __all__ = [
-    "rebuilt_images",
-    "selection_heat_map",
+    "reconstructed_images",
+    "selection_frequency",
     "selection_path",
     "stability_frontier",
-    "uniform_stability_plot",
+    "uniform_stability",
 ]

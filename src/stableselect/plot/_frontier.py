@@ -30,7 +30,7 @@ def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
     Parameters
     ----------
     frontier : StabilityFrontier or fitted selector
-        A frontier, or a selector fitted with ``prefer="stability"`` or a ``stability_target``.
+        A frontier, or a selector fitted with ``criterion="stability"`` or a ``min_stability``.
 
     Returns
     -------
@@ -38,8 +38,8 @@ def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
         To the right, the error on held-out rows in percent above the least; upwards, Nogueira's stability with its
         standard error. Colour and shape tell the depth of the search, size the ridge; hollow marks have a smaller
         latent width than others. A step line joins the settings that none beats in both, and the one taken is ringed
-        and named. The band is the tolerance, or the dashed line the stability asked for. Settings that cost far more
-        than these are counted, not drawn. Tied to no window; save it with its ``savefig``.
+        and named. The band is ``max_error_increase``, or the dashed line the stability asked for. Settings that cost
+        far more than these are counted, not drawn. Tied to no window; save it with its ``savefig``.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
     >>> from stableselect import ColumnSubset
     >>> from stableselect.plot import stability_frontier
     >>> X = StandardScaler().fit_transform(load_wine().data)
-    >>> figure = stability_frontier(ColumnSubset(5, prefer="stability").fit(X))
+    >>> figure = stability_frontier(ColumnSubset(5, criterion="stability").fit(X))
     >>> figure.axes[0].get_ylabel()
     'stability (Nogueira; 1 = same columns each time)'
     """
@@ -75,8 +75,8 @@ def _as_frontier(given: Any) -> StabilityFrontier:
     frontier = given if isinstance(given, StabilityFrontier) else getattr(given, "frontier_", None)
     if not isinstance(frontier, StabilityFrontier):
         raise TypeError(
-            "stability_frontier draws a StabilityFrontier or a selector fitted with prefer='stability' or a "
-            "stability_target; give one of these."
+            "stability_frontier draws a StabilityFrontier or a selector fitted with criterion='stability' or a "
+            "min_stability; give one of these."
         )
     if np.isnan(frontier.stability).all():
         raise ValueError("There is no frontier: all columns are kept, so stability is undefined; keep fewer columns.")
@@ -92,8 +92,10 @@ def _above_least(error: np.ndarray) -> np.ndarray:
 def _reach(frontier: StabilityFrontier, above: np.ndarray) -> float:
     """Return where the horizontal axis ends, in percent: past the tolerance and past what no other setting beats."""
     measured = above[np.isfinite(above)]
-    near = float(above[frontier.efficient & np.isfinite(above)].max())
-    allowed = 5.0 if frontier.target is not None else min(100 * frontier.tolerance, max(5.0, float(measured.max())))
+    near = float(above[frontier.pareto_optimal & np.isfinite(above)].max())
+    allowed = (
+        5.0 if frontier.target is not None else min(100 * frontier.max_error_increase, max(5.0, float(measured.max())))
+    )
     return max(1.5 * allowed, 1.15 * near, 1.0)
 
 
@@ -114,18 +116,18 @@ def _draw_limits(axes: Axes, frontier: StabilityFrontier) -> None:
         label = f"stability asked for, {frontier.target:g}"
         axes.axhline(frontier.target, color=_GUIDE, linestyle="--", linewidth=1.2, label=label)
         return
-    percent = 100 * frontier.tolerance
-    axes.axvspan(0, percent, color=_GUIDE, alpha=0.13, linewidth=0, label=f"tolerance, {percent:g} %")
+    percent = 100 * frontier.max_error_increase
+    axes.axvspan(0, percent, color=_GUIDE, alpha=0.13, linewidth=0, label=f"max_error_increase, {percent:g} %")
 
 
 def _draw_settings(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, shown: np.ndarray) -> None:
     styles, diameters = list(_DEPTHS.values()), _diameters(frontier)
-    depths, efficient = _depths(frontier), frontier.efficient
+    depths, pareto_optimal = _depths(frontier), frontier.pareto_optimal
     width = frontier.latent_width
     # Faded ones first, so that they never cover what counts.
-    for i in sorted(np.flatnonzero(shown), key=lambda i: bool(efficient[i])):
+    for i in sorted(np.flatnonzero(shown), key=lambda i: bool(pareto_optimal[i])):
         colour, mark = styles[depths[i]]
-        colour = colour if efficient[i] else _faded(colour)
+        colour = colour if pareto_optimal[i] else _faded(colour)
         axes.errorbar(
             above[i],
             frontier.stability[i],
@@ -146,7 +148,7 @@ def _faded(colour: str) -> str:
 
 def _draw_efficient(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, reach: float) -> None:
     """Join the settings that none beats: the stability to be had at every error."""
-    best = np.flatnonzero(frontier.efficient & (above <= reach))
+    best = np.flatnonzero(frontier.pareto_optimal & (above <= reach))
     best = best[np.argsort(above[best], kind="stable")]
     x, y = np.append(above[best], reach), np.append(frontier.stability[best], frontier.stability[best[-1]])
     axes.plot(x, y, drawstyle="steps-post", color=_STEP, linewidth=1.0, zorder=1.5, label="most stable at this error")
@@ -197,7 +199,7 @@ def _legend(axes: Axes, frontier: StabilityFrontier, shown: np.ndarray) -> list[
         if np.any(frontier.ridge[shown] == ridge):
             mark = Line2D([], [], linestyle="", marker="o", color="#999999", markersize=size, label=f"ridge {ridge:g}")
             entries.append(mark)
-    if not np.all(frontier.efficient[shown]):
+    if not np.all(frontier.pareto_optimal[shown]):
         label = "faded: another is better in both"
         entries.append(Line2D([], [], linestyle="", marker="o", color=_faded(_STEP), label=label))
     entries.append(Line2D([], [], linestyle="", marker="|", color=_STEP, markersize=11, label="± standard error"))

@@ -7,7 +7,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 
-def rebuilt_images(images: ArrayLike, support: ArrayLike, rebuilt: ArrayLike, *, shape: tuple[int, int]) -> Figure:
+def reconstructed_images(
+    images: ArrayLike, support: ArrayLike, rebuilt: ArrayLike, *, shape: tuple[int, int]
+) -> Figure:
     """Draw images above their kept pixels above the images rebuilt from those.
 
     Parameters
@@ -28,8 +30,8 @@ def rebuilt_images(images: ArrayLike, support: ArrayLike, rebuilt: ArrayLike, *,
 
     Examples
     --------
-    >>> from stableselect.plot import rebuilt_images
-    >>> figure = rebuilt_images([[0, 1, 2, 3]], [True, False, False, True], [[0, 1, 2, 3]], shape=(2, 2))
+    >>> from stableselect.plot import reconstructed_images
+    >>> figure = reconstructed_images([[0, 1, 2, 3]], [True, False, False, True], [[0, 1, 2, 3]], shape=(2, 2))
     >>> len(figure.axes)
     3
     """

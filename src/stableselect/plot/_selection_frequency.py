@@ -22,7 +22,7 @@ _LONGEST_NAME = 30
 _CONFIDENCE = 0.95
 
 
-def selection_heat_map(
+def selection_frequency(
     runs: StabilityAnalysis | ArrayLike | Iterable[ArrayLike],
     feature_names: Sequence[str] | None = None,
     n_columns: int = 40,
@@ -47,8 +47,8 @@ def selection_heat_map(
 
     Examples
     --------
-    >>> from stableselect.plot import selection_heat_map
-    >>> figure = selection_heat_map([[0, 1], [0, 2], [0, 1]], feature_names=["a", "b", "c", "d"])
+    >>> from stableselect.plot import selection_frequency
+    >>> figure = selection_frequency([[0, 1], [0, 2], [0, 1]], feature_names=["a", "b", "c", "d"])
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['a', 'b', 'c']
     """

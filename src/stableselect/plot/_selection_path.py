@@ -54,20 +54,36 @@ def selection_path(path: SelectionPath | Any) -> Figure:
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     figure.suptitle(_title(path), fontsize=11)
     k = np.arange(1, path.limit + 1)
-    low, high = path.fold_explained.min(axis=0), path.fold_explained.max(axis=0)
+    low, high = path.fold_explained_variance_ratio.min(axis=0), path.fold_explained_variance_ratio.max(axis=0)
     mark = "o" if path.limit <= 30 else ""
     for axes, turn in ((upper, _as_it_is), (lower, _left)):
         axes.fill_between(
             k, turn(low), turn(high), color=_HELD_OUT, alpha=0.25, linewidth=0, label="range of the folds"
         )
-        axes.plot(k, turn(path.explained), "-", marker=mark, markersize=3, color=_HELD_OUT, label="held-out rows")
-        axes.plot(k, turn(path.training), "--", color=_TRAINING, label="rows that chose the columns")
+        axes.plot(
+            k,
+            turn(path.explained_variance_ratio),
+            "-",
+            marker=mark,
+            markersize=3,
+            color=_HELD_OUT,
+            label="held-out rows",
+        )
+        axes.plot(
+            k, turn(path.train_explained_variance_ratio), "--", color=_TRAINING, label="rows that chose the columns"
+        )
         if path.target is not None:
             axes.axhline(turn(path.target), color=_GUIDE, linestyle=":", label=f"target, {path.target:.6g}")
         _mark_choice(axes, path, turn)
         axes.grid(True, color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
-    shown = np.concatenate([path.explained, path.training, [] if path.target is None else [path.target]])
+    shown = np.concatenate(
+        [
+            path.explained_variance_ratio,
+            path.train_explained_variance_ratio,
+            [] if path.target is None else [path.target],
+        ]
+    )
     upper.set_ylim(max(-0.05, float(shown.min()) - 0.05), 1.02)
     upper.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     upper.set_ylabel("explained share of the variance")
@@ -98,12 +114,12 @@ def _mark_choice(axes: Axes, path: SelectionPath, turn: Any) -> None:
     label = f"chosen, {path.n_features} (single folds: {first} to {last})"
     axes.axvspan(first - 0.5, last + 0.5, color=_CHOSEN, alpha=0.15, linewidth=0)
     axes.axvline(path.n_features, color=_CHOSEN, linestyle="-.", linewidth=1.0)
-    share = turn(path.explained[path.n_features - 1])
+    share = turn(path.explained_variance_ratio[path.n_features - 1])
     axes.plot([path.n_features], [share], "D", color=_CHOSEN, markersize=6, linewidth=0, label=label)
 
 
 def _title(path: SelectionPath) -> str:
-    held_out = 100 * path.explained[path.n_features - 1]
+    held_out = 100 * path.explained_variance_ratio[path.n_features - 1]
     columns = "1 column explains" if path.n_features == 1 else f"{path.n_features} columns explain"
     share = f"{columns} {held_out:.1f} % of the variance of held-out rows"
     if path.rule == "elbow":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SUP, _MEAN, _GUIDE = "#D55E00", "#0072B2", "#767676"
 
 
-def uniform_stability_plot(result: UniformStability, *, path: str = "selector") -> Figure:
+def uniform_stability(result: UniformStability, *, path: str = "selector") -> Figure:
     """Draw the largest and the mean change of a loss against n, on logarithmic axes, with the fitted powers.
 
     A result without sizes is drawn row by row instead, largest change first.
@@ -39,10 +39,10 @@ def uniform_stability_plot(result: UniformStability, *, path: str = "selector") 
     --------
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ColumnSubset
-    >>> from stableselect.inspection import uniform_stability
-    >>> from stableselect.plot import uniform_stability_plot
+    >>> from stableselect import inspection, plot
     >>> X = load_iris().data
-    >>> figure = uniform_stability_plot(uniform_stability(ColumnSubset(2), X[::2], X[1::2], n_left_out=5))
+    >>> result = inspection.uniform_stability(ColumnSubset(2), X[::2], X[1::2], n_left_out=5)
+    >>> figure = plot.uniform_stability(result)
     >>> figure.axes[0].get_ylabel()
     'largest change of the loss (MSE per cell)'
     """

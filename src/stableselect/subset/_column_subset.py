@@ -23,8 +23,8 @@ class ColumnSubset(MomentsSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half. "auto" takes as many as ``target_explained``
-        asks for on held-out rows.
+        Columns to keep: a number, a share rounded up, or None for half. "auto" takes as many as
+        ``min_explained_variance`` asks for on held-out rows.
     ridge : float or "auto", default="auto"
         Ridge weight relative to the mean variance of the columns. More ridge gives a more repeatable choice. "auto"
         takes the weight of least held-out error over five folds of the rows; with merged moments alone it is 0.
@@ -32,20 +32,20 @@ class ColumnSubset(MomentsSelector):
         Swap columns after the forward search until no swap helps.
     include, exclude : sequence of str or int, optional
         Columns, by name or index, that must or must not be kept.
-    target_explained : float or "elbow", default=0.9
+    min_explained_variance : float or "elbow", default=0.9
         For "auto": the smallest number of columns that explains this share of the variance of held-out rows, or the
         elbow of the logarithm of their error.
     max_features : int or None, default=None
         For "auto": the most columns to look at; None for 200 beyond those included. The elbow is that of the curve up
         to here.
-    prefer : "stability" or None, default=None
+    criterion : {"error", "stability"}, default="error"
         "stability": of many ways to search, take a compromise between those whose choice repeats best on other rows
-        while its held-out error is within ``tolerance`` of the least. The ways differ in ridge (where it is "auto"), in
-        search depth, and in how far a column must be what parts of the rows would keep too. Takes some hundred
-        searches.
-    tolerance : float, default=0.05
-        For ``prefer="stability"``: the share by which the held-out error may lie above the least.
-    stability_target : float or None, default=None
+        while its held-out error is within ``max_error_increase`` of the least. The ways differ in ridge (where it is
+        "auto"), in search depth, and in how far a column must be what parts of the rows would keep too. Takes some
+        hundred searches.
+    max_error_increase : float, default=0.05
+        For ``criterion="stability"``: the share by which the held-out error may lie above the least.
+    min_stability : float or None, default=None
         Take the way of least held-out error whose stability (Nogueira's, 1 for identical sets) is at least this, and
         the most stable one, with a warning, where none is.
 
@@ -53,16 +53,16 @@ class ColumnSubset(MomentsSelector):
     ----------
     frontier_ : StabilityFrontier
         After asking for stability: held-out error and stability of every way tried.
-    votes_ : ndarray of shape (m,)
+    selection_frequency_ : ndarray of shape (m,)
         Where the way taken heeds them: the share of parts of the rows whose search keeps the column.
     path_ : SelectionPath
         After "auto": explained share against the number of columns, and how far the number moves between folds.
     objective_ : float
         Loss of the chosen columns.
-    floor_ : float
+    lower_bound_ : float
         No k columns can have a lower loss: the error of k principal components, shrunk by the same ridge.
-    gap_ : float
-        (objective_ - floor_) / objective_, the largest relative improvement any other choice could bring.
+    optimality_gap_ : float
+        (objective_ - lower_bound_) / objective_, the largest relative improvement any other choice could bring.
     n_swaps_ : int
         Swaps made after the forward search.
     ridge_ : float
@@ -112,22 +112,22 @@ class ColumnSubset(MomentsSelector):
         exchange: bool = True,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
-        target_explained: float | Literal["elbow"] = 0.9,
+        min_explained_variance: float | Literal["elbow"] = 0.9,
         max_features: int | None = None,
-        prefer: Literal["stability"] | None = None,
-        tolerance: float = 0.05,
-        stability_target: float | None = None,
+        criterion: Literal["error", "stability"] = "error",
+        max_error_increase: float = 0.05,
+        min_stability: float | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
         self.exchange = exchange
         self.include = include
         self.exclude = exclude
-        self.target_explained = target_explained
+        self.min_explained_variance = min_explained_variance
         self.max_features = max_features
-        self.prefer = prefer
-        self.tolerance = tolerance
-        self.stability_target = stability_target
+        self.criterion = criterion
+        self.max_error_increase = max_error_increase
+        self.min_stability = min_stability
 
     def _select_from(self, problem: Problem) -> Selection:
         gram = problem.gram
@@ -136,7 +136,7 @@ class ColumnSubset(MomentsSelector):
         roles = column_roles(gram, order, problem.ridge, problem.exclude)
         self._keep_roles(roles)
         floor = gram.floor(problem.k, problem.ridge) / gram.n_features
-        self.objective_, self.floor_, self.gap_ = bounds(roles.loss, floor, problem)
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(roles.loss, floor, problem)
         return Selection(order, roles.worth, roles.coefficients)
 
 

@@ -153,14 +153,14 @@ class FrontierSearch:
                     break
         return points
 
-    def compromise(self, points: Sequence[Point], tolerance: float) -> tuple[list[Point], int]:
+    def compromise(self, points: Sequence[Point], max_error_increase: float) -> tuple[list[Point], int]:
         """Return the points with those of a compromise behind them, and the number of the one to take.
 
-        Good are the points within the tolerance of the least error that are about as stable as the best of these. The
-        compromise has the geometric mean of their ridge weights, the votes of all of them, and as much weight for the
-        votes as leaves it good. Where it is not good with any weight, the good point next to it is taken.
+        Good are the points within max_error_increase of the least error that are about as stable as the best of these.
+        The compromise has the geometric mean of their ridge weights, the votes of all of them, and as much weight for
+        the votes as leaves it good. Where it is not good with any weight, the good point next to it is taken.
         """
-        good = good_points(points, tolerance)
+        good = good_points(points, max_error_increase)
         if not good:  # there is one set only
             return list(points), int(np.argmin([point.error for point in points]))
         ridge = mean_ridge([points[i].setting.ridge for i in good])
@@ -174,11 +174,11 @@ class FrontierSearch:
                 starts = [item.chosen for item in found]
             here = list(self._measure(setting, found))
             more += here
-            limit = (1 + tolerance) * min(point.error for point in (*points, *more))
+            limit = (1 + max_error_increase) * min(point.error for point in (*points, *more))
             if min(point.error for point in here) > limit:
                 break
         every = [*points, *more]
-        kept = [i for i in good_points(every, tolerance) if i >= len(points)]
+        kept = [i for i in good_points(every, max_error_increase) if i >= len(points)]
         if kept:
             return every, max(kept, key=lambda i: (every[i].setting.consensus, every[i].setting.width or 0))
         return every, min(good, key=lambda i: (abs(np.log((points[i].setting.ridge + _SMALL) / (ridge + _SMALL))), i))
@@ -266,11 +266,11 @@ def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
     return fitting[::step]
 
 
-def good_points(points: Sequence[Point], tolerance: float) -> list[int]:
-    """Return which points are within the tolerance of the least error and about as stable as the best of those."""
+def good_points(points: Sequence[Point], max_error_increase: float) -> list[int]:
+    """Return which points are within max_error_increase of the least error and about as stable as the best of those."""
     stability = np.array([point.stability for point in points])
     error = np.array([point.error for point in points])
-    near = (error <= (1 + tolerance) * error.min()) & ~np.isnan(stability)
+    near = (error <= (1 + max_error_increase) * error.min()) & ~np.isnan(stability)
     if not near.any():
         return []
     return np.flatnonzero(near & (stability >= stability[near].max() - ABOUT)).tolist()

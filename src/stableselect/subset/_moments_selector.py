@@ -169,7 +169,7 @@ class MomentsSelector(StableChoiceMixin, AutoCountMixin, BaseSelector):
         if moments.n_features is None:
             raise ValueError("Every sample_weight is zero; give at least one row some weight.")
         gram, unit = normalised_moments(moments)
-        for name in ("_path", "_frontier", "votes_"):
+        for name in ("_path", "_frontier", "selection_frequency_"):
             self.__dict__.pop(name, None)
         k, include, exclude = self._wanted(parts)
         votes = None

@@ -23,7 +23,7 @@ class AutoCountMixin:
 
     n_features_to_select: int | float | str | None
     ridge: float | str
-    target_explained: float | str
+    min_explained_variance: float | str
     max_features: int | None
     n_features_in_: int
     _path: dict[str, Any]
@@ -43,10 +43,10 @@ class AutoCountMixin:
 
     def _check_auto(self) -> None:
         """Refuse settings of the automatic number that make no sense."""
-        target, limit = self.target_explained, self.max_features
+        target, limit = self.min_explained_variance, self.max_features
         share = isinstance(target, Real) and not isinstance(target, bool | np.bool_) and 0 < target < 1
         if not share and not (isinstance(target, str) and target == "elbow"):
-            raise ValueError(f"target_explained must be a share above 0 and below 1, or 'elbow'; got {target!r}.")
+            raise ValueError(f"min_explained_variance must be a share above 0 and below 1, or 'elbow'; got {target!r}.")
         whole = isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 1
         if not whole and limit is not None:
             raise ValueError(f"max_features must be a whole number of at least 1, or None; got {limit!r}.")
@@ -78,7 +78,7 @@ class AutoCountMixin:
             errors[:, limit] = 0.0  # nothing is left to rebuild, whatever the ridge makes of it
 
         pooled, folds = _explained(errors.sum(axis=0)), np.array([_explained(fold) for fold in errors])
-        target = None if self.target_explained == "elbow" else float(self.target_explained)
+        target = None if self.min_explained_variance == "elbow" else float(self.min_explained_variance)
         chosen, *alone = (
             elbow(shares, fewest, n_open) if target is None else first_to_reach(shares, target, fewest)
             for shares in (pooled, *folds)
@@ -94,11 +94,11 @@ class AutoCountMixin:
             training[ridge == weight] = _explained(own)[ridge == weight]
         self._path = {
             "order": np.array(order, dtype=np.int64),
-            "explained": pooled[1:],
+            "explained_variance_ratio": pooled[1:],
             "standard_error": folds[:, 1:].std(axis=0, ddof=1) / len(folds) ** 0.5,
-            "training": training[1:],
+            "train_explained_variance_ratio": training[1:],
             "ridge": ridge[1:],
-            "fold_explained": folds[:, 1:],
+            "fold_explained_variance_ratio": folds[:, 1:],
             "fold_n_features": np.array([number for number, _ in alone], dtype=np.int64),
             "n_features": k,
             "rule": "elbow" if target is None else "target",
@@ -164,7 +164,7 @@ def _explained(errors: np.ndarray) -> np.ndarray:
 def _warn(target: float | None, k: int, explained: np.ndarray, may_go_on: bool) -> None:
     limit, share = len(explained) - 1, f"{explained[k]:.4g}"
     what = "The error has no elbow" if target is None else f"The explained share {target:g} is not reached"
-    advice = "say how many columns to keep" if target is None else "lower target_explained"
+    advice = "say how many columns to keep" if target is None else "lower min_explained_variance"
     warnings.warn(
         f"{what} on held-out rows with up to {limit} columns: the largest share is {share}, at {k} columns, which are "
         f"kept; {advice}{' or raise max_features' if may_go_on else ''}.",

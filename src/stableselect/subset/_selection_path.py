@@ -26,16 +26,16 @@ class SelectionPath:
     order : ndarray of int, shape (limit,)
         Columns in the order in which forward search takes them on all rows, so that the first k are a choice of k.
         The selector goes on from the first ``n_features`` of them by exchange.
-    explained : ndarray of shape (limit,)
+    explained_variance_ratio : ndarray of shape (limit,)
         Held-out explained share of k = 1, 2, ... columns: 1 - (squared errors of all folds) / (squared distances of
         their rows from the mean of the rows fitted on). 1 for all columns of the table: nothing is then rebuilt.
     standard_error : ndarray of shape (limit,)
         Of the folds' own shares around their mean. Folds share most of their rows, so it says a little too little.
-    training : ndarray of shape (limit,)
+    train_explained_variance_ratio : ndarray of shape (limit,)
         Explained share of the first k columns of ``order`` on the rows that chose them.
     ridge : ndarray of shape (limit,)
         The ridge weight that the shares of k columns belong to: that of least held-out error, where it is free.
-    fold_explained : ndarray of shape (n_folds, limit)
+    fold_explained_variance_ratio : ndarray of shape (n_folds, limit)
         Held-out explained share of each fold by itself.
     fold_n_features : ndarray of int, shape (n_folds,)
         The number of columns that the rule gives on each fold by itself.
@@ -56,19 +56,19 @@ class SelectionPath:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ColumnSubset
-    >>> path = ColumnSubset("auto", target_explained=0.95).fit(load_iris().data).path_
-    >>> path.explained.round(2).tolist()
+    >>> path = ColumnSubset("auto", min_explained_variance=0.95).fit(load_iris().data).path_
+    >>> path.explained_variance_ratio.round(2).tolist()
     [0.92, 0.97, 0.99, 1.0]
     >>> path.n_features, path.n_features_range
     (2, (2, 2))
     """
 
     order: np.ndarray
-    explained: np.ndarray
+    explained_variance_ratio: np.ndarray
     standard_error: np.ndarray
-    training: np.ndarray
+    train_explained_variance_ratio: np.ndarray
     ridge: np.ndarray
-    fold_explained: np.ndarray
+    fold_explained_variance_ratio: np.ndarray
     fold_n_features: np.ndarray
     n_features: int
     rule: Literal["target", "elbow"]

@@ -30,7 +30,7 @@ class StabilityFrontier:
         Latent width of a scorer-selector; 0 where there is none.
     chosen : int
         The setting taken.
-    tolerance : float
+    max_error_increase : float
         Share by which its error may lie above the least.
     target : float or None
         The stability asked for.
@@ -43,7 +43,7 @@ class StabilityFrontier:
     >>> from sklearn.preprocessing import StandardScaler
     >>> from stableselect import ColumnSubset
     >>> X = StandardScaler().fit_transform(load_wine().data)
-    >>> frontier = ColumnSubset(5, prefer="stability").fit(X).frontier_
+    >>> frontier = ColumnSubset(5, criterion="stability").fit(X).frontier_
     >>> bool(frontier.error[frontier.chosen] <= 1.05 * frontier.error.min())
     True
     """
@@ -57,12 +57,12 @@ class StabilityFrontier:
     consensus: np.ndarray
     latent_width: np.ndarray
     chosen: int
-    tolerance: float
+    max_error_increase: float
     target: float | None
     reached: bool
 
     @property
-    def efficient(self) -> np.ndarray:
+    def pareto_optimal(self) -> np.ndarray:
         """True for the settings that none beats in both error and stability."""
         stability = np.where(np.isnan(self.stability), -np.inf, self.stability)
         no_worse = (self.error[:, None] <= self.error) & (stability[:, None] >= stability)

@@ -1,4 +1,4 @@
-"""``prefer="stability"`` and ``stability_target``: the search's setting from the frontier, for moments selectors."""
+"""``criterion="stability"`` and ``min_stability``: the search's setting from the frontier, for moments selectors."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
 class StableChoiceMixin:
     """What lets a moments selector trade error for stability."""
 
-    prefer: Literal["stability"] | None
-    tolerance: float
-    stability_target: float | None
+    criterion: Literal["error", "stability"]
+    max_error_increase: float
+    min_stability: float | None
     ridge: float | str
-    votes_: np.ndarray
+    selection_frequency_: np.ndarray
     n_features_in_: int
     _frontier: dict[str, Any]
 
@@ -46,25 +46,27 @@ class StableChoiceMixin:
             return StabilityFrontier(**self._frontier)
         except AttributeError:
             raise AttributeError(
-                f"This {type(self).__name__} has no frontier_; fit it with prefer='stability' or a stability_target."
+                f"This {type(self).__name__} has no frontier_; fit it with criterion='stability' or a min_stability."
             ) from None
 
     def _prefers_stability(self) -> bool:
-        return self.prefer is not None or self.stability_target is not None
+        return self.criterion == "stability" or self.min_stability is not None
 
     def _check_preference(self) -> None:
         """Refuse settings of the preference that make no sense."""
-        if self.prefer not in (None, "stability"):
-            raise ValueError(f"prefer must be None or 'stability', got {self.prefer!r}.")
-        tolerance, target = self.tolerance, self.stability_target
-        if not _is_real(tolerance) or not 0 <= tolerance < float("inf"):
-            raise ValueError(f"tolerance must be a share of at least 0, such as 0.05, got {tolerance!r}.")
+        if self.criterion not in ("error", "stability"):
+            raise ValueError(f"criterion must be 'error' or 'stability', got {self.criterion!r}.")
+        max_error_increase, target = self.max_error_increase, self.min_stability
+        if not _is_real(max_error_increase) or not 0 <= max_error_increase < float("inf"):
+            raise ValueError(
+                f"max_error_increase must be a share of at least 0, such as 0.05, got {max_error_increase!r}."
+            )
         if target is not None and (not _is_real(target) or not 0 < target <= 1):
-            raise ValueError(f"stability_target must be above 0 and at most 1, or None; got {target!r}.")
+            raise ValueError(f"min_stability must be above 0 and at most 1, or None; got {target!r}.")
         solver = getattr(self, "solver", "search")
         if self._prefers_stability() and solver != "search":
             raise ValueError(
-                f"prefer='stability' and stability_target work with solver='search' only, got solver={solver!r}; drop "
+                f"criterion='stability' and min_stability work with solver='search' only, got solver={solver!r}; drop "
                 "them or use the search."
             )
 
@@ -74,8 +76,8 @@ class StableChoiceMixin:
         """Choose a setting from the frontier, keep that, and return the setting with the votes it needs."""
         if len(parts) < FEWEST_STABILITY_FOLDS:
             raise ValueError(
-                f"prefer='stability' compares choices on parts of the rows and needs {FEWEST_STABILITY_FOLDS} parts at "
-                f"least, got {len(parts)}: fit on more rows, or give fit_moments a list of Moments, one for each "
+                f"criterion='stability' compares choices on parts of the rows and needs {FEWEST_STABILITY_FOLDS} parts "
+                f"at least, got {len(parts)}: fit on more rows, or give fit_moments a list of Moments, one for each "
                 "part of the rows."
             )
         if len(parts) > STABILITY_FOLDS:
@@ -89,7 +91,7 @@ class StableChoiceMixin:
             exchange=bool(getattr(self, "exchange", True)),
             widths=self._widths(k),
             map_ridges=self._map_ridges() if automatic else (None,),
-            limit=1 + float(self.tolerance) if self.stability_target is None else float("inf"),
+            limit=1 + float(self.max_error_increase) if self.min_stability is None else float("inf"),
             finish=self._finisher(include, exclude),
         )
         n_free = self.n_features_in_ - len(include) - len(exclude)
@@ -103,28 +105,28 @@ class StableChoiceMixin:
             )
         search = FrontierSearch(parts, task)
         points = search.points()
-        if self.stability_target is None:
-            (points, chosen), reached = search.compromise(points, float(self.tolerance)), True
+        if self.min_stability is None:
+            (points, chosen), reached = search.compromise(points, float(self.max_error_increase)), True
         else:
-            chosen, reached = first_to_reach(points, float(self.stability_target))
+            chosen, reached = first_to_reach(points, float(self.min_stability))
         if not reached:
             warnings.warn(
-                f"No setting reaches the stability {self.stability_target:g} on held-out rows; the most stable has "
-                f"{points[chosen].stability:.3g} and is taken. Lower stability_target, or keep another number of "
+                f"No setting reaches the stability {self.min_stability:g} on held-out rows; the most stable has "
+                f"{points[chosen].stability:.3g} and is taken. Lower min_stability, or keep another number of "
                 "columns.",
                 stacklevel=2,
             )
         self._frontier = _as_arrays(points) | {
             "chosen": chosen,
-            "tolerance": float(self.tolerance),
-            "target": None if self.stability_target is None else float(self.stability_target),
+            "max_error_increase": float(self.max_error_increase),
+            "target": None if self.min_stability is None else float(self.min_stability),
             "reached": reached,
         }
         setting = points[chosen].setting
         if not setting.consensus:
             return setting, None
-        self.votes_ = search.votes(setting)
-        return setting, self.votes_
+        self.selection_frequency_ = search.votes(setting)
+        return setting, self.selection_frequency_
 
     def _widths(self, k: int) -> tuple[int | None, ...]:
         """Return the latent widths to look at."""

@@ -53,7 +53,7 @@ class TableFrontier:
             "exchange": frontier.exchange,
             "consensus": frontier.consensus,
             "latent_width": [int(width) or None for width in frontier.latent_width],
-            "efficient": frontier.efficient,
+            "pareto_optimal": frontier.pareto_optimal,
             "chosen": np.arange(p) == frontier.chosen,
         }
         return pa.table(
@@ -72,9 +72,9 @@ def measure_frontier(
     id_columns: Iterable[str] = (),
     scale: Scaling = "standard",
     ridge: float | str | None = None,
-    target_explained: float | str | None = None,
-    tolerance: float | None = None,
-    stability_target: float | None = None,
+    min_explained_variance: float | str | None = None,
+    max_error_increase: float | None = None,
+    min_stability: float | None = None,
     progress: Callable[[str], object] = lambda stage: None,
 ) -> TableFrontier:
     """Measure the settings that ``select_table`` chooses from where it is asked for stability, on all rows.
@@ -93,8 +93,8 @@ def measure_frontier(
         seed=0,  # those who have a frontier draw no numbers
         settings={
             "ridge": ridge,
-            "target_explained": target_explained,
-            **stability_settings(method, "stability", tolerance, stability_target),
+            "min_explained_variance": min_explained_variance,
+            **stability_settings(method, "stability", max_error_increase, min_stability),
         },
     )
     m = len(asked.features)

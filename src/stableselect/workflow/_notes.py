@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 _OPTIONS = {
     " or raise max_features": "",
-    "target_explained": "--target-explained",
-    "stability_target": "--stability-target",
+    "min_explained_variance": "--min-explained-variance",
+    "min_stability": "--min-stability",
     "n_features_to_select": "-k",
 }
 """What the options are called there; there is none for the first."""

@@ -88,7 +88,7 @@ def prepare(
     forced, barred = _forced_and_barred(include, exclude, features, k)
     wanted = {"n_features_to_select": "auto" if k is None else k, "include": forced or None, "exclude": barred or None}
     name, selector = make_selector(method, {**wanted, **settings, "random_state": seed})
-    if k is None and "target_explained" not in selector.get_params():
+    if k is None and "min_explained_variance" not in selector.get_params():
         raise TableError(f"-k auto works with ColumnSubset and ScorerSelector only; say how many columns {name} keeps.")
     X = numeric_matrix(table, features)
     return Prepared(X, features, ids, forced, barred, k, name, selector, _table_notes(table, features))

@@ -36,10 +36,10 @@ def select_table(
     id_columns: Iterable[str] = (),
     scale: Scaling = "standard",
     ridge: float | str | None = None,
-    target_explained: float | str | None = None,
-    prefer: Literal["stability"] | None = None,
-    tolerance: float | None = None,
-    stability_target: float | None = None,
+    min_explained_variance: float | str | None = None,
+    criterion: Literal["error", "stability"] | None = None,
+    max_error_increase: float | None = None,
+    min_stability: float | None = None,
     seed: int = 0,
     explain: bool = False,
     progress: Callable[[str], object] = lambda stage: None,
@@ -55,7 +55,7 @@ def select_table(
         The table, as :func:`read_table` gives it.
     n_features_to_select : int, float or "auto", optional
         How many columns to keep, or which share of them (rounded up); half by default. "auto" takes as many as
-        ``target_explained`` asks for; the errors are then those of the number chosen without the held-out rows.
+        ``min_explained_variance`` asks for; the errors are then those of the number chosen without the held-out rows.
     method : str, default="ColumnSubset"
         Name of a selector; case, ``-`` and ``_`` do not matter.
     include, exclude : iterable of str
@@ -68,14 +68,14 @@ def select_table(
         Scaling before the choice, so that columns in different units count alike. Results are in the original units.
     ridge : float or "auto", optional
         Ridge weight, for methods that have one; the method's own default otherwise.
-    target_explained : float or "elbow", optional
+    min_explained_variance : float or "elbow", optional
         For "auto": the share of the variance of held-out rows to explain, 0.9 by default, or the elbow of the error.
-    prefer : "stability", optional
-        Take the most repeatable way to search whose held-out error is within ``tolerance`` of the least; for
+    criterion : {"error", "stability"}, optional
+        Take the most repeatable way to search whose held-out error is within ``max_error_increase`` of the least; for
         ``ColumnSubset`` and ``ScorerSelector``. The selection says what that is and what it costs.
-    tolerance : float, optional
-        For ``prefer="stability"``: the share by which the error may lie above the least, 0.05 by default.
-    stability_target : float, optional
+    max_error_increase : float, optional
+        For ``criterion="stability"``: the share by which the error may lie above the least, 0.05 by default.
+    min_stability : float, optional
         Take the way of least held-out error that is at least so stable (Nogueira's measure, at most 1).
     seed : int, default=0
         Seed of the held-out rows, of the random columns, and of methods that are random.
@@ -111,8 +111,8 @@ def select_table(
         seed=seed,
         settings={
             "ridge": ridge,
-            "target_explained": target_explained,
-            **stability_settings(method, prefer, tolerance, stability_target),
+            "min_explained_variance": min_explained_variance,
+            **stability_settings(method, criterion, max_error_increase, min_stability),
         },
     )
     X, features, selector, notes = asked.X, asked.features, asked.selector, asked.notes
@@ -222,19 +222,19 @@ def _explanation(explained: Explanation, features: list[str]) -> dict[str, Any]:
     return {
         "dropped": [
             {
-                "column": name(entry.column),
+                "column": name(entry.feature),
                 "r2": number(entry.r2),
-                "stand_ins": [[name(column), number(share)] for column, share in entry.stand_ins],
+                "explained_by": [[name(column), number(share)] for column, share in entry.explained_by],
             }
-            for entry in explained.dropped
+            for entry in explained.discarded
         ],
         "kept": [
             {
-                "column": name(entry.column),
-                "substitute": name(entry.substitute),
-                "loss_increase": number(entry.loss_increase),
+                "column": name(entry.feature),
+                "replacement": name(entry.replacement),
+                "error_increase": number(entry.error_increase),
             }
-            for entry in explained.kept
+            for entry in explained.selected
         ],
     }
 

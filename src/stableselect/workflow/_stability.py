@@ -19,29 +19,35 @@ class TooFewRows(TableError):
 
 
 def stability_settings(
-    method: str, prefer: str | None, tolerance: float | None, stability_target: float | None
+    method: str, criterion: str | None, max_error_increase: float | None, min_stability: float | None
 ) -> dict[str, Any]:
     """Return the settings of the selector, after checking that the method has them and that they go together."""
-    settings = {"prefer": prefer, "tolerance": tolerance, "stability_target": stability_target}
+    settings = {"criterion": criterion, "max_error_increase": max_error_increase, "min_stability": min_stability}
     given = [key for key, value in settings.items() if value is not None]
     name, cls = find_method(method)
     if given and not hasattr(cls, "frontier_"):
         able = " and ".join(key for key, other in all_selectors().items() if hasattr(other, "frontier_"))
         raise TableError(f"Stability can be asked of {able} only, not of {name}; use one of these by --method.")
-    if tolerance is not None and stability_target is not None:
-        raise TableError("--tolerance limits the error and --stability-target sets the stability; say one of the two.")
-    if given == ["tolerance"]:
-        raise TableError("--tolerance goes with --prefer stability; say both or neither.")
-    if tolerance is not None and not 0 <= tolerance < math.inf:
-        raise TableError(f"--tolerance must be a share of at least 0, such as 0.05, not {tolerance:g}.")
-    if stability_target is not None and not 0 < stability_target <= 1:
-        raise TableError(f"--stability-target must be above 0 and at most 1, not {stability_target:g}.")
+    if max_error_increase is not None and min_stability is not None:
+        raise TableError(
+            "--max-error-increase limits the error and --min-stability sets the stability; say one of the two."
+        )
+    if given == ["max_error_increase"]:
+        raise TableError("--max-error-increase goes with --criterion stability; say both or neither.")
+    if max_error_increase is not None and not 0 <= max_error_increase < math.inf:
+        raise TableError(
+            f"--max-error-increase must be a share of at least 0, such as 0.05, not {max_error_increase:g}."
+        )
+    if min_stability is not None and not 0 < min_stability <= 1:
+        raise TableError(f"--min-stability must be above 0 and at most 1, not {min_stability:g}.")
     return settings
 
 
 def asks_for_stability(selector: Any) -> bool:
     """Tell whether a selector is to trade error for stability."""
-    return getattr(selector, "prefer", None) is not None or getattr(selector, "stability_target", None) is not None
+    return (
+        getattr(selector, "criterion", "error") == "stability" or getattr(selector, "min_stability", None) is not None
+    )
 
 
 def fit(selector: Any, X: np.ndarray) -> Any:
@@ -82,7 +88,7 @@ def choice_record(frontier: StabilityFrontier) -> dict[str, Any]:
         "consensus": float(frontier.consensus[i]),
         "latent_width": int(frontier.latent_width[i]) or None,
         "n_settings": int(frontier.error.size),
-        "tolerance": None if frontier.target is not None else frontier.tolerance,
+        "max_error_increase": None if frontier.target is not None else frontier.max_error_increase,
         "target": frontier.target,
         "reached": bool(frontier.reached),
     }

@@ -95,7 +95,7 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
     if len(X) < details["n"]:
         raise ValueError(f"{cell.dataset} has {len(X)} training rows, fewer than n = {details['n']}; take a smaller n.")
     selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
-    if selector.solver == "sgd":
+    if selector.solver == "minibatch":
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
     full = clone(selector).fit(X)

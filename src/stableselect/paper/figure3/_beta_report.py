@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
 from ...experiments import Protocol, Stored
-from ...inspection import Rate, fit_rate
+from ...inspection import PowerLawFit, fit_power_law
 from ..methods import Results
 from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
 from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_cells
@@ -132,7 +132,7 @@ def _line(
 
 def _rate(
     betas: Betas, dataset: str, method: str, protocol: Protocol, grid: Sequence[int], measure: str
-) -> Rate | None:
+) -> PowerLawFit | None:
     return rate(grid, [betas.of(dataset, method, protocol, n) for n in grid], measure)
 
 
@@ -151,7 +151,7 @@ def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
             rows.append([name, *(_written(fitted) for fitted in held), repeats])
         printed = _PRINTED.get((network, dataset))
         if printed is not None and len(printed) == len(grid):
-            rows.append([f"{info(dataset).title}, printed", _written(fit_rate(grid, printed)), NONE, "1"])
+            rows.append([f"{info(dataset).title}, printed", _written(fit_power_law(grid, printed)), NONE, "1"])
     notes = [
         "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
         "repeat. Under paper the repeats are seeds on the same rows, so the interval says nothing of other rows. The "
@@ -160,7 +160,7 @@ def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
     return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 
-def _written(fitted: Rate | None) -> str:
+def _written(fitted: PowerLawFit | None) -> str:
     if fitted is None:
         return NONE
     low, high = fitted.interval

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...experiments import Cell, Options, Protocol, Stored
-from ...inspection import Rate, fit_rate
+from ...inspection import PowerLawFit, fit_power_law
 from ..methods import Results, Rows, Value, cap, find_method, record_part
 from ..report import BLUE, ORANGE, VERMILION
 
@@ -89,12 +89,12 @@ def measured(items: Iterable[Stored], measure: str) -> list[float]:
     return list(_by_repeat(items, measure).values())
 
 
-def rate(sizes: Sequence[int], items: Sequence[Iterable[Stored]], measure: str) -> Rate | None:
+def rate(sizes: Sequence[int], items: Sequence[Iterable[Stored]], measure: str) -> PowerLawFit | None:
     """Return the power of n that fits a measure, from the repeats that have every size; None where there is none."""
     found = [_by_repeat(cells, measure) for cells in items]
     whole = [repeat for repeat in found[0] if all(repeat in values for values in found)]
     table = [[values[repeat] for values in found] for repeat in whole]
-    return fit_rate(sizes, table) if table and min(min(row) for row in table) > 0 else None
+    return fit_power_law(sizes, table) if table and min(min(row) for row in table) > 0 else None
 
 
 def _by_repeat(items: Iterable[Stored], measure: str) -> dict[tuple[int, int], float]:

@@ -160,7 +160,7 @@ _ALL = (
         "ScorerSelector annealed",
         "ours",
         "ScorerSelector",
-        {"solver": "gradient", "anneal": True},
+        {"solver": "full_batch", "anneal": True},
         seeded=True,
         part="train",
     ),
@@ -202,7 +202,7 @@ _BESIDE = {
         EPOCH,
         replace(METHODS["ColumnSubset"], name=NO_RIDGE, own={"ridge": 0.0}, halves=False),
         *(
-            replace(METHODS[plain], name=name, own={"prefer": "stability"}, halves=False)
+            replace(METHODS[plain], name=name, own={"criterion": "stability"}, halves=False)
             for plain, name in STABLE.items()
         ),
     )

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ...datasets import Scale
 from ...experiments import Cell
-from ...metrics import column_similarity
+from ...metrics import feature_similarity
 from ..methods import pool
 
 TASK = "interchangeable"
@@ -45,7 +45,7 @@ def interchangeable(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
     """
     X = pool(cell, data_home).raw
     start = time.perf_counter()
-    alike = column_similarity(Scale.minmax(X).apply(X)) >= THRESHOLD
+    alike = feature_similarity(Scale.minmax(X).apply(X)) >= THRESHOLD
     seconds = time.perf_counter() - start
     return {
         "n_columns": len(alike),
