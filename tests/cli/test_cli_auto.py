@@ -21,7 +21,7 @@ def test_the_report_says_how_many_and_how_sure(run, rng, tmp_path, target):
     k, (low, high) = path["n_features"], path["n_features_range"]
     said = " ".join(text.split())
     assert f"kept {k} of 12 columns" in said
-    assert f"{path['explained'][k - 1]:.1%} of the variance of held-out rows" in said
+    assert f"{path['explained_variance_ratio'][k - 1]:.1%} of the variance of held-out rows" in said
     assert f"Single folds would keep {low}" in said and (high == low or f"{low} to {high}" in said)
     assert ("the elbow of their error" if target == "elbow" else "the target is 60%") in said
     same = select_table(
