@@ -7,8 +7,9 @@ from .base import BaseSelector, Explanation
 from .ensemble import ConsensusSelector
 from .filters import PFA, InfFS, RandomSelector
 from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-from .neural import AEFS, CAE, AgnoSS, ScorerSelector
+from .neural import AEFS, CAE, AgnoSS
 from .persistence import load
+from .scorer import ScorerSelector
 from .subset import ColumnSubset, SelectionPath
 
 __version__ = "0.1.0"

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._core import Array, Gram, namespace, to_numpy
-from ..scorer import ScorerObjective
+from ..scorer import ScorerObjective, canonical_scores
 
 Score = Literal["abs", "square"]
 Init = Literal["published", "pca", "search"]
@@ -175,22 +175,6 @@ def search_parameters(
         parameters.encoder_bias[:found] = -(mean[list(chosen)] @ M[list(chosen)])
         parameters.decoder[:, d] = mean
     return parameters
-
-
-def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
-    """Return phi_j = |M_j| sigma_j, scaled outside the selection to stay below every score inside.
-
-    The size of a score is not identified by the model, since the encoder can take any factor over.
-    """
-    scores = np.linalg.norm(M, axis=1) * deviation
-    inside = np.zeros(len(scores), dtype=bool)
-    inside[list(chosen)] = True
-    scores[inside] = np.maximum(scores[inside], 1e-12 * (scores[inside].max() or 1.0))
-    outside = scores[~inside].max(initial=0.0)
-    limit = 0.5 * scores[inside].min()
-    if outside > limit:
-        scores[~inside] *= limit / outside
-    return scores
 
 
 def score_weights(w: Array, score: Score, xp: ModuleType) -> Array:

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core import column_roles, to_numpy
 from ..base import Selection, least_squares_map
-from ..scorer import ScorerObjective, scorer_finisher, search_scorer
+from ..scorer import ScorerObjective, canonical_scores, scorer_finisher, search_scorer
 from ..subset import Finish, MomentsSelector, Problem, bounds, search_columns
-from ._scorer_parameters import Network, canonical_scores, top_columns
+from ._scorer_parameters import Network, top_columns
 from ._scorer_settings import check_settings, check_weight
 from ._scorer_train import Trained, train_network
 from ._specs import Spec, fitted_activation, run_network

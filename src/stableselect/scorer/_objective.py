@@ -29,6 +29,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from .._core import Array, Gram, index, pseudo_inverse
 
 _FREE = 1e-9
@@ -156,3 +158,19 @@ class ScorerObjective:
         """Return Q Y."""
         scored = self.values[:, None] * Y - p.H @ (p.M_E @ (p.H.T @ Y))
         return self.weight * scored + p.D @ (p.N_inverse @ (p.D.T @ Y))
+
+
+def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
+    """Return phi_j = |M_j| sigma_j, scaled outside the selection to stay below every score inside.
+
+    The size of a score is not identified by the model, since the encoder can take any factor over.
+    """
+    scores = np.linalg.norm(M, axis=1) * deviation
+    inside = np.zeros(len(scores), dtype=bool)
+    inside[list(chosen)] = True
+    scores[inside] = np.maximum(scores[inside], 1e-12 * (scores[inside].max() or 1.0))
+    outside = scores[~inside].max(initial=0.0)
+    limit = 0.5 * scores[inside].min()
+    if outside > limit:
+        scores[~inside] *= limit / outside
+    return scores

@@ -1,0 +1,202 @@
+"""The scorer-selector autoencoder in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from .._core import column_roles, to_numpy
+from ..base import Selection
+from ..subset import Finish, MomentsSelector, Problem, bounds, search_columns
+from ._frontier import scorer_finisher
+from ._objective import ScorerObjective, canonical_scores
+from ._search import search_scorer
+
+
+class ScorerSelector(MomentsSelector):
+    """Score all features and select k of them with one shared linear autoencoder, solved in closed form.
+
+    Every feature j is multiplied by a score phi(w_j) >= 0. The *scorer* reconstructs the data from all scored features,
+    the *selector* from the k of largest score only, through the same encoder and decoder; the model minimises the
+    selector's error plus ``scorer_weight`` times the scorer's. For a fixed subset that minimum has a closed form, so
+    subsets are searched and the weights are exact. :class:`ScorerSelectorNetwork` trains the same model instead.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default=None
+        Number of features to select: an integer, a fraction rounded up, or None for half. "auto" takes as many as
+        ``min_explained_variance`` needs on held-out samples.
+    score_function : {"abs", "square"}, default="abs"
+        phi(w) = abs(w) or w^2. The selected features are the same for both.
+    scorer_weight : float, default=1/128
+        Weight of the scorer's error; 0 leaves the selector alone.
+    latent_width : int or None, default=None
+        Width d of the autoencoder; None for the number of selected features.
+    ridge : float or "auto", default="auto"
+        Ridge weight of the selector's map, relative to the mean variance, as in :class:`ColumnSubset`.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
+    min_explained_variance : float or "elbow", default=0.9
+        For "auto", as in :class:`ColumnSubset`: the smallest number of features that explains this fraction of the
+        variance of held-out samples, or the elbow of the logarithm of their error.
+    max_features : int or None, default=None
+        For "auto": the most features to consider; None for 200 beyond those included.
+    criterion : {"error", "stability"}, default="error"
+        "stability": among candidate search settings, choose a compromise between the most stable whose held-out error
+        is within ``max_error_increase`` of the minimum, as in :class:`ColumnSubset`. The settings also differ in latent
+        width, where that is None.
+    max_error_increase : float, default=0.05
+        For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
+    min_stability : float or None, default=None
+        Choose the setting of least held-out error that is at least this stable, as in :class:`ColumnSubset`.
+
+    Attributes
+    ----------
+    frontier_, selection_frequency_
+        After asking for stability, as in :class:`ColumnSubset`.
+    path_ : SelectionPath
+        After "auto": explained variance against the number of features, and how far the number moves between folds.
+    score_weights_ : ndarray of shape (m,)
+        phi(w); larger for every selected feature than for any other.
+    encoder_ : ndarray of shape (m, d)
+        W_E.
+    decoder_ : ndarray of shape (d, m)
+        W_D.
+    encoder_intercept_, scorer_intercept_ : ndarray of shape (d,)
+        Encoder intercepts of the selector and of the scorer path.
+    decoder_intercept_ : ndarray of shape (m,)
+        Decoder intercept.
+    latent_width_ : int
+        d.
+    loss_selector_, loss_scorer_ : float
+        Mean squared error (averaged over samples and features) of the two paths.
+    objective_ : float
+        The model's objective J(S) for the selected features, ridge term included.
+    lower_bound_ : float
+        No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
+        scorer_weight times that of d.
+    optimality_gap_ : float
+        (objective_ - lower_bound_) / objective_.
+    n_swaps_ : int
+        Swaps made by the search. The set before the last, J-driven swaps is a certified 1-swap optimum of the plain
+        loss; of J, the most promising swaps were tested.
+    ridge_ : float
+        The relative ridge weight used.
+
+    See Also
+    --------
+    ScorerSelectorNetwork : The same model trained, with any encoder and decoder.
+    ColumnSubset : The plain reconstruction loss, from whose solution this search starts.
+
+    Notes
+    -----
+    Features are centred but never scaled. Directions of variance below 1e-12 of the largest are beyond the closed
+    form's precision and are left unexplained; put a scaler before it when units differ that much.
+
+    References
+    ----------
+    Wu & Cheng (2021), Algorithmic stability and generalization of an unsupervised feature selection algorithm, NeurIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect import ScorerSelector
+    >>> X = load_iris().data
+    >>> selector = ScorerSelector(2).fit(X)
+    >>> selector.selected_
+    array([2, 0])
+    >>> selector.encoder_.shape, selector.decoder_.shape
+    ((4, 2), (2, 4))
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = None,
+        *,
+        score_function: Literal["abs", "square"] = "abs",
+        scorer_weight: float = 1 / 128,
+        latent_width: int | None = None,
+        ridge: float | Literal["auto"] = "auto",
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+        min_explained_variance: float | Literal["elbow"] = 0.9,
+        max_features: int | None = None,
+        criterion: Literal["error", "stability"] = "error",
+        max_error_increase: float = 0.05,
+        min_stability: float | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.score_function = score_function
+        self.scorer_weight = scorer_weight
+        self.latent_width = latent_width
+        self.ridge = ridge
+        self.include = include
+        self.exclude = exclude
+        self.min_explained_variance = min_explained_variance
+        self.max_features = max_features
+        self.criterion = criterion
+        self.max_error_increase = max_error_increase
+        self.min_stability = min_stability
+
+    def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
+        """Run the data through the autoencoder.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            Samples with all features.
+        path : {"selector", "scorer"}
+            Through the selected features or through all.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            The autoencoder's output.
+        """
+        check_is_fitted(self)
+        if path not in ("selector", "scorer"):
+            raise ValueError(f"path must be 'selector' or 'scorer', got {path!r}.")
+        X = self._check_table(X, reset=False)
+        X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
+        scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
+        intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
+        return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
+
+    def _select_from(self, problem: Problem) -> Selection:
+        gram, mean, unit, m = problem.gram, problem.mean, problem.unit, problem.gram.n_features
+        self.latent_width_ = int(problem.setting.width or self.latent_width or problem.k)
+        found = search_columns(problem)
+        objective = ScorerObjective(gram, self.latent_width_, float(self.scorer_weight), problem.ridge)
+        chosen, self.n_swaps_ = found.chosen, found.n_swaps
+        if problem.setting.exchange:
+            chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices)
+            self.n_swaps_ += swaps
+        J, top = objective.exact(chosen)
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(
+            J / m, objective.floor(problem.k) / m, problem
+        )
+        M, W_D = objective.weights(chosen, top)
+        self.loss_selector_, self.loss_scorer_ = (loss * unit for loss in objective.losses(M, W_D, chosen))
+        M, self.decoder_ = to_numpy(M), to_numpy(W_D)
+        deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
+        weights = self.score_weights_ = canonical_scores(M, deviation, chosen)
+        self.encoder_ = np.divide(M, weights[:, None], out=np.zeros_like(M), where=weights[:, None] > 0)
+        self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
+        self.scorer_intercept_ = -(mean @ M)
+        self.decoder_intercept_ = mean
+        self._keep_roles(column_roles(gram, chosen, problem.ridge, problem.exclude))
+        order = sorted(sorted(chosen), key=lambda j: -weights[j])
+        return Selection(order, weights, M[order] @ self.decoder_)
+
+    def _widths(self, k: int) -> tuple[int | None, ...]:
+        return (self.latent_width,) if self.latent_width is not None else (k, -(-k // 2)) if k > 1 else (k,)
+
+    def _map_ridges(self) -> tuple[float | None, ...]:
+        return (None,)  # the objective has one ridge weight, for the search and for the map
+
+    def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
+        return scorer_finisher(float(self.scorer_weight), include, exclude)
