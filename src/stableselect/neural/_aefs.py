@@ -1,108 +1,108 @@
-"""AEFS: an autoencoder whose first layer is made sparse by whole columns."""
+"""AEFS: an autoencoder with a penalty that removes whole features from its first layer."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from .._compat import Constraints
 from .._core import Gram
-from ._aefs_moments import AEFSTrainee
 from ._elimination import Elimination
+from ._row_sparse import RowSparseTrainable
 from ._sparse_input import SparseInputSelector
 from ._specs import Spec
+from ._trained_selector import POSITIVE
 
 
 class AEFS(SparseInputSelector):
-    """Keep the columns whose weights in the first layer of a penalised autoencoder are the longest.
+    """Select the features with the largest weights in the first layer of a penalised autoencoder.
 
     The network g(f(x)) minimises
 
         1/(2 v) |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2
 
-    on average over the rows, W_1 (m x d) the first layer, v the mean variance of the columns. |W_1|_{2,1} adds up the
-    lengths of its rows, one row a column, so that rows become zero as a whole. The score of column j is the length of
-    row j. Columns are centred (linear networks) or met by biases, never scaled.
+    on average over the samples. W_1 (m x d) is the first layer, v the mean variance of the features. |W_1|_{2,1} is the
+    sum of the lengths of its rows, one per feature, so that whole rows become zero. The score of feature j is the
+    length of row j. Features are centred (linear networks) or the network has biases; they are never scaled.
 
-    Linear networks are trained on the second moments alone, by exact alternating steps; nothing is drawn at random.
+    Linear networks are trained on the second moments by exact alternating steps, without random numbers.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select, a fraction of them (rounded up), or None for half.
     alpha : float, default=0.1
         Weight of the row penalty.
     beta : float or None, default=None
-        Weight decay of every layer behind the first (the first has its own penalty), above 0; None for 1
-        ("alternating") or 0.01 ("minibatch").
+        Weight decay of every layer after the first, above 0; None for 1 ("alternating") or 0.01 ("minibatch").
     eliminate : bool, default=True
-        Drop the columns of the shortest rows as training goes on, the number left falling geometrically from m to k
-        over the first 90 % of the epochs (70 % for "minibatch"). False trains with every column and ranks once, at the
-        end.
-    error_scale : {"variance", "cell"}, default="variance"
-        "variance": the error is summed over the columns and halved, in units of their mean variance, so that alpha and
-        beta do not depend on the table's units. "cell": the mean squared error per cell, as published.
+        Drop the features with the shortest rows during training; the number left falls geometrically from m to k over
+        the first 90 % of the epochs (70 % for "minibatch"). False: train with all features and rank them at the end.
+    error_scale : {"variance", "mean"}, default="variance"
+        "variance": the squared error is summed over the features and divided by twice their mean variance, so that
+        alpha and beta do not depend on the units of the data. "mean": the mean squared error, as published.
     latent_width : int or None, default=None
-        d; None for the number of kept columns, but with "alternating" at most one for every five rows, since more
-        would follow the noise of a table with few rows, and 2 k + 4 for nonlinear networks with ``eliminate``.
+        d. None: the number of selected features, but with "alternating" at most one per five samples, since more would
+        follow the noise, and 2 k + 4 for nonlinear networks with ``eliminate``.
     encoder, decoder : "linear", tuple of int or callable, default="linear"
-        f and g: linear, with hidden layers of these sizes, or a function ``(n_in, n_out) -> torch.nn.Module``, of which
-        the encoder's first layer must be linear.
+        f and g: linear, with hidden layers of these sizes, or a function ``(n_in, n_out) -> torch.nn.Module``. The
+        first layer of the encoder must be linear.
     activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
-        Between layers of given sizes.
+        Activation between layers of given sizes.
     solver : {"auto", "alternating", "minibatch"}, default="auto"
-        "alternating": full-batch steps on the moments, for linear networks, without torch. "minibatch": mini-batches of
-        rows, with biases, in torch. "auto": "alternating" where it can be.
+        "alternating": exact alternating steps on the second moments, for linear networks, without torch. "minibatch":
+        Adam on mini-batches of samples, with biases, in torch. "auto": "alternating" for linear networks, "minibatch"
+        for others.
     epochs : int or None, default=None
-        Full-batch steps (100, or 1000 without ``eliminate``) or passes over the rows (as many as make 10,000 batches).
+        Number of alternating steps (None: 100, or 1000 without ``eliminate``) or of passes over the samples (None: as
+        many as give 10,000 batches).
     learning_rate : float or None, default=None
-        Adam's rate for "minibatch", None for 0.003; with ``eliminate`` it falls to a tenth. The full-batch steps need
-        none.
+        Learning rate of Adam for "minibatch", None for 0.003; with ``eliminate`` it decays to a tenth.
     batch_size : int or None, default=None
-        Rows a step for "minibatch", None for 64.
+        Samples per batch of "minibatch", None for 64.
     replace : bool, default=False
-        For "minibatch": draw the rows of an epoch with replacement.
+        For "minibatch": draw the samples of an epoch with replacement.
     validation_fraction : float, default=0.1
-        Share of the rows that "minibatch" holds out to keep the best weights once the columns are chosen.
+        Fraction of the samples that "minibatch" holds out to keep the best weights once k features are left.
     tol : float, default=1e-5
-        The least relative gain of an epoch that counts, in the validation loss ("minibatch") or the objective.
+        Smallest relative improvement that counts, in the validation loss ("minibatch") or the objective.
     patience : int or None, default=10
-        Epochs without such a gain before training stops; None for never. Counted once the columns are chosen.
+        Stop after this many epochs without such an improvement, counted once k features are left. None: never.
     max_time : float or None, default=None
-        Seconds; columns are dropped faster where training would not end in time.
+        Time limit in seconds. Features are dropped faster to end in time.
     device : str, default="auto"
-        Where "minibatch" runs; "auto" is CUDA where there is one.
+        Where "minibatch" trains; "auto" is CUDA if available.
     random_state : int, RandomState instance or None, default=None
-        For "minibatch": draws the start, the batches and the rows held out.
+        For "minibatch": draws the start, the batches and the held-out samples.
 
     Attributes
     ----------
     latent_width_ : int
-        The width used.
+        The latent width used.
     n_active_ : int
-        Columns that the network still used at the end: rows longer than zero.
+        Number of features that the network still used at the end.
     converged_ : bool
-        Whether training came to its end: with ``eliminate``, k columns were left; without, the objective had settled
-        ("alternating") or the epochs were done ("minibatch"), and at least k columns were still used.
+        Whether training was completed: with ``eliminate``, k features were left; without, the objective had settled
+        ("alternating") or all epochs were done ("minibatch"), and at least k features were still used.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
-        The network, names and shapes as torch gives them: "0.weight" (outputs x inputs), "0.bias", ...
-        Linear ones are for centred columns, in units of the square root of v.
+        The network, with torch's names and shapes: "0.weight" (outputs x inputs), "0.bias", ... Linear networks apply
+        to centred features, in units of the square root of v.
 
     Notes
     -----
-    A factor may move from W_1 to a linear decoder without a change of the output, so for linear networks only
-    alpha^2 beta matters, and with beta = 0 alpha would not. For this reason beta must be above 0.
+    A factor can move from W_1 to a linear decoder without changing the output, so that for linear networks only
+    alpha^2 beta matters, and with beta = 0 alpha would have no effect. For this reason beta must be above 0.
 
-    With |w| below |w|^2 / (2 |w_0|) + |w_0| / 2 every full-batch step solves a ridge regression for each layer, and the
-    objective never rises between two drops. A row on its way to zero falls with every step; below 1e-10 of the longest
-    it is dropped.
+    Since |w| <= |w|^2 / (2 |w_0|) + |w_0| / 2, every alternating step solves a ridge regression for each layer, and the
+    objective never increases between two drops. A row that converges to zero is dropped below 1e-10 of the longest.
 
-    A penalty that is strong for the table may take more columns out than ``eliminate`` asks for; k are kept all the
-    same, the last to go first, and ``n_active_`` says how many the network still uses.
+    A strong penalty may drop more features than ``eliminate`` asks for. Exactly k are selected all the same, those
+    dropped last first; ``n_active_`` is the number that the network still uses.
 
-    ``scores_`` of a dropped column is the length of its row when it was dropped, but never above that of a column that
-    stayed longer; constant columns score -1. :meth:`reconstruct` uses least squares, or the network where it is
-    nonlinear and, by ``eliminate``, uses the kept columns alone.
+    ``scores_`` of a dropped feature is the length of its row when it was dropped, but never above that of a feature
+    that stayed longer; constant features score -1. :meth:`reconstruct` uses least squares, or the network if it is
+    nonlinear and, thanks to ``eliminate``, uses the selected features only.
 
     References
     ----------
@@ -118,6 +118,15 @@ class AEFS(SparseInputSelector):
     ((150, 2), True, 2)
     """
 
+    _penalty = "alpha"
+    _linear_beta = 1.0
+    _parameter_constraints: ClassVar[Constraints] = {
+        **SparseInputSelector._parameter_constraints,
+        "alpha": [POSITIVE],
+        "beta": [POSITIVE, None],
+        "replace": ["boolean"],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -125,7 +134,7 @@ class AEFS(SparseInputSelector):
         alpha: float = 0.1,
         beta: float | None = None,
         eliminate: bool = True,
-        error_scale: Literal["variance", "cell"] = "variance",
+        error_scale: Literal["variance", "mean"] = "variance",
         latent_width: int | None = None,
         encoder: Spec = "linear",
         decoder: Spec = "linear",
@@ -175,19 +184,20 @@ class AEFS(SparseInputSelector):
     ) -> Self:
         """Return the selector with the settings of the published experiments.
 
-        Linear layers with biases, alpha 0.1 against the mean squared error per cell, decay 0.001 on the decoder, Adam
-        at 0.001 on batches of 8 rows drawn with replacement, 1000 epochs. Left out: one column per latent unit by its
-        largest weight, which keeps columns twice (the rows are ranked by length instead); restarts meant to try other
-        values of alpha that all used the same one; and their comparison on rows also used for fitting.
+        Linear layers with biases, alpha 0.1 beside the mean squared error, weight decay 0.001 of the decoder, Adam with
+        learning rate 0.001 on batches of 8 samples drawn with replacement, 1000 epochs. Left out: selecting one feature
+        per latent unit by its largest weight, which selects features twice (here the rows are ranked by length);
+        restarts meant for other values of alpha that all used the same one; and their comparison on samples that were
+        also used for fitting.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         epochs : int
-            Passes over the rows.
+            Number of passes over the samples.
         batch_size : int
-            Rows a step.
+            Samples per batch.
         device : str
             Where to train.
         random_state : int, RandomState instance or None
@@ -202,7 +212,7 @@ class AEFS(SparseInputSelector):
             alpha=0.1,
             beta=1e-3,
             eliminate=False,
-            error_scale="cell",
+            error_scale="mean",
             solver="minibatch",
             epochs=epochs,
             learning_rate=1e-3,
@@ -214,9 +224,9 @@ class AEFS(SparseInputSelector):
             random_state=random_state,
         )
 
-    def _moments_trainee(self, gram: Gram, k: int, width: int, scale: float) -> AEFSTrainee:
-        alpha, decay = float(self.alpha) * scale, self._decay(1.0) * scale
-        return AEFSTrainee(gram, k, width, alpha=alpha, decay=decay, eliminate=bool(self.eliminate))
+    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> AEFSTrainable:
+        alpha, decay = float(self.alpha) * scale, self._decay() * scale
+        return AEFSTrainable(gram, k, width, alpha=alpha, decay=decay, eliminate=bool(self.eliminate))
 
     def _torch_model(self, elimination: Elimination, factor: float, width: int, rng: np.random.RandomState) -> Any:
         from ._torch._aefs import AEFSModel
@@ -225,13 +235,24 @@ class AEFS(SparseInputSelector):
         m = self.n_features_in_
         encoder = build_network(self.encoder, m, width, self.activation, rng, role="encoder")
         decoder = build_network(self.decoder, width, m, self.activation, rng, role="decoder")
-        return AEFSModel(encoder, decoder, elimination, factor, alpha=float(self.alpha), beta=self._decay(1.0))
+        return AEFSModel(encoder, decoder, elimination, factor, alpha=float(self.alpha), beta=self._decay())
 
-    def _penalty_name(self) -> str:
-        return "alpha"
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._check_weight("alpha")
-        if self.beta is not None:
-            self._check_weight("beta")
+class AEFSTrainable(RowSparseTrainable):
+    """Linear AEFS on the moments: p(|w|) = alpha |w| <= alpha |w|^2 / (2 |w_0|) + constant, so t^2 = |w_0| / alpha."""
+
+    def __init__(self, gram: Gram, k: int, width: int, *, alpha: float, decay: float, eliminate: bool) -> None:
+        self._alpha = alpha
+        super().__init__(gram, k, width, decay=decay, eliminate=eliminate)
+
+    def reach(self, lengths: np.ndarray) -> np.ndarray:
+        """Return sqrt(|w_j| / alpha)."""
+        return np.sqrt(lengths / self._alpha)
+
+    def penalty(self, lengths: np.ndarray) -> float:
+        """Return alpha |W|_{2,1}."""
+        return self._alpha * float(np.sum(lengths))
+
+    def balance(self, penalty: float, decay: float) -> float:
+        """Return the minimiser of penalty / c + c^2 decay."""
+        return (penalty / (2 * decay)) ** (1 / 3)

@@ -1,114 +1,114 @@
-"""AgnoS-S: an autoencoder that pays for every column it lets in, through a slack on the column."""
+"""AgnoS-S: an autoencoder with a penalised slack variable for every feature."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from .._compat import Constraints, StrOptions
 from .._core import Gram
-from ._agnoss_moments import AgnoSSTrainee
 from ._elimination import Elimination
 from ._layers import ACTIVATIONS
-from ._row_sparse import RowSparseTrainee
+from ._row_sparse import RowSparseTrainable
 from ._sparse_input import SparseInputSelector
 from ._specs import Spec
-from ._training_mixin import is_number
+from ._trained_selector import NOT_NEGATIVE, POSITIVE
 
 
 class AgnoSS(SparseInputSelector):
-    """Keep the columns with the largest slack at the input of an autoencoder.
+    """Select the features with the largest slack variables at the input of an autoencoder.
 
-    Every column is multiplied by a slack a_j >= 0 before it enters the network g(f(x)), which minimises
+    Every feature is multiplied by a slack variable a_j >= 0 before it enters the network g(f(x)), which minimises
 
         1/(2 v) |x - g(f(a * x))|^2 + l1 sum_j a_j + beta/2 sum_l |W_l|_F^2
 
-    on average over the rows, v the mean variance of the columns, W_l the layers. The score of column j is a_j. Columns
-    are centred (linear networks) or met by biases, never scaled.
+    on average over the samples. v is the mean variance of the features, W_l are the layers. The score of feature j is
+    a_j. Features are centred (linear networks) or the network has biases; they are never scaled.
 
-    Linear networks are trained on the second moments alone, by exact alternating steps; nothing is drawn at random.
+    Linear networks are trained on the second moments by exact alternating steps, without random numbers.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select, a fraction of them (rounded up), or None for half.
     l1 : float, default=0.1
-        Weight of the slacks.
+        Weight of the penalty on the slacks.
     beta : float or None, default=None
         Weight decay of every layer; above 0 for "alternating" (see Notes). None for 0.1 ("alternating") or 0.01
         ("minibatch").
     eliminate : bool, default=True
-        Drop the columns of the smallest slack as training goes on, the number left falling geometrically from m to k
-        over the first 90 % of the epochs (70 % for "minibatch"). False trains with every column and ranks once, at the
-        end.
-    error_scale : {"variance", "cell"}, default="variance"
-        "variance": the error is summed over the columns and halved, in units of their mean variance, so that l1 and
-        beta do not depend on the table's units. "cell": the mean squared error per cell, as published.
+        Drop the features with the smallest slacks during training; the number left falls geometrically from m to k over
+        the first 90 % of the epochs (70 % for "minibatch"). False: train with all features and rank them at the end.
+    error_scale : {"variance", "mean"}, default="variance"
+        "variance": the squared error is summed over the features and divided by twice their mean variance, so that l1
+        and beta do not depend on the units of the data. "mean": the mean squared error, as published.
     init : {"ones", "published"}, default="ones"
-        Slacks at the start of "minibatch": all one, or drawn from U[0, 1]. "alternating" starts from the principal
+        Initial slacks of "minibatch": all one, or drawn from U[0, 1]. "alternating" starts from the principal
         components.
     latent_width : int or None, default=None
-        Width of the middle layer; None for the number of kept columns, but with "alternating" at most one for every
-        five rows, since more would follow the noise of a table with few rows, and 2 k + 4 for nonlinear networks with
-        ``eliminate``.
+        Width of the middle layer. None: the number of selected features, but with "alternating" at most one per five
+        samples, since more would follow the noise, and 2 k + 4 for nonlinear networks with ``eliminate``.
     encoder, decoder : "linear", tuple of int or callable, default="linear"
         f and g: linear, with hidden layers of these sizes, or a function ``(n_in, n_out) -> torch.nn.Module``.
     activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
-        Between layers of given sizes.
+        Activation between layers of given sizes.
     output_activation : str or None, default=None
-        One of the same, after the last layer of the encoder and of the decoder; None for none.
+        Activation after the last layer of the encoder and of the decoder; None for none.
     solver : {"auto", "alternating", "minibatch"}, default="auto"
-        "alternating": full-batch steps on the moments, for linear networks, without torch. "minibatch": mini-batches of
-        rows, with biases, in torch. "auto": "alternating" where it can be.
+        "alternating": exact alternating steps on the second moments, for linear networks, without torch. "minibatch":
+        Adam on mini-batches of samples, with biases, in torch. "auto": "alternating" for linear networks, "minibatch"
+        for others.
     epochs : int or None, default=None
-        Full-batch steps (100, or 1000 without ``eliminate``) or passes over the rows (as many as make 10,000 batches).
+        Number of alternating steps (None: 100, or 1000 without ``eliminate``) or of passes over the samples (None: as
+        many as give 10,000 batches).
     learning_rate : float or None, default=None
-        Adam's rate for "minibatch", None for 0.003; with ``eliminate`` it falls to a tenth. The full-batch steps need
-        none.
+        Learning rate of Adam for "minibatch", None for 0.003; with ``eliminate`` it decays to a tenth.
     batch_size : int or None, default=None
-        Rows a step for "minibatch", None for 64.
+        Samples per batch of "minibatch", None for 64.
     validation_fraction : float, default=0.1
-        Share of the rows that "minibatch" holds out to keep the best weights once the columns are chosen.
+        Fraction of the samples that "minibatch" holds out to keep the best weights once k features are left.
     tol : float, default=1e-5
-        The least relative gain of an epoch that counts, in the validation loss ("minibatch") or the objective.
+        Smallest relative improvement that counts, in the validation loss ("minibatch") or the objective.
     patience : int or None, default=10
-        Epochs without such a gain before training stops; None for never. Counted once the columns are chosen.
+        Stop after this many epochs without such an improvement, counted once k features are left. None: never.
     max_time : float or None, default=None
-        Seconds; columns are dropped faster where training would not end in time.
+        Time limit in seconds. Features are dropped faster to end in time.
     device : str, default="auto"
-        Where "minibatch" runs; "auto" is CUDA where there is one.
+        Where "minibatch" trains; "auto" is CUDA if available.
     random_state : int, RandomState instance or None, default=None
-        For "minibatch": draws the start, the batches and the rows held out.
+        For "minibatch": draws the start, the batches and the held-out samples.
 
     Attributes
     ----------
     latent_width_ : int
-        The width used.
+        The latent width used.
     slack_ : ndarray of shape (m,)
-        a_j at the end, zero for the columns dropped.
+        a_j at the end, zero for the features dropped.
     n_active_ : int
         Number of slacks above zero.
     converged_ : bool
-        Whether training came to its end: with ``eliminate``, k columns were left; without, the objective had settled
-        ("alternating") or the epochs were done ("minibatch"), and at least k slacks were above zero.
+        Whether training was completed: with ``eliminate``, k features were left; without, the objective had settled
+        ("alternating") or all epochs were done ("minibatch"), and at least k slacks were above zero.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
-        The network behind the slacks, names and shapes as torch gives them: "0.weight" (outputs x inputs), "0.bias",
-        ... Linear ones are for centred columns, in units of the square root of v.
+        The network after the slacks, with torch's names and shapes: "0.weight" (outputs x inputs), "0.bias", ... Linear
+        networks apply to centred features, in units of the square root of v.
 
     Notes
     -----
-    The first layer E can take any factor over from a slack, so without a weight decay the l1 term has no effect: slacks
-    shrink, E grows, the output stays. With decay, a row w = a e of the product costs l1 a + beta |w|^2 / (2 a^2), which
-    is least at a = (beta |w|^2 / l1)^(1/3), where it is (3/2) l1^(2/3) beta^(1/3) |w|^(2/3): a penalty concave in the
-    row's length, which drops whole columns more decidedly than the row penalty of AEFS. Full-batch steps use this
-    slack, and a ridge regression for each layer; the objective never rises between two drops.
+    A factor can move from a slack to the first layer E, so that without weight decay the l1 term has no effect: slacks
+    shrink, E grows, the output stays the same. With decay, a row w = a e of the product costs
+    l1 a + beta |w|^2 / (2 a^2). The minimum is at a = (beta |w|^2 / l1)^(1/3), where the cost is
+    (3/2) l1^(2/3) beta^(1/3) |w|^(2/3): a penalty concave in the length of the row, which removes whole features more
+    strongly than the penalty of AEFS. The alternating steps use this slack and a ridge regression for each layer; the
+    objective never increases between two drops.
 
-    A penalty that is strong for the table may take more columns out than ``eliminate`` asks for; k are kept all the
-    same, the last to go first, and ``n_active_`` says how many the network still uses.
+    A strong penalty may drop more features than ``eliminate`` asks for. Exactly k are selected all the same, those
+    dropped last first; ``n_active_`` is the number that the network still uses.
 
-    ``scores_`` of a dropped column is its slack when it was dropped, but never above that of a column that stayed
-    longer; constant columns score -1. :meth:`reconstruct` uses least squares, or the network where it is
-    nonlinear and, by ``eliminate``, uses the kept columns alone.
+    ``scores_`` of a dropped feature is its slack when it was dropped, but never above that of a feature that stayed
+    longer; constant features score -1. :meth:`reconstruct` uses least squares, or the network if it is nonlinear and,
+    thanks to ``eliminate``, uses the selected features only.
 
     References
     ----------
@@ -124,6 +124,16 @@ class AgnoSS(SparseInputSelector):
     ((150, 2), True)
     """
 
+    _penalty = "l1"
+    _linear_beta = 0.1
+    _parameter_constraints: ClassVar[Constraints] = {
+        **SparseInputSelector._parameter_constraints,
+        "l1": [POSITIVE],
+        "beta": [NOT_NEGATIVE, None],
+        "init": [StrOptions({"ones", "published"})],
+        "output_activation": [StrOptions(set(ACTIVATIONS)), None],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -131,7 +141,7 @@ class AgnoSS(SparseInputSelector):
         l1: float = 0.1,
         beta: float | None = None,
         eliminate: bool = True,
-        error_scale: Literal["variance", "cell"] = "variance",
+        error_scale: Literal["variance", "mean"] = "variance",
         init: Literal["ones", "published"] = "ones",
         latent_width: int | None = None,
         encoder: Spec = "linear",
@@ -183,21 +193,21 @@ class AgnoSS(SparseInputSelector):
     ) -> Self:
         """Return the selector with the settings of the published experiments.
 
-        One tanh layer of k units, one tanh layer back, slacks drawn from U[0, 1] and kept non-negative, l1 of 1 against
-        the mean squared error per cell, Adam at 0.01, 1000 epochs. The published batch sizes are 128 (Mice Protein,
+        One tanh layer of k units, one tanh layer back, non-negative slacks drawn from U[0, 1], l1 of 1 beside the mean
+        squared error, Adam with learning rate 0.01, 1000 epochs. The published batch sizes are 128 (Mice Protein,
         COIL-20), 64 (Activity, ISOLET), 256 (Fashion-MNIST), 64 (USPS) and 16 (the others). Such an l1 outweighs any
-        error: most slacks end at zero, on four of the published tables all but four or five. Those experiments then
-        went on with fewer than k columns; this one fills up to k by the lowest index, warns, and sets ``converged_``
-        to False. The tanh cannot reach values beyond 1.
+        error: most slacks end at zero, on four of the published datasets all but four or five. Those experiments then
+        continued with fewer than k features; this selector fills up to k by the lowest index, warns, and sets
+        ``converged_`` to False. The tanh cannot reach values beyond 1.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         epochs : int
-            Passes over the rows.
+            Number of passes over the samples.
         batch_size : int
-            Rows a step.
+            Samples per batch.
         device : str
             Where to train.
         random_state : int, RandomState instance or None
@@ -212,7 +222,7 @@ class AgnoSS(SparseInputSelector):
             l1=1.0,
             beta=0.0,
             eliminate=False,
-            error_scale="cell",
+            error_scale="mean",
             init="published",
             output_activation="tanh",
             solver="minibatch",
@@ -225,18 +235,9 @@ class AgnoSS(SparseInputSelector):
             random_state=random_state,
         )
 
-    def _moments_trainee(self, gram: Gram, k: int, width: int, scale: float) -> AgnoSSTrainee:
-        l1, decay = float(self.l1) * scale, self._decay(0.1) * scale
-        return AgnoSSTrainee(gram, k, width, l1=l1, decay=decay, eliminate=bool(self.eliminate))
-
-    def _keep_linear(self, trainee: RowSparseTrainee) -> None:
-        assert isinstance(trainee, AgnoSSTrainee)
-        super()._keep_linear(trainee)
-        self.slack_ = np.zeros(self.n_features_in_)
-        self.slack_[trainee.elimination.left] = trainee.strength()
-        # The trainee holds W = diag(a) E.
-        W = self.encoder_weights_["0.weight"]
-        self.encoder_weights_["0.weight"] = np.divide(W, self.slack_, out=np.zeros_like(W), where=self.slack_ > 0)
+    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> AgnoSSTrainable:
+        l1, decay = float(self.l1) * scale, self._decay() * scale
+        return AgnoSSTrainable(gram, k, width, l1=l1, decay=decay, eliminate=bool(self.eliminate))
 
     def _torch_model(self, elimination: Elimination, factor: float, width: int, rng: np.random.RandomState) -> Any:
         from ._torch._agnoss import AgnoSSModel
@@ -253,32 +254,63 @@ class AgnoSS(SparseInputSelector):
             elimination,
             factor,
             l1=float(self.l1),
-            beta=self._decay(0.1),
+            beta=self._decay(),
             output_activation=self.output_activation,
         )
 
-    def _keep_model(self, model: Any) -> None:
-        self.slack_ = model.slacks()
+    def _slack_of(self, trained: Any) -> np.ndarray:
+        return trained.slacks()
 
-    def _input_factor(self) -> np.ndarray:
+    def _input_factors(self) -> np.ndarray:
         return self.slack_
-
-    def _penalty_name(self) -> str:
-        return "l1"
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        self._check_weight("l1")
-        if self.init not in ("ones", "published"):
-            raise ValueError(f"init must be 'ones' or 'published', got {self.init!r}.")
-        if self.output_activation is not None and self.output_activation not in ACTIVATIONS:
+        if self.beta == 0 and self._solver() == "alternating":
             raise ValueError(
-                f"output_activation must be None or one of {', '.join(ACTIVATIONS)}; got {self.output_activation!r}."
+                "beta must be above 0 for solver='alternating': without weight decay the encoder absorbs the slacks "
+                "and l1 has no effect. Set beta above 0, or use solver='minibatch'."
             )
-        if is_number(self.beta) and self.beta == 0 and self._solver() == "alternating":
-            raise ValueError(
-                "beta must be above 0 for solver='alternating': without a decay the encoder takes the slacks' size "
-                "over and l1 has no effect. Give a beta above 0, or use solver='minibatch'."
-            )
-        if self.beta is not None:
-            self._check_weight("beta", zero=True)
+
+
+class AgnoSSTrainable(RowSparseTrainable):
+    """Linear AgnoS-S on the moments: W = diag(a) E, and l1 sum a_j + decay/2 |E|^2 is minimised over a for a given W.
+
+    For |w_j| = a_j |e_j| the penalty l1 a + decay |w|^2 / (2 a^2) is least at a^3 = decay |w|^2 / l1, where it is
+    (3/2) l1 a, a concave function of |w|. The quadratic of the current slack, t = a / sqrt(decay), is an upper bound.
+    """
+
+    def __init__(self, gram: Gram, k: int, width: int, *, l1: float, decay: float, eliminate: bool) -> None:
+        self._l1 = l1
+        super().__init__(gram, k, width, decay=decay, eliminate=eliminate)
+
+    def slacks(self) -> np.ndarray:
+        """Return the slacks of all features, zero for those dropped."""
+        slacks = np.zeros(self.G.shape[1])
+        slacks[self.elimination.left] = self.strength()
+        return slacks
+
+    def encoder(self) -> np.ndarray:
+        """Return E (m x d), zero for the features dropped."""
+        W, slacks = super().encoder(), self.slacks()[:, None]
+        return np.divide(W, slacks, out=np.zeros_like(W), where=slacks > 0)
+
+    def strength(self) -> np.ndarray:
+        """Return the slacks of the features left."""
+        return self._slack(self.lengths())
+
+    def reach(self, lengths: np.ndarray) -> np.ndarray:
+        """Return a_j / sqrt(decay)."""
+        return self._slack(lengths) / self._decay**0.5
+
+    def penalty(self, lengths: np.ndarray) -> float:
+        """Return (3/2) l1 sum a_j."""
+        return 1.5 * self._l1 * float(np.sum(self._slack(lengths)))
+
+    def balance(self, penalty: float, decay: float) -> float:
+        """Return the minimiser of penalty c^(-2/3) + c^2 decay."""
+        return (penalty / (3 * decay)) ** (3 / 8)
+
+    def _slack(self, lengths: np.ndarray) -> np.ndarray:
+        """Return a_j = (decay |w_j|^2 / l1)^(1/3)."""
+        return np.cbrt(self._decay * lengths**2 / self._l1)

@@ -1,13 +1,13 @@
-"""Training the concrete selector on moments, with the best linear decoder put in closed form.
+"""Training the concrete selector on moments, with the best linear decoder in closed form.
 
-Node h mixes the columns with weights P_h = softmax((logits_h + Gumbel noise) / T) [1]_. For a linear decoder the data
-enters only through C, and the best decoder for a given P is a ridge regression, so only the logits are trained:
+Node h mixes the features with weights P_h = softmax((logits_h + Gumbel noise) / T) [1]_. For a linear decoder the data
+enter only through C, and the best decoder for a given P is a ridge regression, so only the logits are trained:
 
     L(P) = min_G |X - X P'G|^2 / n + alpha |G|^2 = tr C - tr((P C P' + alpha I)^-1 P C C P').
 
-Putting the inner minimum in place before taking the gradient is variable projection [2]_. Two nodes that mix the same
-columns span hardly more than one does, so L drives nodes apart while there is something left to explain; a small
-penalty on crowded columns does so where there is not.
+Inserting the inner minimum before taking the gradient is variable projection [2]_. Two nodes that mix the same features
+span hardly more than one does, so L drives nodes apart while there is variance left to explain; a small penalty on
+features used by several nodes does so when there is not.
 
 References
 ----------
@@ -19,8 +19,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -28,22 +26,22 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp, softmax
 
 from .._core import DualGram, Gram, PrimalGram, SwapState, open_columns, to_numpy
-from ._scorer_parameters import Adam
-from ._training import Trainee
+from ._adam import Adam
+from ._training import Trainable
 
 _EPSILON = 1e-12
-"""Adam's, beside gradients of the unexplained share: a node that has nothing to gain stays where it is."""
+"""Adam's epsilon, for gradients of the unexplained variance: a node with nothing to gain does not move."""
 _DECAY = 0.1
-"""Share of the first rate left at the last step; the fall is geometric. With a full rate at a low temperature a
-difference in the last digit of C grows until it changes the choice."""
-_NO_WORTH, _WORTH_RIDGE = 1e-3, 1e-6
-"""Share of the variance below which no node's column is missed, and the ridge under which that is measured."""
-_LEAST_DRAW = 1e-30
+"""Fraction of the initial learning rate left at the last step; the decay is geometric. With the full rate at a low
+temperature a difference in the last digit of C would grow until it changes the selection."""
+_NEGLIGIBLE, _QUALITY_RIDGE = 1e-3, 1e-6
+"""Fraction of the variance below which the features of the nodes explain nothing, and the ridge of that measurement."""
+_SMALLEST_DRAW = 1e-30
 """Exponential draws below this would give infinite noise."""
 
 
 class ProjectedLoss:
-    """L(P) / tr C and its gradient, for moments in either form.
+    """L(P) / tr C and its gradient, for whole or thin moments.
 
     Parameters
     ----------
@@ -94,32 +92,32 @@ class ProjectedLoss:
         return self._trace - float(np.vdot(QK, B.T)), inner @ self._A
 
 
-class ConcreteMoments(Trainee):
-    """Full-batch Adam on the logits; an epoch is one step with one draw of noise.
+class ConcreteTrainable(Trainable):
+    """Full-batch Adam on the logits of linear CAE; an epoch is one step with one draw of noise.
 
     Parameters
     ----------
     gram : Gram
         C of mean variance one.
     n_nodes : int
-        Selector nodes.
+        Number of nodes.
     ridge : float
         alpha.
     penalty : float
-        Weight of :func:`crowding` beside the unexplained share of the variance.
+        Weight of :func:`crowding`, relative to the unexplained fraction of the variance.
     temperature : tuple of float
-        T at the start and at the end; it falls geometrically.
+        T at the start and at the end; it decays geometrically.
     learning_rate : float
-        Adam's first, which falls geometrically to a tenth.
+        Initial learning rate of Adam, which decays geometrically to a tenth.
     unit : float
-        What one unit of variance is in the table, for the history.
+        Variance in the data that corresponds to one, for the history.
     rng : RandomState
         Draws the seed of the noise.
 
     Notes
     -----
-    All logits start at zero, so that the noise alone is random. It belongs to positions in a list of the columns
-    ordered by |C_j|, not to the columns' places in the table: permuting the table permutes the choice.
+    All logits start at zero, so that only the noise is random. It belongs to the features ordered by |C_j|, not to
+    their order in the data: permuting the features permutes the selection.
     """
 
     def __init__(
@@ -139,18 +137,18 @@ class ConcreteMoments(Trainee):
         self._penalty, self._temperature, self._rate = penalty, temperature, learning_rate
         self._scale = unit * gram.trace() / gram.n_features
         self._noise = noise_source(rng)
-        self._weights = boxed(np.zeros((n_nodes, gram.n_features)))
+        self._weights = np.zeros((n_nodes, gram.n_features))
         self._adam = Adam(self._weights, _EPSILON)
 
     @property
     def logits(self) -> np.ndarray:
-        """The logits (nodes x columns), columns as in the table."""
-        logits = np.empty_like(self._weights.flat)
-        logits[:, self._order] = self._weights.flat
+        """The logits (nodes x features), with the features in the order of the data."""
+        logits = np.empty_like(self._weights)
+        logits[:, self._order] = self._weights
         return logits
 
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
-        """Take one step at the temperature of ``start``."""
+        """Make one step at the temperature of ``start``."""
         T = temperature_at(start, self._temperature)
         P = self._draw(T)
         loss, gradient = self._loss(P)
@@ -160,20 +158,20 @@ class ConcreteMoments(Trainee):
         gradient -= np.einsum("hj,hj->h", P, gradient)[:, None]
         gradient *= P
         gradient /= T
-        self._adam.step(self._weights, boxed(gradient), self._rate * _DECAY**start)
+        self._adam.step(self._weights, gradient, self._rate * _DECAY**start)
         return ((loss + self._penalty * crowded) * self._scale, loss * self._scale)
 
     def state(self) -> np.ndarray:
         """Return a copy of the logits."""
-        return self._weights.flat.copy()
+        return self._weights.copy()
 
     def restore(self, state: np.ndarray) -> None:
-        """Take logits back."""
-        self._weights.flat[...] = state
+        """Set the logits."""
+        self._weights[...] = state
 
     def _draw(self, T: float) -> np.ndarray:
         """Return softmax((logits + noise) / T)."""
-        P = self._weights.flat + gumbel(self._noise, self._weights.flat.shape)
+        P = self._weights + gumbel(self._noise, self._weights.shape)
         P -= P.max(axis=1, keepdims=True)
         P /= T
         np.exp(P, out=P)
@@ -182,33 +180,28 @@ class ConcreteMoments(Trainee):
 
 
 def noise_source(rng: np.random.RandomState) -> np.random.Generator:
-    """Return a generator seeded by ``rng``; it draws several times faster."""
+    """Return a generator seeded by ``rng``, which draws several times faster."""
     return np.random.Generator(np.random.PCG64(rng.randint(2**31 - 1)))
 
 
 def gumbel(source: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Draw Gumbel noise in single precision: minus the logarithm of exponential draws."""
     draws = source.standard_exponential(shape, dtype=np.float32)
-    np.log(np.maximum(draws, _LEAST_DRAW, out=draws), out=draws)
+    np.log(np.maximum(draws, _SMALLEST_DRAW, out=draws), out=draws)
     return np.negative(draws, out=draws)
 
 
 def crowding(P: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return sum_j max(0, sum_h P_hj - 1)^2 / k, for columns that several nodes mix in, and its gradient by column."""
+    """Return sum_j max(0, sum_h P_hj - 1)^2 / k, for features that several nodes use, and its gradient by feature."""
     excess = np.maximum(P.sum(axis=0) - 1, 0.0)
     return float(excess @ excess) / len(P), 2 * excess / len(P)
 
 
-def boxed(array: np.ndarray) -> Any:
-    """Return an array as Adam takes it."""
-    return SimpleNamespace(flat=array)
-
-
-def take(gram: Gram, columns: np.ndarray) -> Gram:
-    """Return the moments of some columns, in that order, in NumPy."""
+def take(gram: Gram, features: np.ndarray) -> Gram:
+    """Return the moments of some features, in that order, in NumPy."""
     if isinstance(gram, DualGram):
-        return DualGram(to_numpy(gram.A)[:, columns])
-    return PrimalGram(to_numpy(gram.dense())[np.ix_(columns, columns)])
+        return DualGram(to_numpy(gram.A)[:, features])
+    return PrimalGram(to_numpy(gram.dense())[np.ix_(features, features)])
 
 
 def temperature_at(progress: float, temperature: tuple[float, float]) -> float:
@@ -218,34 +211,34 @@ def temperature_at(progress: float, temperature: tuple[float, float]) -> float:
 
 
 def assign(logits: np.ndarray) -> np.ndarray:
-    """Return a column for every node, no two the same, of the largest joint log-probability."""
+    """Return a different feature for every node, with the largest joint log-probability."""
     return linear_sum_assignment(log_probabilities(logits), maximize=True)[1]
 
 
 def log_probabilities(logits: np.ndarray) -> np.ndarray:
-    """Return the logarithms of the nodes' probabilities, without noise and at T = 1."""
+    """Return the log-probabilities of the nodes, without noise and at T = 1."""
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
-def log_odds(logits: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return log p - log(1 - p) of every node for its column, which tells near-certain nodes apart."""
-    nodes = np.arange(len(columns))
+def log_odds(logits: np.ndarray, features: np.ndarray) -> np.ndarray:
+    """Return log p - log(1 - p) of every node for its feature, which tells nearly certain nodes apart."""
+    nodes = np.arange(len(features))
     others = logits.copy()
-    others[nodes, columns] = -np.inf
-    return logits[nodes, columns] - logsumexp(others, axis=1)
+    others[nodes, features] = -np.inf
+    return logits[nodes, features] - logsumexp(others, axis=1)
 
 
-def sampling_quality(gram: Gram, logits: np.ndarray, columns: np.ndarray) -> float:
-    """Return what columns drawn by the nodes are worth, as a share of the worth of the nodes' own columns.
+def sampling_quality(gram: Gram, logits: np.ndarray, features: np.ndarray) -> float:
+    """Return how much features drawn by the nodes explain, as a fraction of what the nodes' own features explain.
 
-    A column is worth what it takes off the loss beside the other nodes' columns. Certain nodes give 1, and so do nodes
-    that waver between columns that serve alike. A node that has nothing left to explain does not count.
+    A feature explains what it takes off the loss, given the features of the other nodes. Nodes that are certain give 1,
+    and so do nodes that hesitate between equivalent features. A node with nothing left to explain does not count.
     """
-    state = SwapState(gram, columns.tolist(), _WORTH_RIDGE)
+    state = SwapState(gram, features.tolist(), _QUALITY_RIDGE)
     own = np.maximum(to_numpy(state.drop_costs), 0.0)
-    if own.sum() <= _NO_WORTH * gram.trace():
+    if own.sum() <= _NEGLIGIBLE * gram.trace():
         return 1.0
-    gains = to_numpy(state.swap_gains(open_columns(gram, columns.tolist())))
-    worth = np.clip(gains + own[:, None], 0.0, own[:, None])
-    worth[np.arange(len(columns)), columns] = own
-    return float(np.sum(softmax(logits, axis=1) * worth) / own.sum())
+    gains = to_numpy(state.swap_gains(open_columns(gram, features.tolist())))
+    value = np.clip(gains + own[:, None], 0.0, own[:, None])
+    value[np.arange(len(features)), features] = own
+    return float(np.sum(softmax(logits, axis=1) * value) / own.sum())

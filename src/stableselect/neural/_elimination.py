@@ -1,8 +1,8 @@
-"""Dropping columns while a network trains: how many stay at which moment, and the ranking that results.
+"""Dropping features while a network trains: how many are left at which time, and the resulting ranking.
 
-A penalised network shrinks the columns it does not need but seldom leaves exactly k. Here the weakest are taken out as
-training goes on, the number left falling geometrically from m to k, so that those left can take over what the dropped
-ones carried. The last to stay rank best.
+A penalised network shrinks the features it does not need but seldom leaves exactly k. Here the weakest are dropped
+during training, with the number left falling geometrically from m to k, so that the features left can take over the
+information of the dropped ones. The last to stay rank best.
 """
 
 from __future__ import annotations
@@ -11,70 +11,70 @@ import numpy as np
 
 
 class Elimination:
-    """Which columns are left, and in what order the others went.
+    """Which features are left, and in what order the others were dropped.
 
     Parameters
     ----------
     varying : ndarray of bool, shape (m,)
-        Columns that may be kept; the others are never in, and rank last.
+        Features that may be selected; the others are dropped from the start, and rank last.
     k : int
-        How many to end with.
+        Number of features at the end.
     enabled : bool
-        False to drop none but those a network has given up by itself.
-    share : float
-        Share of the schedule over which columns are dropped; the rest trains the k left.
+        False to drop only the features whose strength has become zero.
+    fraction : float
+        Fraction of the schedule over which features are dropped; the rest trains the k features left.
     """
 
-    def __init__(self, varying: np.ndarray, k: int, enabled: bool = True, share: float = 0.9) -> None:
+    def __init__(self, varying: np.ndarray, k: int, enabled: bool = True, fraction: float = 0.9) -> None:
         self.varying = varying
         self.left = np.flatnonzero(varying)
-        self._k, self._enabled, self._share, self._first = k, enabled, share, len(self.left)
+        self._k, self._enabled, self._fraction, self._first = k, enabled, fraction, len(self.left)
         self._strength = np.where(varying, 0.0, -1.0)
         self._gone: list[np.ndarray] = []
 
     @property
     def done(self) -> bool:
-        """Whether no more columns than wanted are left, or none are to be dropped."""
+        """Whether at most k features are left, or none are to be dropped."""
         return not self._enabled or len(self.left) <= self._k
 
     def count(self, progress: float) -> int:
-        """Return how many columns stay at this point of the schedule: m (k/m)^(progress / share), at least k."""
+        """Return how many features are left at this point of the schedule: m (k/m)^(progress / fraction), at least k."""
         if not self._enabled or self._first <= self._k:
             return len(self.left)
-        share = min(1.0, progress / self._share)
-        return min(len(self.left), max(self._k, round(self._first * (self._k / self._first) ** share)))
+        power = min(1.0, progress / self._fraction)
+        return min(len(self.left), max(self._k, round(self._first * (self._k / self._first) ** power)))
 
     def record(self, strength: np.ndarray) -> None:
-        """Note how much each column left counts, for the ranking."""
+        """Record the strength of each feature left, for the ranking."""
         self._strength[self.left] = strength
 
     def update(self, strength: np.ndarray, progress: float, least: float = 0.0) -> np.ndarray:
-        """Drop the weakest of the columns left; return which of them stay, as a mask.
+        """Drop the weakest of the features left; return which of them stay, as a mask.
 
         Parameters
         ----------
         strength : ndarray of shape (len(left),)
-            How much each column left counts.
+            Strength of each feature left.
         progress : float
             Point of the schedule, 0 to 1.
         least : float
-            Columns at or below this share of the strongest are dropped as well, whatever the schedule says.
+            Features at or below this fraction of the strongest are dropped as well, whatever the schedule says.
         """
         self.record(strength)
         order = np.argsort(-strength, kind="stable")
-        n_kept = min(self.count(progress), int(np.sum(strength > least * strength.max(initial=0.0))))
+        n_left = min(self.count(progress), int(np.sum(strength > least * strength.max(initial=0.0))))
         stays = np.zeros(len(strength), dtype=bool)
-        stays[order[:n_kept]] = True
-        if n_kept < len(strength):
-            self._gone.append(self.left[order[n_kept:]])
+        stays[order[:n_left]] = True
+        if n_left < len(strength):
+            self._gone.append(self.left[order[n_left:]])
             self.left = self.left[stays]
         return stays
 
     def ranking(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return all columns, best first, and their scores.
+        """Return all features, best first, and their scores.
 
-        Columns left come by strength, then those dropped, the last to go first, then the constant ones. No column
-        scores above one that stayed longer.
+        The features left come first, by strength, then those dropped, last dropped first, then the constant ones. No
+        feature scores above one that stayed longer.
         """
         m = len(self._strength)
         left = self.left[np.argsort(-self._strength[self.left], kind="stable")]

@@ -1,4 +1,4 @@
-"""Running trained layers forward in NumPy, so that a fitted network needs no torch."""
+"""Running trained layers in NumPy, so that a fitted network needs no torch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sigmoid": expit,
     "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0.0))),
 }
-"""What may stand between the layers of a network."""
+"""The activations that may be put between the layers of a network."""
 
 
 def apply_layers(arrays: dict[str, np.ndarray], activation: str, values: np.ndarray) -> np.ndarray:
-    """Run rows through linear layers with an activation between them.
+    """Run samples through linear layers with an activation between them.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def apply_layers(arrays: dict[str, np.ndarray], activation: str, values: np.ndar
     activation : str
         A key of ``ACTIVATIONS``.
     values : ndarray of shape (n, inputs)
-        Rows.
+        Samples.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """A linear autoencoder whose encoder is penalised row by row, trained on the moments in closed-form steps.
 
-With C = X'X/n of centred columns, an encoder W (m x d) and a decoder G (d x m), both selectors here minimise
+With C = X'X/n of centred features, an encoder W (m x d) and a decoder G (d x m), both selectors here minimise
 
     1/2 tr (I - W G)' C (I - W G) + sum_j p(|w_j|) + decay/2 |G|^2,
 
@@ -12,7 +12,7 @@ w_j the rows of W, p concave in |w_j|^2. Every step lowers it and needs no step 
 3. A factor moves from W to G, which leaves the product alone, to where the two penalties balance. Steps 1 and 2 would
    get there too, but slowly.
 
-Only products with C are formed; a table with few rows stays in its thin form.
+Only products with C are formed; with few samples C stays in its thin form.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from scipy.linalg import cho_factor, cho_solve
 
 from .._core import DualGram, Gram, to_numpy
 from ._elimination import Elimination
-from ._training import Trainee
+from ._training import Trainable
 
 _GIVEN_UP = 1e-10
-"""Columns at or below this share of the strongest are on their way to zero."""
+"""Features at or below this fraction of the strongest converge to zero."""
 
 
-class RowSparseTrainee(Trainee):
-    """The network and its moments; an epoch is one step.
+class RowSparseTrainable(Trainable):
+    """The network and the moments of the features; an epoch is one step.
 
     Parameters
     ----------
     gram : Gram
         C, of mean variance one.
     k : int
-        Columns to end with.
+        Number of features to select.
     width : int
-        d; at most the rank of C is used.
+        d; at most the rank of C.
     decay : float
         Weight decay of the decoder, above 0.
     eliminate : bool
-        Drop the weakest columns as training goes on.
+        Drop the weakest features during training.
     """
 
     def __init__(self, gram: Gram, k: int, width: int, *, decay: float, eliminate: bool) -> None:
@@ -63,7 +63,7 @@ class RowSparseTrainee(Trainee):
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
-        """Whether the k columns are found."""
+        """Whether only k features are left."""
         return self.elimination.done
 
     @abstractmethod
@@ -79,21 +79,21 @@ class RowSparseTrainee(Trainee):
         """Return the c that minimises penalty(W / c) + c^2 decay for the two terms at c = 1."""
 
     def lengths(self) -> np.ndarray:
-        """Return |w_j| of the columns left."""
+        """Return |w_j| of the features left."""
         return np.sqrt(np.einsum("jh,jh->j", self.W, self.W))
 
     def strength(self) -> np.ndarray:
-        """Return what the columns left are ranked by."""
+        """Return the strength of the features left."""
         return self.lengths()
 
     def encoder(self) -> np.ndarray:
-        """Return W (m x d), zero for the columns dropped."""
+        """Return W (m x d), zero for the features dropped."""
         W = np.zeros((self.G.shape[1], self.rank))
         W[self.elimination.left] = self.W
         return W
 
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
-        """Make one step and drop columns in it; return the objective and the mean squared error of what is left."""
+        """Make one step and drop features; return the objective and the mean squared error."""
         with np.errstate(all="ignore"):
             return self._step(end)
 
@@ -114,11 +114,11 @@ class RowSparseTrainee(Trainee):
         return objective, error / max(1, self.G.shape[1])
 
     def state(self) -> Any:
-        """Return the weights; columns once dropped stay dropped, so only those left are kept."""
+        """Return the weights of the features left; those dropped stay dropped."""
         return self.W.copy(), self.G.copy(), self.elimination.left.copy()
 
     def restore(self, state: Any) -> None:
-        """Take the weights back."""
+        """Set the weights."""
         W, self.G, left = state
         self.W = W[np.isin(left, self.elimination.left)]
         self.elimination.record(self.strength())
@@ -129,10 +129,10 @@ class RowSparseTrainee(Trainee):
         return self._held.T @ (self._held[:, left] @ self.W) if self._thin else self._held[:, left] @ self.W
 
     def _solve(self, reach: np.ndarray, s: float, target: np.ndarray) -> np.ndarray:
-        """Return (s C + T^-2)^-1 C target for the columns left, as T (I + s T C T)^-1 T C target.
+        """Return (s C + T^-2)^-1 C target for the features left, as T (I + s T C T)^-1 T C target.
 
-        The matrix in between has no eigenvalue below one, however small t. In the thin form T C T = B'B is wide, and
-        (I + s B'B)^-1 B' = B' (I + s B B')^-1 is solved in the space of the rows.
+        No eigenvalue of the inner matrix is below one, however small t. In the thin form T C T = B'B is wide, and
+        (I + s B'B)^-1 B' = B' (I + s B B')^-1 is solved in the space of the samples.
         """
         left = self.elimination.left
         if self._thin:
@@ -154,7 +154,7 @@ class RowSparseTrainee(Trainee):
 
 
 def _solve_shifted(inner: np.ndarray, s: float, right: np.ndarray) -> np.ndarray:
-    """Return (I + s inner)^-1 right, using inner up."""
+    """Return (I + s inner)^-1 right; inner is overwritten."""
     inner *= s
     inner.flat[:: len(inner) + 1] += 1.0
     try:
@@ -163,6 +163,6 @@ def _solve_shifted(inner: np.ndarray, s: float, right: np.ndarray) -> np.ndarray
         solved = np.full(1, np.nan)
     if not np.all(np.isfinite(solved)):
         raise ValueError(
-            "The penalties are too far from the table's scale for double precision; bring them nearer to the defaults."
+            "The penalties are too small or too large for double precision on these data; choose values nearer to the defaults."
         )
     return solved

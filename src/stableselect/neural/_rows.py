@@ -1,4 +1,4 @@
-"""Some rows of a table, read a batch at a time."""
+"""Samples of a table, read a batch at a time."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from scipy import sparse
 from .._core import Array, to_numpy
 
 _RESIDENT_BYTES = 2**30
-"""Rows up to this size are copied once in the precision wanted; larger tables are read batch by batch."""
+"""Tables up to this size are copied once in the required precision; larger ones are read batch by batch."""
 _BLOCK_ROWS = 4096
 
 
 def read_rows(X: Array, rows: np.ndarray, dtype: type) -> np.ndarray:
-    """Return rows of an array, memory map, CSR matrix or tensor as a dense array of their own."""
+    """Return rows of an array, memory map, CSR matrix or tensor as a new dense array."""
     if sparse.issparse(X):
         return X[rows].toarray().astype(dtype, copy=False)
     return np.array(to_numpy(X[rows]), dtype=dtype, order="C")
 
 
 class RowReader:
-    """Rows of a table by position: ``reader[positions]`` is a dense array in the precision wanted.
+    """Samples of a table by position: ``reader[positions]`` is a dense array in the required precision.
 
     Parameters
     ----------
     X : ndarray, memory map, CSR matrix or tensor of shape (n, m)
-        The table; never changed.
+        The data; never changed.
     rows : ndarray of int
-        Which rows.
+        Which samples.
     dtype : type
-        Precision of what is read.
+        Precision.
     """
 
     def __init__(self, X: Array, rows: np.ndarray, dtype: type) -> None:

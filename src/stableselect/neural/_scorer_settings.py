@@ -1,129 +1,145 @@
-"""The scorer-selector's settings: what is allowed, and what the defaults come to for a given table."""
+"""Settings of a scorer-selector network for a given table: rules across parameters, and the defaults filled in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-from ..subset import Problem
-from ._layers import ACTIVATIONS
-from ._scorer_full_batch import EPOCHS as GRADIENT_EPOCHS
-from ._specs import check_network
-
-if TYPE_CHECKING:
-    from ._scorer_selector import ScorerSelector
+from ._scorer_full_batch import STEPS
+from ._scorer_parameters import Score
+from ._specs import Spec, check_network, is_linear
+from ._training import Stopping
 
 _MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
-"""Steps of a network that is not linear, shared out among its starts: at most, at least, and steps x weights in
-between."""
-_LEAST_WIDTH = 16
-"""Latent width of such a network at least: while more than k columns are kept, a narrow code mixes them, and which one
-matters cannot be told."""
+"""Steps of a nonlinear network, divided among its starts: maximum, minimum, and steps x weights in between."""
+_MIN_WIDTH = 16
+"""Smallest default latent width of a nonlinear network: while more than k features are selected, a narrow code mixes
+them, and the important ones cannot be told apart."""
+_FEWEST_TO_HOLD_OUT = 10
+"""With fewer samples none are held out by default."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings with every default filled in."""
+class NetworkSettings:
+    """The settings of a training, with every default filled in."""
 
-    width: int
+    solver: Literal["full_batch", "minibatch"]
     linear: bool
+    encoder: Spec
+    decoder: Spec
+    activation: str
+    width: int
+    score: Score
+    scorer_weight: float
     anneal: bool
-    epochs: int
-    starts: int
-    validation_fraction: float
+    init: Literal["published", "pca", "search"]
     learning_rate: float | None
     decay: float
     batch_size: int
+    validation_fraction: float
+    stopping: Stopping
+    n_starts: int
+    device: str
 
 
-def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
-    """Refuse settings that make no sense together, and fill in the defaults."""
-    choices = {
-        "score_function": ("abs", "square"),
-        "solver": ("search", "full_batch", "minibatch"),
-        "init": ("published", "pca", "search"),
-        "activation": tuple(ACTIVATIONS),
-    }
-    for name, allowed in choices.items():
-        if getattr(selector, name) not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(selector, name)!r}.")
-    solver = selector.solver
-    check_weight(selector.scorer_weight)
-    if selector.batch_size is None:
-        raise ValueError("batch_size must be a whole number of at least 1, got None.")
-    selector._check_training()
-    linear = check_network("encoder", selector.encoder) & check_network("decoder", selector.decoder)
+def network_settings(
+    params: Mapping[str, Any], n_samples: int | None, n_features: int, k: int
+) -> NetworkSettings:
+    """Return the settings for a table; raise if parameters contradict each other.
+
+    Parameters
+    ----------
+    params : mapping
+        The parameters of :class:`~stableselect.ScorerSelectorNetwork` by name.
+    n_samples : int or None
+        Number of samples; None if only their moments are known, which "minibatch" cannot train on.
+    n_features, k : int
+        Number of features, and how many of them are to be selected.
+
+    Returns
+    -------
+    NetworkSettings
+    """
+    linear, solver = chosen_solver(params)
+    init = params["init"]
     if not linear and solver != "minibatch":
         raise ValueError(
             f"solver={solver!r} trains linear networks; use solver='minibatch' with this encoder and decoder."
         )
-    if not linear and selector.init == "pca":
+    if not linear and init == "pca":
         raise ValueError("init='pca' starts linear networks; use init='search' or 'published' here.")
-    if solver != "search" and (problem.include or problem.exclude):
-        raise ValueError("include and exclude work with solver='search' only; use it or drop them.")
-    if solver == "minibatch" and (problem.rows is None or problem.weighted):
-        raise ValueError("solver='minibatch' trains on unweighted rows; use solver='search' or 'full_batch' here.")
-    if solver == "full_batch" and selector.validation_fraction:
-        raise ValueError("solver='full_batch' sees moments, of which no rows can be held out; use solver='minibatch'.")
-    n = 1 if problem.rows is None else problem.rows.shape[0]
-    share = selector.validation_fraction
-    if share is None:
-        share = 0.0 if linear or n < 10 else 0.1
-    if share and n < 2:
-        raise ValueError("validation_fraction needs two rows at least; set it to 0.")
-    anneal = selector.anneal
-    if anneal is None:
-        anneal = not linear and selector.init != "search"
-    rate = selector.learning_rate
+    if solver == "minibatch" and n_samples is None:
+        raise ValueError(
+            "solver='minibatch' trains on unweighted samples, not on moments or weights; use solver='full_batch'."
+        )
+    fraction = params["validation_fraction"]
+    if solver == "full_batch" and fraction:
+        raise ValueError(
+            "solver='full_batch' works on the moments, which hold no samples out; use solver='minibatch' or drop "
+            "validation_fraction."
+        )
+    n = 1 if n_samples is None else n_samples
+    if fraction is None:
+        fraction = 0.0 if linear or n < _FEWEST_TO_HOLD_OUT else 0.1
+    if fraction and n < 2:
+        raise ValueError("validation_fraction needs at least two samples; set it to 0.")
+    rate = params["learning_rate"]
     if solver == "minibatch" and rate is None:
         rate = 1e-3 if linear else 5e-3
-    starts = (1 if linear or selector.init == "search" else 3) if selector.n_starts is None else selector.n_starts
-    width = _width(selector, problem, linear)
-    return Settings(
-        width=width,
+    searched = init == "search"
+    n_starts = params["n_starts"] or (1 if linear or searched else 3)
+    width = int(params["latent_width"] or (k if linear else max(k, _MIN_WIDTH)))
+    epochs = params["epochs"]
+    if epochs is None:
+        n_batches = max(1, -(-(n - round(fraction * n)) // params["batch_size"]))
+        epochs = _epochs(solver, n_starts * n_batches, 0 if linear else _n_weights(params, n_features, width))
+    max_time = None if params["max_time"] is None else params["max_time"] / n_starts
+    return NetworkSettings(
+        solver=solver,
         linear=linear,
-        anneal=bool(anneal),
-        epochs=_epochs(selector, n - round(share * n), starts, _n_weights(selector, problem, width, linear)),
-        starts=starts,
-        validation_fraction=float(share),
+        encoder=params["encoder"],
+        decoder=params["decoder"],
+        activation=params["activation"],
+        width=width,
+        score=params["score_function"],
+        scorer_weight=float(params["scorer_weight"]),
+        anneal=bool(not linear and not searched if params["anneal"] is None else params["anneal"]),
+        init=init,
         learning_rate=rate,
         decay=1.0 if linear else 0.03,
-        batch_size=selector.batch_size,
+        batch_size=int(params["batch_size"]),
+        validation_fraction=float(fraction),
+        stopping=Stopping(int(epochs), params["patience"], float(params["tol"]), max_time),
+        n_starts=int(n_starts),
+        device=params["device"],
     )
 
 
-def check_weight(weight: Any) -> None:
-    """Refuse a scorer weight that is no number of at least 0."""
-    if not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
-        raise ValueError(f"scorer_weight must be a number of at least 0, got {weight!r}.")
+def chosen_solver(params: Mapping[str, Any]) -> tuple[bool, Literal["full_batch", "minibatch"]]:
+    """Return whether the network is linear, and its solver: "auto" is "full_batch" for linear networks."""
+    for name in ("encoder", "decoder"):
+        check_network(name, params[name])
+    linear = is_linear(params["encoder"]) and is_linear(params["decoder"])
+    solver = params["solver"]
+    return linear, ("full_batch" if linear else "minibatch") if solver == "auto" else solver
 
 
-def _width(selector: ScorerSelector, problem: Problem, linear: bool) -> int:
-    if selector.latent_width is not None:
-        return int(selector.latent_width)
-    return problem.k if linear else max(problem.k, _LEAST_WIDTH)
-
-
-def _n_weights(selector: ScorerSelector, problem: Problem, width: int, linear: bool) -> int:
-    """Return about how many weights a network has that is not linear; 0 for a linear one."""
-    if linear:
-        return 0
-    m = problem.gram.n_features
+def _n_weights(params: Mapping[str, Any], n_features: int, width: int) -> int:
+    """Return about how many weights a nonlinear network has."""
     layers = [
         [n_in, *(spec if isinstance(spec, (tuple, list)) else ()), n_out]
-        for spec, n_in, n_out in ((selector.encoder, m, width), (selector.decoder, width, m))
+        for spec, n_in, n_out in ((params["encoder"], n_features, width), (params["decoder"], width, n_features))
     ]
     return sum(a * b for sizes in layers for a, b in pairwise(sizes))
 
 
-def _epochs(selector: ScorerSelector, n: int, starts: int, n_weights: int) -> int:
-    if selector.epochs is not None:
-        return int(selector.epochs)
-    if selector.solver == "full_batch":
-        return GRADIENT_EPOCHS
+def _epochs(solver: str, batches: int, n_weights: int) -> int:
+    """Return the default number of epochs; ``batches`` are those of one epoch of all starts."""
+    if solver == "full_batch":
+        return STEPS
     if not n_weights:
         return 200
     steps = min(_MOST_STEPS, max(_FEWEST_STEPS, _WORK / n_weights))
-    return max(1, round(steps / (starts * max(1, -(-n // selector.batch_size)))))
+    return max(1, round(steps / batches))

@@ -1,131 +1,150 @@
-"""Train the scorer-selector: pick the engine and the start, run the loop, hand the network back."""
+"""Train a scorer-selector network: choose engine and start, run the training loop, return the network."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from .._core import is_foreign, to_numpy
-from ..subset import Problem, search_columns
-from ._lazy import require_torch
-from ._scorer_full_batch import GradientTrainee
-from ._scorer_minibatch import SgdTrainee, one_thread
-from ._scorer_parameters import Network, Parameters, pca_parameters, random_parameters, search_parameters, top_columns
-from ._scorer_settings import Settings
-from ._scorer_torch import TorchSettings, torch_trainee
-from ._training import Stopping, Trainee, check_loss
-from ._training_mixin import hold_out, warn_not_converged
+from .._core import Array, Gram, is_foreign, to_numpy
+from ._scorer_full_batch import FullBatchTrainable
+from ._scorer_minibatch import MinibatchTrainable
+from ._scorer_parameters import (
+    LinearNetwork,
+    NonlinearNetwork,
+    Parameters,
+    pca_parameters,
+    random_parameters,
+    random_scores,
+    search_parameters,
+    top_features,
+)
+from ._scorer_settings import NetworkSettings
+from ._specs import require_torch
+from ._training import History, Run, Stopping, check_loss, hold_out
 
-if TYPE_CHECKING:
-    from ._scorer_selector import ScorerSelector
+Runner = Callable[[Callable[[int], Any], Stopping, int], Run[Any]]
+"""Trains what a function returns for each start; see ``train_starts``."""
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A trained network that is not linear, as plain arrays.
+class TrainingData:
+    """What a network is trained on.
 
     Attributes
     ----------
-    score_weights, scores : ndarray of shape (m,)
-        s = phi(w), and what the columns were ranked by.
-    selected : ndarray of shape (k,)
-        The chosen columns, best first.
-    encoder, decoder : dict of str to ndarray
-        Weights by torch's names.
-    history : ndarray of shape (epochs, 2)
-        Both paths' errors.
-    errors : tuple of float
-        The same for the network as it is, with exactly k columns.
+    gram : Gram
+        The moments of the centred features, scaled to mean variance one.
+    unit : float
+        The mean variance: an error in the gram's units times ``unit`` is one in the units of the data.
+    mean : ndarray of shape (m,)
+        Means of the features.
+    k : int
+        Number of features to select.
+    X : array of shape (n, m) or None
+        The samples; None if only their moments are known.
+    searched : sequence of int
+        Features that a search selects, for ``init="search"``.
+    ridge : float
+        Relative ridge weight of that search.
     """
 
-    score_weights: np.ndarray
-    scores: np.ndarray
-    selected: np.ndarray
-    encoder: dict[str, np.ndarray]
-    decoder: dict[str, np.ndarray]
-    history: np.ndarray
-    errors: tuple[float, float]
+    gram: Gram
+    unit: float
+    mean: np.ndarray
+    k: int
+    X: Array = None
+    searched: Sequence[int] = ()
+    ridge: float = 0.0
 
+    def start(self, settings: NetworkSettings, rng: np.random.RandomState, *, bias: bool) -> Parameters:
+        """Return the initial weights of a linear network."""
+        mean = self.mean if bias else None
+        if settings.init == "published":
+            return random_parameters(self.gram.n_features, settings.width, bias, rng)
+        if settings.init == "pca":
+            return pca_parameters(self.gram, settings.width, mean)
+        return search_parameters(
+            self.gram, settings.width, settings.scorer_weight, self.ridge, self.searched, mean
+        )
 
-def train_network(
-    selector: ScorerSelector, problem: Problem, settings: Settings, rng: np.random.RandomState
-) -> Network | Trained:
-    """Train as the selector's settings say, with its callbacks; it keeps the history."""
-    max_time = None if selector.max_time is None else selector.max_time / settings.starts
-    stopping = Stopping(settings.epochs, selector.patience, selector.tol, max_time)
-    begin = _Start(selector, problem, settings)
-    if selector.solver == "full_batch":
-
-        def on_moments(start: int) -> GradientTrainee:
-            return GradientTrainee(
-                begin.parameters(rng, bias=False),
-                problem.gram,
-                problem.k,
-                score=selector.score_function,
-                scorer_weight=float(selector.scorer_weight),
-                learning_rate=settings.learning_rate,
-                anneal=settings.anneal,
-                keeps_best=selector.patience is not None,
-            )
-
-        trainee = selector._train(on_moments, stopping, settings.starts)
-        _check_settled(trainee, selector)
-        return trainee.network(selector.loss_history_)
-    if settings.linear and not _wants_cuda(selector.device, problem.rows):
-        return _train_numpy(selector, problem, settings, rng, stopping, begin)
-    return _train_torch(selector, problem, settings, rng, stopping, begin)
-
-
-class _Start:
-    """The weights a training starts from; what needs a search or an eigendecomposition is found once."""
-
-    def __init__(self, selector: ScorerSelector, problem: Problem, settings: Settings) -> None:
-        self.init, self._problem, self._width, self._linear = selector.init, problem, settings.width, settings.linear
-        self._weight = float(selector.scorer_weight)
-        self._chosen: list[int] = []
-        if self.init == "search":
-            self._chosen = search_columns(problem).chosen
-
-    def parameters(self, rng: np.random.RandomState, *, bias: bool) -> Parameters:
-        """Return the weights of a linear network."""
-        problem, mean = self._problem, self._problem.mean if bias else None
-        if self.init == "published":
-            return random_parameters(problem.gram.n_features, self._width, bias, rng)
-        if self.init == "pca":
-            return pca_parameters(problem.gram, self._width, mean)
-        return search_parameters(problem.gram, self._width, self._weight, problem.ridge, self._chosen, mean)
-
-    def scores(self) -> np.ndarray | None:
-        """Return the raw scores of a network that is not linear; None where they are drawn."""
-        if self.init != "search":
-            return None
-        w = np.full(self._problem.gram.n_features, 0.5)
-        w[self._chosen] = 1.0
+    def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
+        """Return the initial raw scores of a nonlinear network."""
+        if settings.init != "search":
+            return random_scores(self.gram.n_features, rng)
+        w = np.full(self.gram.n_features, 0.5)
+        w[list(self.searched)] = 1.0
         return w
 
 
-def _train_numpy(
-    selector: ScorerSelector,
-    problem: Problem,
-    settings: Settings,
-    rng: np.random.RandomState,
-    stopping: Stopping,
-    begin: _Start,
-) -> Network:
-    X = to_numpy(problem.rows) if is_foreign(problem.rows) else problem.rows
-    rows, held_out = hold_out(X.shape[0], settings.validation_fraction, rng)
-    deviation = np.sqrt(to_numpy(problem.gram.diagonal()) * problem.unit)
+def train_network(
+    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
+) -> tuple[LinearNetwork | NonlinearNetwork, History]:
+    """Train a network and return it with its history.
 
-    def make(start: int) -> SgdTrainee:
-        return SgdTrainee(
-            begin.parameters(rng, bias=True),
+    Parameters
+    ----------
+    data : TrainingData
+        The data.
+    settings : NetworkSettings
+        The settings.
+    rng : RandomState
+        Draws the start, the batches and the held-out samples.
+    run : callable
+        Runs the training loop.
+
+    Returns
+    -------
+    network : LinearNetwork or NonlinearNetwork
+        The network; its losses are in the units of the gram for "full_batch", in those of the data otherwise.
+    history : History
+        Record of the training.
+    """
+    if settings.solver == "full_batch":
+        return _train_on_moments(data, settings, rng, run)
+    if settings.linear and not _wants_cuda(settings.device, data.X):
+        return _train_numpy(data, settings, rng, run)
+    return _train_torch(data, settings, rng, run)
+
+
+def _train_on_moments(
+    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
+) -> tuple[LinearNetwork, History]:
+    def make(start: int) -> FullBatchTrainable:
+        return FullBatchTrainable(
+            data.start(settings, rng, bias=False),
+            data.gram,
+            data.k,
+            score=settings.score,
+            scorer_weight=settings.scorer_weight,
+            learning_rate=settings.learning_rate,
+            anneal=settings.anneal,
+            keeps_best=settings.stopping.patience is not None,
+        )
+
+    trained = run(make, settings.stopping, settings.n_starts)
+    trained.warn_if_not_settled()
+    return trained.trainable.network(np.array(trained.history.losses)), trained.history
+
+
+def _train_numpy(
+    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
+) -> tuple[LinearNetwork, History]:
+    X = to_numpy(data.X) if is_foreign(data.X) else data.X
+    rows, held_out = hold_out(X.shape[0], settings.validation_fraction, rng)
+    deviation = np.sqrt(to_numpy(data.gram.diagonal()) * data.unit)
+
+    def make(start: int) -> MinibatchTrainable:
+        return MinibatchTrainable(
+            data.start(settings, rng, bias=True),
             X,
-            problem.k,
+            data.k,
             deviation,
-            score=selector.score_function,
-            scorer_weight=float(selector.scorer_weight),
+            score=settings.score,
+            scorer_weight=settings.scorer_weight,
             learning_rate=settings.learning_rate or 1e-3,
             batch_size=settings.batch_size,
             anneal=settings.anneal,
@@ -134,74 +153,51 @@ def _train_numpy(
             held_out=held_out,
         )
 
-    with one_thread():
-        trainee = selector._train(make, stopping, settings.starts)
-        _check_settled(trainee, selector)
-        return trainee.network(selector.loss_history_[:, 1:])
+    # The products of a batch are too small for several threads: a second one gains little on an idle machine, costs a
+    # factor of ten on a busy one, and would make the result depend on the number of cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        trained = run(make, settings.stopping, settings.n_starts)
+        trained.warn_if_not_settled()
+        return trained.trainable.network(np.array(trained.history.losses)), trained.history
 
 
 def _train_torch(
-    selector: ScorerSelector,
-    problem: Problem,
-    settings: Settings,
-    rng: np.random.RandomState,
-    stopping: Stopping,
-    begin: _Start,
-) -> Network | Trained:
+    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
+) -> tuple[LinearNetwork | NonlinearNetwork, History]:
     require_torch()
     from ._torch._networks import to_arrays
+    from ._torch._scorer import scorer_trainable
     from ._torch._session import resolve_device, session
 
-    X = problem.rows
-    engine = TorchSettings(
-        encoder=selector.encoder,
-        decoder=selector.decoder,
-        activation=selector.activation,
-        width=settings.width,
-        score=selector.score_function,
-        scorer_weight=float(selector.scorer_weight),
-        anneal=settings.anneal,
-        batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate or 1e-3,
-        decay=settings.decay,
-        device=resolve_device(selector.device, X),
-    )
-    rows, held_out = hold_out(X.shape[0], settings.validation_fraction, rng)
+    device = resolve_device(settings.device, data.X)
+    rows, held_out = hold_out(data.X.shape[0], settings.validation_fraction, rng)
 
     def make(start: int) -> Any:
-        own = begin.parameters(rng, bias=True) if settings.linear else None
-        w = begin.scores() if own is None else own.w
-        return torch_trainee(X, problem.k, engine, w=w, start=own, rows=rows, held_out=held_out, rng=rng)
+        begin = data.start(settings, rng, bias=True) if settings.linear else None
+        w = data.start_scores(settings, rng) if begin is None else begin.w
+        return scorer_trainable(
+            data.X, data.k, settings, w=w, start=begin, rows=rows, held_out=held_out, rng=rng, device=device
+        )
 
-    with session(engine.device, settings.batch_size, rng):
-        trainee = selector._train(make, stopping, settings.starts)
-        selector_error, scorer_error = trainee.mean(trainee.model.path_errors)
-    _check_settled(trainee, selector)
-    errors = selector_error, scorer_error
-    check_loss(errors, selector.n_epochs_)
-    model = trainee.model
+    with session(device, settings.batch_size, rng):
+        trained = run(make, settings.stopping, settings.n_starts)
+        model = trained.trainable.model
+        selector_error, scorer_error = trained.trainable.mean(model.path_errors)
+    trained.warn_if_not_settled()
+    losses, errors = np.array(trained.history.losses)[:, 1:], (selector_error, scorer_error)
+    check_loss(errors, len(losses))
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.anneal or not settings.linear else w
-    selected = top_columns(scores, problem.k)
-    encoder, decoder, history = to_arrays(model.encoder), to_arrays(model.decoder), selector.loss_history_[:, 1:]
+    encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
+    common = (s, scores, top_features(scores, data.k), losses, errors)
     if not settings.linear:
-        return Trained(s, scores, selected, encoder, decoder, history, errors)
+        return NonlinearNetwork(*common, encoder, decoder), trained.history
     E, a, G, b = (value.astype(np.float64) for value in (*encoder.values(), *decoder.values()))
-    return Network(s, w, E.T.copy(), G.T.copy(), a, b, selected, scores, history, errors)
-
-
-def _check_settled(trainee: Trainee, selector: ScorerSelector) -> None:
-    """Warn where the training ended before the schedule had come down to k columns."""
-    if not trainee.settled:
-        more = "max_time" if selector.stop_reason_ == "max_time" else "epochs"
-        warn_not_converged(
-            f"Training stopped after {selector.n_epochs_} epochs ({selector.stop_reason_}) while more than k columns "
-            f"were kept. Raise {more}."
-        )
+    return LinearNetwork(*common, E.T.copy(), G.T.copy(), a, b), trained.history
 
 
 def _wants_cuda(device: str, X: Any) -> bool:
-    """Tell whether a linear network is to train on a CUDA device."""
+    """Tell whether a linear network is to be trained on a CUDA device."""
     if device == "auto":
         return is_foreign(X) and "cuda" in str(getattr(X, "device", ""))
     return device != "cpu"

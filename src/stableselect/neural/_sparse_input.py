@@ -1,53 +1,84 @@
-"""What AEFS and AgnoS-S share: an autoencoder that is made to do with few columns, and the columns it keeps."""
+"""The common part of AEFS and AgnoS-S: an autoencoder whose input features are penalised and dropped."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._compat import Constraints, StrOptions
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
-from ..base import BaseSelector, Selection
+from ..base import SamplesSelector, Selection
 from ._elimination import Elimination
 from ._layers import ACTIVATIONS
-from ._lazy import require_torch
-from ._row_sparse import RowSparseTrainee
-from ._specs import check_network, fitted_activation, run_network
-from ._training import Stopping
-from ._training_mixin import TrainingMixin, hold_out, is_number, warn_not_converged
+from ._row_sparse import RowSparseTrainable
+from ._specs import check_network, fitted_activation, is_linear, require_torch, run_network
+from ._trained_selector import AT_LEAST_ONE, NETWORK, TrainedSelector
+from ._training import History, Stopping, hold_out, warn_not_converged
 
 _STEPS = {True: 100, False: 1000}
-"""Full-batch steps by default, with and without elimination; chosen on Mice Protein, COIL-20, USPS and arcene."""
-_SGD_STEPS = 10_000
-"""Mini-batches by default, in whole passes over the rows."""
-_SGD_SHARE = 0.7
-"""Share of the schedule over which mini-batch training drops columns; its networks need longer to settle after it."""
-_ROWS_PER_UNIT = 5
-"""Rows behind every latent unit at least: with fewer, the units follow the noise of the rows; chosen on arcene."""
-_SGD_RATE, _SGD_DECAY, _SGD_BETA = 3e-3, 0.1, 0.01
-"""Adam's rate, the share of it left at the end of an elimination, and the weight decay of nonlinear networks; chosen on
-Mice Protein and USPS."""
+"""Default number of full-batch steps, with and without elimination; chosen on Mice Protein, COIL-20, USPS and
+arcene."""
+_MINIBATCHES = 10_000
+"""Default number of mini-batches, in whole passes over the samples."""
+_MINIBATCH_FRACTION = 0.7
+"""Fraction of the schedule over which mini-batch training drops features; its networks need longer to settle."""
+_SAMPLES_PER_UNIT = 5
+"""Minimum number of samples per latent unit: with fewer, the units follow the noise; chosen on arcene."""
+_MINIBATCH_RATE, _MINIBATCH_DECAY, _MINIBATCH_BETA = 3e-3, 0.1, 0.01
+"""Adam's learning rate, the fraction of it left at the end of an elimination, and the weight decay of nonlinear
+networks; chosen on Mice Protein and USPS."""
 _BATCH = 64
-_FEWEST_ROWS = 10
-"""Below so many rows none are held out."""
+_FEWEST_TO_HOLD_OUT = 10
+"""With fewer samples none are held out."""
 
 
-class SparseInputSelector(TrainingMixin, BaseSelector):
-    """Base of the two selectors: implement the penalty for the moments and for torch, and inherit the rest.
+@dataclass(frozen=True)
+class SparseFit:
+    """Result of training.
+
+    Attributes
+    ----------
+    elimination : Elimination
+        Which features are left, and the ranking.
+    strength : ndarray
+        Strengths of the features left.
+    width : int
+        Latent width.
+    encoder, decoder : dict of str to ndarray
+        Weights by torch's names.
+    slack : ndarray of shape (m,) or None
+        Slacks of the features, for networks that have them.
+    history : History
+        Record of the training.
+    """
+
+    elimination: Elimination
+    strength: np.ndarray
+    width: int
+    encoder: dict[str, np.ndarray]
+    decoder: dict[str, np.ndarray]
+    slack: np.ndarray | None
+    history: History
+
+
+class SparseInputSelector(TrainedSelector, SamplesSelector):
+    """Base class of the two selectors: subclasses implement the penalty on the moments and in torch.
 
     Attributes
     ----------
     latent_width_ : int
-        The width used.
+        The latent width used.
     n_active_ : int
-        Columns that the network still used at the end.
+        Number of features that the network still used at the end.
     converged_ : bool
-        Whether training came to its end: with ``eliminate``, k columns were left; without, the objective had settled
-        ("alternating") or the epochs were done ("minibatch"), and at least k columns were still used.
+        Whether training was completed: with ``eliminate``, k features were left; without, the objective had settled
+        ("alternating") or all epochs were done ("minibatch"), and at least k features were still used.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
-        The network, names and shapes as torch gives them: "0.weight" (outputs x inputs), "0.bias", ...
+        The network, with torch's names and shapes: "0.weight" (outputs x inputs), "0.bias", ...
     """
 
     beta: float | None
@@ -57,10 +88,12 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
     encoder: Any
     decoder: Any
     activation: str
+    output_activation: str | None = None
     solver: str
     epochs: int | None
     learning_rate: float | None
     batch_size: int | None
+    replace: bool = False
     validation_fraction: float
     tol: float
     patience: int | None
@@ -68,38 +101,59 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
     device: str
     random_state: Any
 
+    _penalty: ClassVar[str]
+    """Name of the parameter to lower if too few features are left."""
+    _linear_beta: ClassVar[float]
+    """Default weight decay of linear networks."""
+    _parameter_constraints: ClassVar[Constraints] = {
+        **TrainedSelector._parameter_constraints,
+        "eliminate": ["boolean"],
+        "error_scale": [StrOptions({"variance", "mean"})],
+        "latent_width": [AT_LEAST_ONE, None],
+        "encoder": NETWORK,
+        "solver": [StrOptions({"auto", "alternating", "minibatch"})],
+    }
+
     @abstractmethod
-    def _moments_trainee(self, gram: Gram, k: int, width: int, scale: float) -> RowSparseTrainee:
-        """Return the linear network on the moments, its penalties times ``scale``."""
+    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> RowSparseTrainable:
+        """Return the linear network on the moments, with its penalties times ``scale``."""
 
     @abstractmethod
     def _torch_model(self, elimination: Elimination, factor: float, width: int, rng: np.random.RandomState) -> Any:
-        """Return the network in torch; ``factor`` brings a row's squared error to the scale of the penalties."""
+        """Return the network in torch; ``factor`` multiplies the squared error of a sample."""
 
-    def _decay(self, linear: float) -> float:
-        """Return beta; None for ``linear`` on the moments and for the default of mini-batches otherwise."""
+    def _slack_of(self, trained: Any) -> np.ndarray | None:
+        """Return the slacks of a trained network, None if it has none."""
+        return None
+
+    def _input_factors(self) -> np.ndarray:
+        """Return the factors of the features before the encoder."""
+        return np.ones(self.n_features_in_)
+
+    def _decay(self) -> float:
+        """Return beta, or its default."""
         if self.beta is not None:
             return float(self.beta)
-        return linear if self._solver() == "alternating" else _SGD_BETA
-
-    @abstractmethod
-    def _penalty_name(self) -> str:
-        """Name the setting to lower where too few columns are left."""
+        return self._linear_beta if self._solver() == "alternating" else _MINIBATCH_BETA
 
     def _select(self, X: Array, k: int) -> Selection:
         self._check_settings()
+        fit = (self._train_on_moments if self._solver() == "alternating" else self._train_on_samples)(X, k)
+        order, scores = fit.elimination.ranking()
+        n_active = int(np.sum(fit.strength > 0))
+        self._store_history(fit.history)
+        self.latent_width_ = fit.width
+        self.encoder_weights_, self.decoder_weights_ = fit.encoder, fit.decoder
+        self.n_active_ = n_active
+        self.converged_ = self._has_converged(fit, n_active, min(k, int(np.sum(scores >= 0))))
         self._activations = (
             None
             if self._is_linear()
-            else tuple(fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder))
+            else [fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder)]
         )
-        self.latent_width_ = int(self.latent_width or self._default_width(X, k))
-        use = self._select_on_moments if self._solver() == "alternating" else self._select_on_rows
-        self._eliminated = bool(self.eliminate)
-        elimination, strength = use(X, k, self.latent_width_)
-        order, scores = elimination.ranking()
-        self.n_active_ = int(np.sum(strength > 0))
-        self._judge(elimination, min(k, int(np.sum(scores >= 0))))
+        self._uses_selected_only = bool(self.eliminate) and self.converged_
+        if fit.slack is not None:
+            self.slack_ = fit.slack
         return Selection(order[:k].tolist(), scores)
 
     def _solver(self) -> str:
@@ -107,139 +161,117 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
             return "alternating" if self._is_linear() else "minibatch"
         return self.solver
 
-    def _default_width(self, X: Array, k: int) -> int:
+    def _width(self, X: Array, k: int) -> int:
         n, m = X.shape
+        if self.latent_width is not None:
+            return int(self.latent_width)
         if self._solver() == "alternating":
-            return min(k, max(1, n // _ROWS_PER_UNIT))
-        # The columns left are the bottleneck; a nonlinear code as narrow as that is hard to train.
+            return min(k, max(1, n // _SAMPLES_PER_UNIT))
+        # The features left are the bottleneck; a nonlinear code as narrow as that is hard to train.
         return k if self._is_linear() or not self.eliminate else min(m, 2 * k + 4)
 
     def _is_linear(self) -> bool:
-        linear = isinstance(self.encoder, str) and isinstance(self.decoder, str)
-        return linear and getattr(self, "output_activation", None) is None
+        return is_linear(self.encoder) and is_linear(self.decoder) and self.output_activation is None
 
-    def _select_on_moments(self, X: Array, k: int, width: int) -> tuple[Elimination, np.ndarray]:
+    def _train_on_moments(self, X: Array, k: int) -> SparseFit:
         gram, unit = normalised_moments(Moments.from_array(X))
-        # The trainee weighs 1/2 of the error summed over columns of mean variance one.
+        width = self._width(X, k)
+        # The trainable uses half of the error, summed over features of mean variance one.
         scale = 1.0 if self.error_scale == "variance" else gram.n_features / (2 * unit)
         steps = self.epochs or _STEPS[bool(self.eliminate)]
         stopping = Stopping(steps, patience=self.patience, tol=float(self.tol), max_time=self.max_time)
-        trainee = self._train(lambda start: self._moments_trainee(gram, k, width, scale), stopping)
-        self.latent_width_ = trainee.rank
-        self._keep_linear(trainee)
-        return trainee.elimination, trainee.strength()
+        run = self._train(lambda start: self._moments_trainable(gram, k, width, scale), stopping)
+        trained = run.trainable
+        return SparseFit(
+            trained.elimination,
+            trained.strength(),
+            trained.rank,
+            {"0.weight": trained.encoder().T.copy()},
+            {"0.weight": trained.G.T.copy()},
+            self._slack_of(trained),
+            run.history,
+        )
 
-    def _keep_linear(self, trainee: RowSparseTrainee) -> None:
-        self.encoder_weights_ = {"0.weight": trainee.encoder().T.copy()}
-        self.decoder_weights_ = {"0.weight": trainee.G.T.copy()}
-
-    def _select_on_rows(self, X: Array, k: int, width: int) -> tuple[Elimination, np.ndarray]:
+    def _train_on_samples(self, X: Array, k: int) -> SparseFit:
         torch = require_torch()
         from ._torch._networks import to_arrays
         from ._torch._rows import Rows
         from ._torch._session import resolve_device, session
-        from ._torch._trainee import TorchTrainee
+        from ._torch._trainable import TorchTrainable
 
         rng = check_random_state(self.random_state)
-        device, batch_size = resolve_device(self.device, X), self.batch_size or _BATCH
-        share = self.validation_fraction if X.shape[0] >= _FEWEST_ROWS else 0.0
-        train_rows, held_rows = hold_out(X.shape[0], share, rng)
-        varying = self._varying(X)
+        width, device, batch_size = self._width(X, k), resolve_device(self.device, X), self.batch_size or _BATCH
+        fraction = self.validation_fraction if X.shape[0] >= _FEWEST_TO_HOLD_OUT else 0.0
+        train_rows, held_rows = hold_out(X.shape[0], fraction, rng)
+        varying = _varying(X)
 
-        def make(start: int) -> TorchTrainee:
+        def make(start: int) -> TorchTrainable:
             rows = Rows(X, train_rows, dtype=torch.float32, device=device)
             held = Rows(X, held_rows, dtype=torch.float32, device=device) if len(held_rows) else None
             deviation = rows.deviation().cpu().double().numpy()
             unit = float(np.mean(deviation**2)) or 1.0
             factor = 1 / (2 * unit) if self.error_scale == "variance" else 1 / X.shape[1]
-            elimination = Elimination(varying, k, bool(self.eliminate), _SGD_SHARE)
+            elimination = Elimination(varying, k, bool(self.eliminate), _MINIBATCH_FRACTION)
             model = self._torch_model(elimination, factor, width, rng).float().to(device)
-            return TorchTrainee(
+            return TorchTrainable(
                 model,
                 rows,
                 held,
                 batch_size=batch_size,
-                learning_rate=self.learning_rate or _SGD_RATE,
+                learning_rate=self.learning_rate or _MINIBATCH_RATE,
                 rng=rng,
-                decay=_SGD_DECAY if self.eliminate else 1.0,
-                replace=bool(getattr(self, "replace", False)),
+                decay=_MINIBATCH_DECAY if self.eliminate else 1.0,
+                replace=bool(self.replace),
             )
 
-        epochs = self.epochs or -(-_SGD_STEPS // -(-len(train_rows) // batch_size))
+        epochs = self.epochs or -(-_MINIBATCHES // -(-len(train_rows) // batch_size))
         stopping = Stopping(epochs, self.patience, float(self.tol), self.max_time)
         with session(device, batch_size, rng):
-            model: Any = self._train(make, stopping).model
+            run = self._train(make, stopping)
+        model: Any = run.trainable.model
         strength = model.finish()
-        self.encoder_weights_, self.decoder_weights_ = to_arrays(model.encoder), to_arrays(model.decoder)
-        self._keep_model(model)
-        return model.elimination, strength
+        encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
+        return SparseFit(model.elimination, strength, width, encoder, decoder, self._slack_of(model), run.history)
 
-    def _varying(self, X: Array) -> np.ndarray:
-        """Return which columns vary; refuse those whose variation is lost in single precision."""
-        moments = Moments.from_array(X)
-        low, high = to_numpy(moments.minimum), to_numpy(moments.maximum)
-        varying = high > low
-        lost = np.flatnonzero(varying & (low.astype(np.float32) == high.astype(np.float32)))
-        if len(lost):
-            raise ValueError(
-                f"Column {lost[0]} varies too little beside its size for training in single precision; centre or scale "
-                "the table first, for instance with StandardScaler."
-            )
-        return varying
-
-    def _keep_model(self, model: Any) -> None:
-        """Keep what a torch model has besides its encoder and decoder."""
-
-    def _judge(self, elimination: Elimination, wanted: int) -> None:
-        """Set ``converged_`` and warn where it is False."""
+    def _has_converged(self, fit: SparseFit, n_active: int, wanted: int) -> bool:
+        """Tell whether training was completed, and warn if it was not."""
+        reason = fit.history.stop_reason
         if self.eliminate:
-            enough, ended = self.n_active_ > 0 or wanted == 0, elimination.done
+            enough, ended = n_active > 0 or wanted == 0, fit.elimination.done
         else:
-            settled = self.stop_reason_ == "patience" or (
-                self._solver() == "minibatch" and self.stop_reason_ == "epochs"
-            )
-            enough, ended = self.n_active_ >= wanted, settled or self.n_active_ == 0
-        self.converged_ = enough and ended
+            settled = reason == "patience" or (self._solver() == "minibatch" and reason == "epochs")
+            enough, ended = n_active >= wanted, settled or n_active == 0
         if not enough:
             warn_not_converged(
-                f"The penalty left {self.n_active_} columns in use where {wanted} are to be kept; the rest were "
-                f"filled in from those given up. Lower {self._penalty_name()}."
+                f"The penalty left {n_active} features in use, but {wanted} are to be selected; the others were taken "
+                f"from the dropped features. Lower {self._penalty}."
             )
         elif not ended:
-            more = "max_time" if self.stop_reason_ == "max_time" else "epochs"
             warn_not_converged(
-                f"Training stopped after {self.n_epochs_} epochs ({self.stop_reason_}) with {self.n_active_} columns "
-                f"in use, before it had settled. Raise {more}."
+                f"Training stopped after {len(fit.history.losses)} epochs ({reason}) with {n_active} features in use, "
+                f"before it had converged. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
             )
+        return enough and ended
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
-        """Rebuild all columns with the network, where it is not linear and uses the kept columns alone."""
-        if self._activations is None or not (self._eliminated and self.converged_):
+        """Reconstruct with the network if it is nonlinear and uses the selected features only."""
+        if self._activations is None or not self._uses_selected_only:
             return None
         first, second = self._activations
         inputs = np.zeros((len(values), self.n_features_in_))
-        inputs[:, self.support_] = values * self._input_factor()[self.support_]
+        inputs[:, self.support_] = values * self._input_factors()[self.support_]
         hidden = self._finish_layers(
             run_network(self.encoder, self.encoder_weights_, first, inputs, self.latent_width_)
         )
         output = run_network(self.decoder, self.decoder_weights_, second, hidden, self.n_features_in_)
         return self._finish_layers(output)
 
-    def _input_factor(self) -> np.ndarray:
-        """Return what the columns are multiplied with before the encoder."""
-        return np.ones(self.n_features_in_)
-
     def _finish_layers(self, values: np.ndarray) -> np.ndarray:
-        """Apply what follows the encoder's and the decoder's last layer."""
-        final = getattr(self, "output_activation", None)
-        return values if final is None else ACTIVATIONS[final](values)
+        """Apply the activation after the last layer of the encoder and of the decoder."""
+        return values if self.output_activation is None else ACTIVATIONS[self.output_activation](values)
 
     def _check_settings(self) -> None:
-        self._check_training()
-        choices = {"solver": ("auto", "alternating", "minibatch"), "error_scale": ("variance", "cell")}
-        for name, allowed in {**choices, "activation": tuple(ACTIVATIONS)}.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
+        """Raise if parameters contradict each other."""
         for name in ("encoder", "decoder"):
             check_network(name, getattr(self, name))
         if self.solver == "alternating" and not self._is_linear():
@@ -247,8 +279,16 @@ class SparseInputSelector(TrainingMixin, BaseSelector):
                 "solver='alternating' trains linear networks; use solver='minibatch' or 'auto' for others."
             )
 
-    def _check_weight(self, name: str, *, zero: bool = False) -> None:
-        """Refuse a penalty that is not a finite number above 0, or at least 0."""
-        value = getattr(self, name)
-        if not (is_number(value) and (value > 0 or (zero and value == 0)) and value < float("inf")):
-            raise ValueError(f"{name} must be a finite number {'of at least' if zero else 'above'} 0, got {value!r}.")
+
+def _varying(X: Array) -> np.ndarray:
+    """Return which features vary; raise if the variation of one is lost in single precision."""
+    moments = Moments.from_array(X)
+    low, high = to_numpy(moments.minimum), to_numpy(moments.maximum)
+    varying = high > low
+    lost = np.flatnonzero(varying & (low.astype(np.float32) == high.astype(np.float32)))
+    if len(lost):
+        raise ValueError(
+            f"Feature {lost[0]} varies too little relative to its size for training in single precision; centre or "
+            "scale the data first, for instance with StandardScaler."
+        )
+    return varying

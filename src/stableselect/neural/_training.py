@@ -1,6 +1,7 @@
-"""The one training loop, for networks in NumPy and in torch alike.
+"""The training loop, shared by the networks in NumPy and in torch.
 
-The loop knows epochs, early stopping, the clock and interruption; what an epoch is, a :class:`Trainee` knows.
+The loop handles epochs, early stopping, the time limit, several starts and interruption. A :class:`Trainable` knows
+what an epoch is.
 """
 
 from __future__ import annotations
@@ -11,30 +12,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 Watch = Callable[[int, Callable[[], tuple[float, ...]]], bool]
-"""Runs the work of an epoch, which returns its losses, between callbacks; True asks to stop."""
+"""Runs one epoch, a function that returns its losses, between callbacks; returns True to stop the training."""
 
 
 class Diverged(ValueError):
-    """A loss is no longer a number."""
+    """A loss is NaN or infinite."""
 
 
-class Trainee(ABC):
-    """Something that learns by epochs: a network with its rows, or with the moments of its rows.
+class Trainable(ABC):
+    """A model together with its training data, trained epoch by epoch.
 
-    ``settled`` says that the schedule (of kept columns, of a temperature) has reached its end; only then do epochs
-    compete for the best weights, and only then may patience run out.
+    ``settled`` is True once the schedule (of the number of selected features, or of a temperature) has ended. Only
+    epochs after that compete for the best weights or use up patience.
     """
 
     settled = True
 
     @abstractmethod
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
-        """Learn from every row once while the schedule goes from ``start`` to ``end`` (of 1).
+        """Train on every sample once while the schedule goes from ``start`` to ``end`` (between 0 and 1).
 
         Returns the mean losses over the epoch; the first is the objective.
         """
@@ -45,28 +47,31 @@ class Trainee(ABC):
 
     @abstractmethod
     def restore(self, state: Any) -> None:
-        """Take the weights of :meth:`state` back."""
+        """Set the weights to those of an earlier :meth:`state`."""
 
     def validate(self) -> float | None:
-        """Return the loss on rows held out, or None where none are."""
+        """Return the loss on held-out samples, or None if there are none."""
         return None
+
+
+T = TypeVar("T", bound=Trainable)
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When to stop.
+    """When to stop training.
 
     Attributes
     ----------
     epochs : int
-        At the latest after so many.
+        Maximum number of epochs.
     patience : int or None
-        Epochs without a relative gain of ``tol`` in the validation loss (in the objective, where no rows are held out)
-        before training stops; None for never.
+        Stop after this many epochs without a relative improvement of ``tol`` in the validation loss (in the objective
+        if no samples are held out); None to never stop early.
     tol : float
-        The least relative gain that counts.
+        Smallest relative improvement that counts.
     max_time : float or None
-        Seconds. The schedule runs faster where it would not end in time.
+        Time limit in seconds. The schedule is sped up so that it ends in time.
     """
 
     epochs: int
@@ -77,52 +82,69 @@ class Stopping:
 
 @dataclass
 class History:
-    """What happened.
+    """Record of one training.
 
     Attributes
     ----------
     losses : list of tuple of float
-        One entry an epoch, as the trainee returned them.
+        The losses of every epoch.
     validation : list of float
-        One entry an epoch where rows were held out.
+        The validation loss of every epoch; empty if no samples are held out.
     best_epoch : int
-        The epoch, from 1, whose weights were kept.
-    stopped : str
+        The epoch, counted from 1, whose weights were kept.
+    stop_reason : str
         "epochs", "patience", "max_time", "callback" or "interrupted".
     """
 
     losses: list[tuple[float, ...]] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
     best_epoch: int = 0
-    stopped: str = "epochs"
+    stop_reason: str = "epochs"
+
+
+@dataclass(frozen=True)
+class Run(Generic[T]):
+    """Result of training: the best of all starts, and its history."""
+
+    trainable: T
+    history: History
+
+    def warn_if_not_settled(self) -> None:
+        """Warn if training ended before the schedule had reached k features."""
+        if not self.trainable.settled:
+            reason = self.history.stop_reason
+            warn_not_converged(
+                f"Training stopped after {len(self.history.losses)} epochs ({reason}) while more than k features were "
+                f"still selected. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
+            )
 
 
 def unwatched(epoch: int, work: Callable[[], tuple[float, ...]]) -> bool:
-    """Run an epoch's work without callbacks."""
+    """Run an epoch without callbacks."""
     work()
     return False
 
 
 def check_loss(losses: tuple[float, ...], epoch: int) -> None:
-    """Stop where a loss is no longer finite."""
+    """Raise if a loss is NaN or infinite."""
     for loss in losses:
         if not np.isfinite(loss):
             raise Diverged(
-                f"The loss became {loss} in epoch {epoch}. The likely cause is a table whose columns are far from unit "
-                "scale: scale it, for instance with MinMaxScaler; or lower learning_rate."
+                f"The loss became {loss} in epoch {epoch}. The features are probably far from unit scale: scale them, "
+                "for instance with MinMaxScaler, or lower learning_rate."
             )
 
 
-def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> History:
-    """Train until one of the limits, and leave the trainee with the best weights.
+def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) -> History:
+    """Train until one of the limits is reached, and leave the best weights in place.
 
-    The best are those of least validation loss since the schedule ended; without rows held out, of least objective
-    where ``patience`` is set, and the last otherwise.
+    The best weights are those with the lowest validation loss since the schedule ended. Without held-out samples they
+    are those with the lowest objective if ``patience`` is set, and the last ones otherwise.
 
     Parameters
     ----------
-    trainee : Trainee
-        What learns.
+    trainable : Trainable
+        The model and its data.
     stopping : Stopping
         The limits.
     watch : callable
@@ -136,7 +158,7 @@ def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> His
     best, best_state, waited, progress = np.inf, None, 0, 0.0
 
     def epoch(start: float, end: float) -> tuple[float, ...]:
-        losses = trainee.train_epoch(start, end)
+        losses = trainable.train_epoch(start, end)
         check_loss(losses, len(history.losses) + 1)
         history.losses.append(losses)
         return losses
@@ -146,30 +168,30 @@ def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> His
         if stopping.max_time is not None and number:
             elapsed = (time.monotonic() - begin) / stopping.max_time
             if elapsed >= 1:
-                history.stopped = "max_time"
+                history.stop_reason = "max_time"
                 break
             progress, step = max(progress, elapsed), max(step, elapsed / number)
         end = min(1.0, progress + step)
         try:
             stop = watch(number, partial(epoch, progress, end))
-            progress, held_out = end, trainee.validate()
+            progress, held_out = end, trainable.validate()
             if held_out is not None:
                 check_loss((held_out,), number + 1)
                 history.validation.append(held_out)
             if best_state is None:
                 history.best_epoch = number + 1
-            if trainee.settled and (held_out is not None or stopping.patience is not None):
+            if trainable.settled and (held_out is not None or stopping.patience is not None):
                 loss = history.losses[-1][0] if held_out is None else held_out
                 waited = 0 if loss < best * (1 - stopping.tol) else waited + 1
                 if loss < best:
-                    best, best_state, history.best_epoch = loss, trainee.state(), number + 1
+                    best, best_state, history.best_epoch = loss, trainable.state(), number + 1
                 if stopping.patience is not None and waited >= stopping.patience:
-                    history.stopped = "patience"
+                    history.stop_reason = "patience"
                     break
         except KeyboardInterrupt:
             if not history.losses:
                 raise
-            history.stopped = "interrupted"
+            history.stop_reason = "interrupted"
             history.best_epoch = max(1, history.best_epoch)
             warnings.warn(
                 f"Interrupted after {len(history.losses)} of {stopping.epochs} epochs; the best weights so far are "
@@ -178,8 +200,72 @@ def train(trainee: Trainee, stopping: Stopping, watch: Watch = unwatched) -> His
             )
             break
         if stop:
-            history.stopped = "callback"
+            history.stop_reason = "callback"
             break
     if best_state is not None:
-        trainee.restore(best_state)
+        trainable.restore(best_state)
     return history
+
+
+def train_starts(
+    make: Callable[[int], T], stopping: Stopping, n_starts: int = 1, watch: Watch = unwatched
+) -> Run[T]:
+    """Train ``make(start)`` for every start, and return the one with the lowest validation loss.
+
+    Without held-out samples the objective decides. Starts whose loss is no longer finite are skipped.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the trainable of a start, counted from 0.
+    stopping : Stopping
+        The limits of each start.
+    n_starts : int
+        Number of starts.
+    watch : callable
+        Runs each epoch between callbacks.
+
+    Returns
+    -------
+    Run
+    """
+    best: tuple[float, Run[T]] | None = None
+    failure: BaseException | None = None
+    for start in range(n_starts):
+        try:
+            trainable = make(start)
+            history = train(trainable, stopping, watch)
+        except (Diverged, KeyboardInterrupt) as error:
+            failure = error
+            if isinstance(error, Diverged):
+                continue
+            break
+        losses = history.validation or [losses[0] for losses in history.losses]
+        loss = losses[history.best_epoch - 1]
+        if best is None or loss < best[0]:
+            best = loss, Run(trainable, history)
+        if history.stop_reason in ("interrupted", "callback"):
+            break
+    if best is None:
+        assert failure is not None
+        raise failure
+    if isinstance(failure, KeyboardInterrupt):
+        warnings.warn(
+            f"Interrupted in start {start + 1} of {n_starts}; the best of the earlier starts is kept.", stacklevel=2
+        )
+    return best[1]
+
+
+def hold_out(n: int, fraction: float, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples to train on and the held-out samples, both sorted; at least one is left to train on."""
+    if fraction == 0:
+        return np.arange(n), np.arange(0)
+    n_held = min(n - 1, max(1, round(fraction * n)))
+    held = np.zeros(n, dtype=bool)
+    held[rng.permutation(n)[:n_held]] = True
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def warn_not_converged(message: str) -> None:
+    """Warn that training ended too early."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=2)

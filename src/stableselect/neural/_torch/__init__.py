@@ -1,1 +1,1 @@
-"""Networks in torch; modules here import torch and are imported by the selectors only when needed."""
+"""Networks in torch. The selectors import these modules only when they need torch."""

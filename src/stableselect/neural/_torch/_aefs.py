@@ -1,4 +1,4 @@
-"""The autoencoder of AEFS in torch, and what it shares with that of AgnoS-S: columns dropped as training goes on."""
+"""The autoencoder of AEFS in torch, and its common part with AgnoS-S: features dropped during training."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from torch import nn
 
 from .._elimination import Elimination
 from ._networks import first_linear
-from ._trainee import Model
+from ._trainable import Model
 
 
 class SparseInputModel(Model):
-    """An encoder and a decoder whose input columns are penalised and dropped.
+    """An encoder and a decoder whose input features are penalised and dropped.
 
     Parameters
     ----------
     encoder, decoder : Module
         f and g.
     elimination : Elimination
-        Which columns are left.
+        Which features are left.
     factor : float
-        Times a row's squared error, summed over the columns.
+        Factor of the squared error of a sample, summed over the features.
     """
 
     present: torch.Tensor
@@ -37,23 +37,23 @@ class SparseInputModel(Model):
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
-        """Whether the k columns are found."""
+        """Whether only k features are left."""
         return self.elimination.done
 
     @abstractmethod
     def penalty(self) -> torch.Tensor:
-        """Return what is added to the error."""
+        """Return the penalty added to the error."""
 
     @abstractmethod
     def strength(self) -> torch.Tensor:
-        """Return how much each of the m columns counts."""
+        """Return the strength of each of the m features."""
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the columns as rebuilt from those present."""
+        """Return all features reconstructed from those left."""
         return self.decoder(self.encoder(batch * self.present))
 
     def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
-        """Return the objective and the mean squared error per cell."""
+        """Return the objective and the mean squared error."""
         if self.training and self.elimination.count(progress) < len(self.elimination.left):
             self.elimination.update(self._of_those_left(), progress)
             self.present.zero_()
@@ -62,12 +62,12 @@ class SparseInputModel(Model):
         return torch.stack([self._factor * error + self.penalty(), error / batch.shape[1]])
 
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the mean squared error per cell, without the penalty."""
+        """Return the mean squared error, without the penalty."""
         return (self(batch) - batch).square().mean()
 
     @torch.no_grad()
     def finish(self) -> np.ndarray:
-        """Hand the last strengths of the columns left to the elimination, and return them."""
+        """Pass the final strengths of the features left to the elimination, and return them."""
         strength = self._of_those_left()
         self.elimination.update(strength, 1.0 if self.elimination.done else 0.0, least=-1.0)
         return strength
@@ -78,14 +78,14 @@ class SparseInputModel(Model):
 
 
 def squared(weights: list[nn.Parameter]) -> torch.Tensor | float:
-    """Return the sum of squares of all weights, 0 where there are none."""
+    """Return the sum of squares of all weights, 0 if there are none."""
     return torch.stack([weight.square().sum() for weight in weights]).sum() if weights else 0.0
 
 
 class AEFSModel(SparseInputModel):
     """factor |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2.
 
-    The row penalty is followed by its subgradient, zero at a row of zeros, as published.
+    The subgradient of the row penalty is zero at a row of zeros, as published.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class AEFSModel(SparseInputModel):
         first = first_linear(encoder, len(elimination.varying))
         if first is None:
             raise ValueError(
-                "AEFS penalises the encoder's first layer, which must be a torch.nn.Linear that takes all columns; put "
-                "one at the front of a torch.nn.Sequential."
+                "AEFS penalises the first layer of the encoder, which must be a torch.nn.Linear that takes all "
+                "features; put one first in a torch.nn.Sequential."
             )
         self._alpha, self._beta = alpha, beta
         self._first = [first]
@@ -121,11 +121,11 @@ class AEFSModel(SparseInputModel):
         return torch.linalg.vector_norm(self._first[0].weight, dim=0)
 
     def penalty(self) -> torch.Tensor:
-        """Return alpha |W_1|_{2,1} over the columns left, plus the decay."""
+        """Return alpha |W_1|_{2,1} over the features left, plus the decay."""
         return self._alpha * (self.strength() * self.present).sum() + 0.5 * self._beta * squared(self._others)
 
     @torch.no_grad()
     def finish(self) -> np.ndarray:
-        """Do what the base does, and clear the first layer of columns that are not in use."""
+        """Set the first layer to zero for the features dropped, then as in the base class."""
         self._first[0].weight.mul_(self.present)
         return super().finish()

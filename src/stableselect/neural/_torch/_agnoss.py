@@ -1,4 +1,4 @@
-"""The autoencoder of AgnoS-S in torch: a slack on every column."""
+"""The autoencoder of AgnoS-S in torch: a slack variable for every feature."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._networks import ACTIVATIONS
 
 
 class AgnoSSModel(SparseInputModel):
-    """factor |x - g(f(a * x))|^2 + l1 sum_j a_j + beta/2 sum_l |W_l|_F^2 with a >= 0, by projection after every step.
+    """factor |x - g(f(a * x))|^2 + l1 sum_j a_j + beta/2 sum_l |W_l|_F^2 with a >= 0 by projection after every step.
 
     Parameters
     ----------
     slack : ndarray of shape (m,)
-        The first a.
+        Initial a.
     encoder, decoder, elimination, factor
         As in :class:`SparseInputModel`.
     l1, beta : float
@@ -45,7 +45,7 @@ class AgnoSSModel(SparseInputModel):
         self._final = nn.Identity() if output_activation is None else ACTIVATIONS[output_activation]()
 
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the columns as rebuilt from those present, each times its slack."""
+        """Return all features reconstructed from those left, each times its slack."""
         hidden = self._final(self.encoder(batch * (self.slack * self.present)))
         return self._final(self.decoder(hidden))
 
@@ -54,8 +54,8 @@ class AgnoSSModel(SparseInputModel):
         return self.slack
 
     def penalty(self) -> torch.Tensor:
-        """Return l1 sum a_j over the columns left, plus the decay."""
-        # The slope of |a| at zero is taken as zero, as published: a slack that was projected there can come back.
+        """Return l1 sum a_j over the features left, plus the decay."""
+        # The slope of |a| at zero is zero, as published: a slack that was projected to zero can grow again.
         total = self._l1 * (self.slack.abs() * self.present).sum()
         if self._beta:
             total = total + 0.5 * self._beta * squared(self._decayed)
@@ -68,5 +68,5 @@ class AgnoSSModel(SparseInputModel):
 
     @torch.no_grad()
     def slacks(self) -> np.ndarray:
-        """Return the slacks of the columns left, zero for the others."""
+        """Return the slacks of the features left, zero for the others."""
         return (self.slack * self.present).cpu().double().numpy()

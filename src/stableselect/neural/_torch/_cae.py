@@ -1,4 +1,4 @@
-"""The concrete autoencoder on mini-batches: its model, and what it takes to train one."""
+"""The concrete autoencoder on mini-batches."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from .._cae_moments import assign, gumbel, noise_source, temperature_at
 from ._networks import build_network, to_arrays
 from ._rows import Rows
 from ._session import resolve_device, session
-from ._trainee import Model, TorchTrainee
+from ._trainable import Model, TorchTrainable
 
-_MIXING_SHARE = 0.8
-"""Share of the schedule over which T falls where the decoder is afterwards fitted to the chosen columns."""
+_MIXING_FRACTION = 0.8
+"""Fraction of the schedule over which T falls if the decoder is afterwards trained on the selected features."""
 
 
 class ConcreteModel(Model):
-    """Nodes that mix columns, and a decoder.
+    """Nodes that mix features, and a decoder.
 
     Parameters
     ----------
     decoder : Module
-        From the nodes to all columns.
-    start : Tensor of shape (nodes, columns)
-        The first logits.
-    allowed : Tensor of bool, shape (columns,)
-        Columns that nodes may choose.
+        From the nodes to all features.
+    start : Tensor of shape (nodes, features)
+        Initial logits.
+    allowed : Tensor of bool, shape (features,)
+        Features that nodes may select.
     temperature : tuple of float
         T at the start and at the end of the mixing.
     penalty : float
-        Weight of the mass above one that columns get from all nodes together.
+        Weight of the penalty on features that get a total weight above one from all nodes.
     logit_scale : float
-        The logits are so many times the weight that Adam moves, so that they move as many times faster.
+        Ratio of the logits to the weights that Adam moves: the logits move this many times faster.
     fine_tune : bool
-        Fit the decoder to the chosen columns over the last fifth of the schedule.
+        Train the decoder on the selected features over the last fifth of the schedule.
     source : Generator
-        Draws the noise, on the host, so that every device sees the same.
+        Draws the noise on the host, so that every device sees the same.
     """
 
     settled = False
@@ -62,14 +62,14 @@ class ConcreteModel(Model):
         self.weight = nn.Parameter(start / logit_scale)
         self.register_buffer("barred", torch.where(allowed, 0.0, -torch.inf).to(start), persistent=False)
         self._temperature, self._penalty, self._scale = temperature, penalty, logit_scale
-        self._mixing = _MIXING_SHARE if fine_tune else float("inf")
-        self._length = _MIXING_SHARE if fine_tune else 1.0
+        self._mixing = _MIXING_FRACTION if fine_tune else float("inf")
+        self._length = _MIXING_FRACTION if fine_tune else 1.0
         self._source = source
-        self._columns: torch.Tensor | None = None
+        self._features: torch.Tensor | None = None
 
     @property
     def logits(self) -> torch.Tensor:
-        """The nodes' logits, minus infinity where a column may not be chosen."""
+        """The logits of the nodes, minus infinity for features that may not be selected."""
         return self.weight * self._scale + self.barred
 
     def noise(self) -> torch.Tensor:
@@ -90,31 +90,31 @@ class ConcreteModel(Model):
         return torch.stack([error + self._penalty * excess, error])
 
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the error from the chosen columns, or from the likeliest ones before they are chosen."""
-        columns = self.logits.argmax(1) if self._columns is None else self._columns
-        return (self.decoder(batch[:, columns]) - batch).square().mean()
+        """Return the error from the selected features, or from the most probable ones before they are selected."""
+        features = self.logits.argmax(1) if self._features is None else self._features
+        return (self.decoder(batch[:, features]) - batch).square().mean()
 
     def _choose(self) -> torch.Tensor:
-        """Return the nodes' columns, chosen once: the logits no longer move afterwards."""
-        if self._columns is None:
+        """Return the features of the nodes, selected once: the logits no longer move afterwards."""
+        if self._features is None:
             allowed = np.flatnonzero(np.isfinite(self.barred.cpu().numpy()))
             logits = self.logits.detach().cpu().double().numpy()[:, allowed]
-            self._columns = torch.as_tensor(allowed[assign(logits)], device=self.weight.device)
+            self._features = torch.as_tensor(allowed[assign(logits)], device=self.weight.device)
             self.settled = True
-        return self._columns
+        return self._features
 
 
-class Task:
-    """Rows, settings and device of one fit.
+class ConcreteTask:
+    """Samples, settings and device of one fit.
 
     Parameters
     ----------
-    X : table of shape (n, m)
-        As the selector checked it.
+    X : array of shape (n, m)
+        The data.
     rows, held_out : ndarray of int
-        To learn from, and to validate on.
+        Samples to train on and samples to validate on.
     varying : ndarray of int
-        Columns that may be chosen.
+        Features that may be selected.
     n_nodes, decoder, activation, temperature, penalty, logit_rate, decoder_rate, batch_size, device
         As :class:`ConcreteModel` and the selector describe them.
     """
@@ -143,11 +143,11 @@ class Task:
         self._device = resolve_device(device, X)
 
     def session(self, rng: np.random.RandomState) -> AbstractContextManager[None]:
-        """Return the conditions to train under."""
+        """Return the context to train in."""
         return session(self._device, self._batch_size, rng)
 
-    def trainee(self, rng: np.random.RandomState) -> TorchTrainee:
-        """Return a model at its start: Glorot-normal logits, a Glorot-uniform decoder."""
+    def trainable(self, rng: np.random.RandomState) -> TorchTrainable:
+        """Return a model with its initial weights: Glorot-normal logits, a Glorot-uniform decoder."""
         m, k = int(self._X.shape[1]), self._n_nodes
         start = torch.from_numpy(rng.normal(scale=(2 / (m + k)) ** 0.5, size=(k, m)).astype(np.float32))
         allowed = torch.zeros(m, dtype=torch.bool)
@@ -162,7 +162,7 @@ class Task:
             fine_tune=self._decoder != "linear",
             source=noise_source(rng),
         )
-        return TorchTrainee(
+        return TorchTrainable(
             model.to(self._device),
             self._batches(self._rows),
             self._batches(self._held_out) if len(self._held_out) else None,
@@ -171,8 +171,8 @@ class Task:
             rng=rng,
         )
 
-    def result(self, trained: TorchTrainee) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the logits of the varying columns and the decoder's weights."""
+    def result(self, trained: TorchTrainable) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return the logits of the varying features and the weights of the decoder."""
         model = trained.model
         assert isinstance(model, ConcreteModel)
         logits = model.logits.detach().cpu().double().numpy()

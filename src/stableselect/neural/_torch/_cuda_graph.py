@@ -1,4 +1,4 @@
-"""Steps of a training recorded as CUDA graphs: launching kernels one by one would take ten times as long as they do."""
+"""Training steps recorded as CUDA graphs: launching the kernels one by one takes ten times as long as running them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable, Hashable
 import torch
 
 _WARM_UP = 3
-"""Steps of a form that are run one by one before it is recorded, as torch asks for."""
+"""Steps that are run one by one before one is recorded, as torch requires."""
 
 Step = Callable[[torch.Tensor, float], torch.Tensor]
 
 
 class Recorder:
-    """Runs steps, and replays those of a form it has met often enough.
+    """Runs steps, and replays those whose form has occurred often enough.
 
     Parameters
     ----------
     step : callable
-        ``step(batch, progress)`` makes one step and returns its losses; what it does may depend on ``progress`` only
-        through the step's form.
+        ``step(batch, progress)`` makes one step and returns its losses; its operations may depend on ``progress`` only
+        through the form of the step.
     """
 
     def __init__(self, step: Step) -> None:
@@ -45,7 +45,7 @@ class Recorder:
         return self._losses.clone()
 
     def _apart(self, progress: float) -> torch.Tensor:
-        """Make a step on a stream of its own, where recording needs the memory to come from."""
+        """Make a step on a separate stream, as torch requires before recording."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):

@@ -1,4 +1,4 @@
-"""Batches of rows on the device, from arrays, memory maps, sparse matrices and tensors."""
+"""Batches of samples on the device, from arrays, memory maps, sparse matrices and tensors."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import torch
 from .._rows import read_rows
 
 _RESIDENT_BYTES = 2**30
-"""A table up to this size, and on a GPU up to half of its free memory, is held on the device as a whole."""
+"""Data up to this size, and on a GPU up to half of its free memory, are copied to the device as a whole."""
 _BLOCK_ROWS = 4096
 
 
 class Rows:
-    """Some rows of a table, in batches on a device.
+    """Samples of a table, in batches on a device.
 
     Parameters
     ----------
     X : ndarray, memory map, CSR matrix or tensor of shape (n, m)
-        The table; never changed, and copied only where it is small.
+        The data; never changed, and copied only if they are small.
     rows : ndarray of int
-        Which rows.
+        Which samples.
     dtype : torch.dtype
         Precision of the batches.
     device : torch.device
-        Where they go.
+        Where the batches are put.
     """
 
     def __init__(self, X: Any, rows: np.ndarray, *, dtype: torch.dtype, device: torch.device) -> None:
@@ -41,14 +41,14 @@ class Rows:
         self._table = self._whole() if size <= limit else None
 
     def batches(self, batch_size: int, order: np.ndarray | None = None) -> Iterator[torch.Tensor]:
-        """Yield the rows, batch by batch, in the given order of 0 ... n_rows - 1, or as they come."""
+        """Yield the samples batch by batch, in the given order of 0 ... n_rows - 1, or as stored."""
         sizes = self._sizes(batch_size)
         if self._table is not None and order is None:
             yield from torch.split(self._table, sizes)
             return
         order = np.arange(self.n_rows) if order is None else order
         if self._table is not None:
-            # One copy of the order to the device an epoch, none a batch.
+            # The order is copied to the device once per epoch.
             for part in torch.split(torch.as_tensor(order, device=self._device), sizes):
                 yield self._table[part]
             return
@@ -56,18 +56,18 @@ class Rows:
             yield self._read(positions)
 
     def n_batches(self, batch_size: int) -> int:
-        """Return how many batches there are."""
+        """Return the number of batches."""
         return len(self._sizes(batch_size))
 
     def _sizes(self, batch_size: int) -> list[int]:
-        """Return the sizes of the batches; a last one of a single row, which has no spread, joins the one before."""
+        """Return the sizes of the batches; a last batch of one sample, which has no variance, joins the one before."""
         full, rest = divmod(self.n_rows, batch_size)
         if rest == 1 and full and batch_size > 1:
             return [*[batch_size] * (full - 1), batch_size + 1]
         return [*[batch_size] * full, *([rest] if rest else [])]
 
     def deviation(self) -> torch.Tensor:
-        """Return the columns' standard deviations."""
+        """Return the standard deviations of the features."""
         total = torch.zeros(2, self.n_columns, dtype=torch.float64, device=self._device)
         first = next(self.batches(1))[0].double()
         for block in self.batches(_BLOCK_ROWS):

@@ -1,4 +1,4 @@
-"""Where and under which conditions a network trains: device, threads, small numbers, memory."""
+"""Device, threads, random state and memory errors of a training in torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 
 def resolve_device(device: str, X: Any = None) -> torch.device:
-    """Return the device: "auto" is the table's own where it is a CUDA tensor, then CUDA where there is one."""
+    """Return the device: "auto" is that of the data if they are a CUDA tensor, else CUDA if available, else the CPU."""
     if device == "auto":
         if isinstance(X, torch.Tensor) and X.device.type != "cpu":
             return X.device
@@ -22,18 +22,18 @@ def resolve_device(device: str, X: Any = None) -> torch.device:
         float(torch.zeros(1, device=chosen))
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"There is no device {device!r} here ({reason}); use device='auto' or 'cpu'.") from None
+        raise ValueError(f"The device {device!r} is not available ({reason}); use device='auto' or 'cpu'.") from None
     return chosen
 
 
 @contextmanager
 def session(device: torch.device, batch_size: int, rng: np.random.RandomState) -> Iterator[None]:
-    """Train on one thread, without denormal numbers, with seeds of our own; turn an allocation failure into advice.
+    """Train on one thread, without denormal numbers, with a local seed; explain what to do if memory runs out.
 
-    The products of a batch are too small to share out: a second thread gains little on an idle machine, costs a factor
-    of ten and more on a busy one, and would make the path depend on the number of cores. Adam's moments of a unit that
-    gets no gradient decay into denormal numbers, which are many times slower. A caller's module may draw numbers
-    (dropout): the seed comes from ``rng``, which is not moved, and torch's own state is put back.
+    The products of a batch are too small for several threads: a second one gains little on an idle machine, costs a
+    factor of ten or more on a busy one, and would make the result depend on the number of cores. Adam's moments of a
+    unit without a gradient decay into denormal numbers, which are many times slower. A user-defined module may draw
+    random numbers (dropout): the seed comes from ``rng``, which is not advanced, and torch's own state is restored.
     """
     threads = torch.get_num_threads()
     flushes = bool(torch.tensor([1e-40], dtype=torch.float32) * 1.0 == 0)

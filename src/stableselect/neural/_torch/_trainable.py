@@ -1,4 +1,4 @@
-"""A torch model with its rows as something the training loop can train."""
+"""A torch model and its samples, for the training loop."""
 
 from __future__ import annotations
 
@@ -10,66 +10,66 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._training import Trainee
+from .._training import Trainable
 from ._cuda_graph import Recorder
 from ._rows import Rows
 
 
 class Model(nn.Module, ABC):
-    """A network that knows its losses.
+    """A network that computes its losses.
 
-    ``settled`` is False until its schedule has reached its end.
+    ``settled`` is False until the end of its schedule.
     """
 
     settled = True
 
     @abstractmethod
     def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
-        """Return the losses of a batch (at least one; the first is what is minimised) at this point of the schedule."""
+        """Return the losses of a batch (at least one; the first is minimised) at this point of the schedule."""
 
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the loss on rows held out, with the schedule where it is."""
+        """Return the loss on held-out samples."""
         return self.losses(batch, 1.0)[0]
 
     def project(self) -> None:
-        """Put the weights back into their bounds after a step."""
+        """Project the weights back into their bounds after a step."""
 
     def is_settled(self, progress: float) -> bool:
-        """Tell whether the schedule has reached its end, ``progress`` being that of the last step."""
+        """Tell whether the schedule has ended; ``progress`` is that of the last step."""
         return self.settled
 
     def form(self, progress: float) -> Hashable | None:
-        """Return what a step's operations depend on at this point of the schedule, apart from the values of tensors.
+        """Return a key for the operations of a step: steps with the same key differ in the values of tensors only.
 
-        Steps of one form are recorded once on a GPU and then replayed. None: steps must be run one by one, for
-        instance because they draw numbers on the host.
+        Such steps are recorded once on a GPU and then replayed. None if steps must be run one by one, for instance
+        because they draw numbers on the host.
         """
         return None
 
 
-class TorchTrainee(Trainee):
+class TorchTrainable(Trainable):
     """Mini-batch Adam on a model's losses.
 
     Parameters
     ----------
     model : Model
-        On its device already.
+        The model, already on its device.
     rows : Rows
-        To learn from.
+        Samples to train on.
     held_out : Rows or None
-        To validate on.
+        Samples to validate on.
     batch_size : int
-        Rows a step.
+        Samples per step.
     learning_rate : float
-        Adam's first rate.
+        Initial learning rate of Adam.
     rng : RandomState
-        Draws the order of the rows, on the host, so that every device sees the same batches.
+        Draws the order of the samples on the host, so that every device sees the same batches.
     decay : float
-        Share of the first rate left at the end of the schedule; the fall is geometric.
+        Fraction of the initial learning rate left at the end of the schedule; the decay is geometric.
     epsilon : float
-        Adam's; the default is Keras's.
+        Epsilon of Adam; the default is that of Keras.
     replace : bool
-        Draw the rows of an epoch with replacement.
+        Draw the samples of an epoch with replacement.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class TorchTrainee(Trainee):
         return self.model.is_settled(self._progress)
 
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
-        """Learn from every row once."""
+        """Train on every sample once."""
         n, size = self._rows.n_rows, self._batch_size
         order = self._rng.randint(n, size=n) if self._replace else self._rng.permutation(n)
         step = (end - start) / self._rows.n_batches(size)
@@ -124,7 +124,7 @@ class TorchTrainee(Trainee):
     def _step(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
         self._adam.zero_grad(set_to_none=True)
         losses = self.model.losses(batch, progress)
-        if losses.requires_grad:  # a caller's module may have nothing to train
+        if losses.requires_grad:  # a user-defined module may have nothing to train
             losses[0].backward()
             self._adam.step()
         self.model.project()
@@ -150,7 +150,7 @@ class TorchTrainee(Trainee):
 
     @torch.no_grad()
     def mean(self, errors: Callable[[torch.Tensor], torch.Tensor]) -> list[float]:
-        """Return the mean of some errors over the rows learnt from, the model as it is when it is used."""
+        """Return the mean of some errors over the training samples, with the model in evaluation mode."""
         self.model.eval()
         total: Any = 0.0
         for batch in self._rows.batches(4096):
@@ -162,5 +162,5 @@ class TorchTrainee(Trainee):
         return {name: value.detach().clone() for name, value in self.model.state_dict().items()}
 
     def restore(self, state: dict[str, torch.Tensor]) -> None:
-        """Take weights back."""
+        """Set the weights."""
         self.model.load_state_dict(state)

@@ -1,0 +1,348 @@
+"""The scorer-selector network of the paper, trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import Constraints, Interval, StrOptions
+from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy
+from ..base import Selection, resolve_k
+from ..subset import N_FOLDS, ColumnSubset, StreamingSelector
+from ._scorer_parameters import LinearNetwork, NonlinearNetwork
+from ._scorer_settings import NetworkSettings, chosen_solver, network_settings
+from ._scorer_train import TrainingData, train_network
+from ._specs import Spec, fitted_activation, run_network
+from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
+from ._training import History
+
+
+class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
+    """Score all features and select k of them with one shared autoencoder, trained by gradient descent.
+
+    Every feature j is multiplied by a score phi(w_j) >= 0. The *scorer* reconstructs the data from all scored features,
+    the *selector* from the k features with the highest scores only, through the same encoder and decoder. Training
+    minimises the selector's error plus ``scorer_weight`` times the scorer's.
+
+    For linear networks :class:`ScorerSelector` solves the same model in closed form, without random numbers, and is
+    usually better. Train a network to reproduce the published method (:meth:`published`), or if the features depend on
+    each other in a nonlinear way.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Number of features to select, a fraction of them (rounded up), or None for half.
+    score_function : {"abs", "square"}, default="abs"
+        phi(w) = abs(w) or w^2.
+    scorer_weight : float, default=1/128
+        Weight of the scorer's error.
+    latent_width : int or None, default=None
+        Width d of the autoencoder. None: the number of selected features, but at least 16 for nonlinear networks.
+    solver : {"auto", "full_batch", "minibatch"}, default="auto"
+        "full_batch": full-batch Adam on the second moments of the centred features, for linear networks, without torch.
+        "minibatch": Adam on mini-batches of samples, with biases, as published; nonlinear networks need torch.
+        "auto": "full_batch" for linear networks, "minibatch" for others.
+    encoder, decoder : "linear", tuple of int, or callable, default="linear"
+        A tuple gives the sizes of hidden layers; a callable ``(n_in, n_out) -> torch.nn.Module`` returns the module
+        itself.
+    activation : {"relu", "gelu", "tanh", "sigmoid", "elu"}, default="relu"
+        Activation between the layers of a tuple.
+    anneal : bool or None, default=None
+        Start with all features selected and reduce their number to k over the first 70 % of the steps, ranking features
+        by their reach through the encoder instead of by their score alone. This makes the selection depend much less on
+        the random start. None: True for nonlinear networks unless ``init="search"``.
+    init : {"published", "pca", "search"}, default="published"
+        Where training starts: the published random start; the principal components (linear networks only); or the
+        features that :class:`ColumnSubset` selects, with the weights of the closed form if the network is linear.
+    learning_rate : float or None, default=None
+        Learning rate of Adam. None: 0.01 ("full_batch"; 0.003 if annealed) decaying to 3 % of it, 0.001 ("minibatch"),
+        or 0.005 decaying to 3 % of it (nonlinear networks).
+    epochs : int or None, default=None
+        Number of full-batch steps, or of passes over the samples ("minibatch"). None: 2000, 200, and for nonlinear
+        networks as many as give 1.2e9 steps times weights over all starts, but between 500 and 9,000 steps.
+    batch_size : int, default=64
+        Samples per batch of "minibatch".
+    n_starts : int or None, default=None
+        Number of random starts, of which the one with the lowest validation loss is kept. None: 3 for nonlinear
+        networks unless ``init="search"``, else 1.
+    validation_fraction : float or None, default=None
+        Fraction of the samples that "minibatch" holds out; the weights with the lowest error on them are kept. None:
+        0.1 for nonlinear networks (0 for fewer than ten samples); 0 for linear ones, which keeps the last weights.
+    patience : int or None, default=None
+        Stop after this many epochs without a relative improvement of ``tol`` in the validation loss (in the objective
+        if no samples are held out), counted once k features are left. None: never.
+    tol : float, default=1e-4
+        Smallest relative improvement that counts.
+    max_time : float or None, default=None
+        Time limit in seconds. The annealing is sped up to end in time, so results then depend on the machine.
+    device : str, default="auto"
+        Where torch trains: "auto" (CUDA if available), "cpu", "cuda", ... Linear networks are trained in NumPy on the
+        CPU unless the data are a CUDA tensor or a CUDA device is named.
+    random_state : int, RandomState instance or None, default=None
+        Draws the start, the batches and the held-out samples.
+
+    Attributes
+    ----------
+    score_weights_ : ndarray of shape (m,)
+        phi(w). The features are ranked by ``scores_``.
+    encoder_ : ndarray of shape (m, d) or None
+        Weights of the encoder; None for nonlinear networks, as the next four.
+    decoder_ : ndarray of shape (d, m) or None
+        Weights of the decoder.
+    encoder_intercept_, scorer_intercept_ : ndarray of shape (d,) or None
+        Intercepts of the encoder in the selector and in the scorer path ("minibatch" shares them).
+    decoder_intercept_ : ndarray of shape (m,) or None
+        Intercept of the decoder.
+    encoder_weights_, decoder_weights_ : dict of str to ndarray, or None
+        Weights of nonlinear networks, by torch's names; None for linear ones.
+    latent_width_ : int
+        d.
+    loss_selector_, loss_scorer_ : float
+        Mean squared error (averaged over samples and features) of the two paths on the training samples, with exactly k
+        features.
+    loss_history_ : ndarray of shape (n_epochs_, 2)
+        Both errors during training.
+    validation_history_ : ndarray of shape (n_epochs_,) or (0,)
+        The selector's error on the held-out samples.
+    n_epochs_, best_epoch_ : int
+        Number of epochs, and the epoch whose weights were kept.
+    stop_reason_ : str
+        What ended the training: "epochs", "patience", "max_time", "callback" or "interrupted".
+    objective_ : float
+        ``loss_selector_ + scorer_weight * loss_scorer_``.
+    lower_bound_ : float
+        Lower bound on the objective of any linear network: (1 + scorer_weight) times the error of d principal
+        components. 0 for nonlinear networks.
+    optimality_gap_ : float
+        (objective_ - lower_bound_) / objective_.
+    ridge_ : float
+        Relative ridge weight of the search that ``init="search"`` starts from; 0 otherwise.
+
+    See Also
+    --------
+    ScorerSelector : The linear model in closed form.
+
+    Notes
+    -----
+    Features are never scaled. "minibatch" does not centre them either and expects them near unit scale.
+
+    ``sample_weight``, :meth:`fit_moments` and :meth:`partial_fit` need the solver "full_batch", which works on the
+    moments; every call of :meth:`partial_fit` trains from the start.
+
+    References
+    ----------
+    Wu & Cheng (2021), Algorithmic stability and generalization of an unsupervised feature selection algorithm, NeurIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect import ScorerSelectorNetwork
+    >>> X = load_iris().data
+    >>> selector = ScorerSelectorNetwork(2, anneal=True, random_state=0).fit(X)
+    >>> selector.transform(X).shape, selector.encoder_.shape, selector.stop_reason_
+    ((150, 2), (4, 2), 'epochs')
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **TrainedSelector._parameter_constraints,
+        "score_function": [StrOptions({"abs", "square"})],
+        "scorer_weight": [NOT_NEGATIVE],
+        "latent_width": [AT_LEAST_ONE, None],
+        "solver": [StrOptions({"auto", "full_batch", "minibatch"})],
+        "encoder": NETWORK,
+        "anneal": ["boolean", None],
+        "init": [StrOptions({"published", "pca", "search"})],
+        "batch_size": [AT_LEAST_ONE],
+        "n_starts": [AT_LEAST_ONE, None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        score_function: Literal["abs", "square"] = "abs",
+        scorer_weight: float = 1 / 128,
+        latent_width: int | None = None,
+        solver: Literal["auto", "full_batch", "minibatch"] = "auto",
+        encoder: Spec = "linear",
+        decoder: Spec = "linear",
+        activation: str = "relu",
+        anneal: bool | None = None,
+        init: Literal["published", "pca", "search"] = "published",
+        learning_rate: float | None = None,
+        epochs: int | None = None,
+        batch_size: int = 64,
+        n_starts: int | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        tol: float = 1e-4,
+        max_time: float | None = None,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.score_function = score_function
+        self.scorer_weight = scorer_weight
+        self.latent_width = latent_width
+        self.solver = solver
+        self.encoder = encoder
+        self.decoder = decoder
+        self.activation = activation
+        self.anneal = anneal
+        self.init = init
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.n_starts = n_starts
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.tol = tol
+        self.max_time = max_time
+        self.device = device
+        self.random_state = random_state
+
+    @classmethod
+    def published(
+        cls,
+        n_features_to_select: int | float | None = None,
+        *,
+        score_function: Literal["abs", "square"] = "abs",
+        batch_size: int = 64,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> Self:
+        """Return the network with the settings of the published experiments.
+
+        The published batch sizes are 128 (Mice Protein, COIL-20), 64 (Activity, ISOLET), 256 (Fashion-MNIST) and 16
+        (the others). If scores are tied, exactly k features are selected.
+
+        Parameters
+        ----------
+        n_features_to_select : int, float or None
+            Number of features to select.
+        score_function : {"abs", "square"}
+            phi.
+        batch_size : int
+            Samples per batch.
+        random_state : int, RandomState instance or None
+            Seed.
+
+        Returns
+        -------
+        ScorerSelectorNetwork
+        """
+        return cls(
+            n_features_to_select,
+            score_function=score_function,
+            scorer_weight=1 / 128,
+            solver="minibatch",
+            anneal=False,
+            init="published",
+            learning_rate=1e-3,
+            epochs=200,
+            batch_size=batch_size,
+            random_state=random_state,
+        )
+
+    def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
+        """Run data through the network.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            Samples with all features.
+        path : {"selector", "scorer"}
+            Through the selected features or through all.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            The output of the network.
+        """
+        check_is_fitted(self)
+        if path not in ("selector", "scorer"):
+            raise ValueError(f"path must be 'selector' or 'scorer', got {path!r}.")
+        X = self._check_table(X, reset=False)
+        X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
+        scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
+        if self.decoder_weights_ is not None:
+            return self._run(scored)
+        intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
+        return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
+
+    def _run(self, scored: np.ndarray) -> np.ndarray:
+        """Run scored features through a nonlinear network."""
+        first, second = self._activations
+        latent = run_network(self.encoder, self.encoder_weights_, first, scored, self.latent_width_)
+        return run_network(self.decoder, self.decoder_weights_, second, latent, self.n_features_in_)
+
+    def _decode(self, values: np.ndarray) -> np.ndarray | None:
+        if self.decoder_weights_ is None:
+            return None
+        scored = np.zeros((len(values), self.n_features_in_))
+        scored[:, self.support_] = values * self.score_weights_[self.support_]
+        return self._run(scored)
+
+    def _folds_needed(self) -> int:
+        return N_FOLDS if self.init == "search" else 0
+
+    def _moments_folds(self) -> int | None:
+        solver = chosen_solver(self.get_params(deep=False))[1]
+        return self._folds_needed() if solver == "full_batch" else None
+
+    def _select_from_folds(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+    ) -> Selection:
+        moments, k = merged(folds), resolve_k(self.n_features_to_select, self.n_features_in_)
+        gram, unit = normalised_moments(moments)
+        n_samples = None if X is None or sample_weight is not None else int(X.shape[0])
+        settings = network_settings(self.get_params(deep=False), n_samples, gram.n_features, k)
+        searched: list[int] = []
+        ridge = 0.0
+        if settings.init == "search":
+            search = ColumnSubset(k).fit_moments(folds)
+            searched, ridge = search.selected_.tolist(), search.ridge_
+        data = TrainingData(gram, unit, to_numpy(moments.mean), k, X, searched, ridge)
+        network, history = train_network(data, settings, check_random_state(self.random_state), self._train)
+        return self._store_network(network, history, data, settings)
+
+    def _store_network(
+        self, network: LinearNetwork | NonlinearNetwork, history: History, data: TrainingData, settings: NetworkSettings
+    ) -> Selection:
+        """Set every attribute of the trained network, and return the selection."""
+        order = network.selected.tolist()
+        # "full_batch" sees moments of mean variance one, "minibatch" the data themselves.
+        unit = data.unit if settings.solver == "full_batch" else 1.0
+        self._store_history(history, network.losses * unit)
+        self.latent_width_, self.ridge_ = settings.width, data.ridge
+        self.score_weights_ = network.score_weights
+        self.loss_selector_, self.loss_scorer_ = (float(error) * unit for error in network.errors)
+        self.objective_ = self.loss_selector_ + settings.scorer_weight * self.loss_scorer_
+        self._keep_roles(column_roles(data.gram, order, 0.0))
+        self.encoder_ = self.decoder_ = self.encoder_weights_ = self.decoder_weights_ = None
+        self.encoder_intercept_ = self.scorer_intercept_ = self.decoder_intercept_ = None
+        if isinstance(network, NonlinearNetwork):
+            self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
+            self._activations = [fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder)]
+            self.lower_bound_, self.optimality_gap_ = 0.0, 1.0
+            return Selection(order, network.scores)
+        floor = (1 + settings.scorer_weight) * data.gram.floor(settings.width) / data.gram.n_features * data.unit
+        self.lower_bound_ = min(max(0.0, floor), self.objective_)
+        nothing_left = self.objective_ <= EXHAUSTED * data.unit
+        self.optimality_gap_ = 0.0 if nothing_left else 1 - self.lower_bound_ / self.objective_
+        M = network.score_weights[:, None] * network.encoder
+        self.encoder_, self.decoder_ = network.encoder, network.decoder
+        if network.encoder_bias is None:
+            self.encoder_intercept_, self.scorer_intercept_ = -(data.mean[order] @ M[order]), -(data.mean @ M)
+            self.decoder_intercept_ = data.mean
+        else:
+            self.encoder_intercept_ = self.scorer_intercept_ = network.encoder_bias
+            self.decoder_intercept_ = network.decoder_bias
+        intercept = self.encoder_intercept_ @ self.decoder_ + self.decoder_intercept_
+        return Selection(order, network.scores, M[order] @ self.decoder_, data.mean, intercept)

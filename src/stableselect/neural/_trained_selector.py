@@ -1,0 +1,88 @@
+"""The base class of the selectors that train a network: callbacks, training history, common parameter constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from .._compat import HAS_CALLBACKS, CallbackSupportMixin, Constraints, Interval, StrOptions, with_callbacks
+from ..base import BaseSelector
+from ._layers import ACTIVATIONS
+from ._training import History, Run, Stopping, Trainable, Watch, train_starts, unwatched
+
+T = TypeVar("T", bound=Trainable)
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+NETWORK = [StrOptions({"linear"}), tuple, list, callable]
+"""An encoder or decoder; ``check_network`` looks at the sizes."""
+
+
+class TrainedSelector(CallbackSupportMixin, BaseSelector):
+    """Base class of selectors that train a network; it adds training to a base class that fits.
+
+    Attributes
+    ----------
+    n_epochs_ : int
+        Number of epochs of the start that was kept (full-batch steps for solvers that work on the moments).
+    best_epoch_ : int
+        The epoch whose weights were kept.
+    loss_history_ : ndarray of shape (n_epochs_, number of losses)
+        Mean losses of every epoch.
+    validation_history_ : ndarray of shape (n_epochs_,) or (0,)
+        Loss on the held-out samples, if there are any.
+    stop_reason_ : str
+        What ended the training: "epochs", "patience", "max_time", "callback" or "interrupted".
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BaseSelector._parameter_constraints,
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "decoder": NETWORK,
+        "epochs": [AT_LEAST_ONE, None],
+        "learning_rate": [POSITIVE, None],
+        "batch_size": [AT_LEAST_ONE, None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="left")],
+        "patience": [AT_LEAST_ONE, None],
+        "max_time": [POSITIVE, None],
+        "device": [str],
+        "random_state": ["random_state"],
+    }
+
+    @with_callbacks
+    def _train(self, make: Callable[[int], T], stopping: Stopping, n_starts: int = 1) -> Run[T]:
+        """Train with the callbacks of this selector, and store nothing on it; see :func:`train_starts`."""
+        watch, finish = self._watcher(n_starts * stopping.epochs)
+        run = train_starts(make, stopping, n_starts, watch)
+        finish()
+        return run
+
+    def _watcher(self, n_epochs: int) -> tuple[Watch, Callable[[], Any]]:
+        """Return a function that runs an epoch between callbacks, and one that ends the task of the whole fit."""
+        if not HAS_CALLBACKS:
+            return unwatched, lambda: None
+        whole = self._init_callback_context(max_subtasks=n_epochs)
+        whole.call_on_fit_task_begin(estimator=self)
+
+        def watch(number: int, work: Callable[[], tuple[float, ...]]) -> bool:
+            task = whole.subcontext(task_name="epoch")
+            task.call_on_fit_task_begin(estimator=self)
+            losses = work()
+            return task.call_on_fit_task_end(estimator=self, metadata={"epoch": number + 1, "losses": losses})
+
+        return watch, lambda: whole.call_on_fit_task_end(estimator=self)
+
+    def _store_history(self, history: History, losses: np.ndarray | None = None) -> None:
+        """Set the attributes that describe the training; ``losses`` replaces those of the history."""
+        if losses is None:
+            losses = np.array(history.losses, dtype=np.float64) if history.losses else np.zeros((0, 2))
+        self.n_epochs_ = len(history.losses)
+        self.best_epoch_ = history.best_epoch
+        self.loss_history_ = losses
+        self.validation_history_ = np.array(history.validation, dtype=np.float64)
+        self.stop_reason_ = history.stop_reason
