@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
-from ..base import BaseSelector, Selection
+from ..base import SamplesSelector, Selection
 from ._cae_moments import ConcreteMoments, assign, log_odds, sampling_quality, take
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
@@ -27,7 +27,7 @@ _SETTLED = 0.8
 """Worth of the nodes' draws, as a share of that of their columns, from which they count as settled."""
 
 
-class CAE(TrainingMixin, BaseSelector):
+class CAE(TrainingMixin, SamplesSelector):
     """Keep the columns that the nodes of a concrete autoencoder settle on.
 
     Each of k nodes mixes all columns with weights softmax((logits + Gumbel noise) / T); a decoder rebuilds the table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,12 +11,12 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._core import column_roles, to_numpy
+from .._core import Array, Moments, column_roles, to_numpy
 from ..base import Selection, least_squares_map
 from ..scorer import ScorerObjective, canonical_scores, scorer_finisher, search_scorer
-from ..subset import Finish, MomentsSelector, Problem, bounds, search_columns
+from ..subset import MomentsSelector, Problem, Task, bounds, search_columns
 from ._scorer_parameters import Network, top_columns
-from ._scorer_settings import check_settings, check_weight
+from ._scorer_settings import TrainingProblem, check_settings, check_weight
 from ._scorer_train import Trained, train_network
 from ._specs import Spec, fitted_activation, run_network
 from ._training_mixin import TrainingMixin
@@ -190,7 +191,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         score_function: Literal["abs", "square"] = "abs",
         scorer_weight: float = 1 / 128,
         latent_width: int | None = None,
-        ridge: float | str = "auto",
+        ridge: float | Literal["auto"] = "auto",
         solver: Literal["search", "full_batch", "minibatch"] = "search",
         encoder: Spec = "linear",
         decoder: Spec = "linear",
@@ -327,6 +328,8 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         return self._run(scored)
 
     def _select_from(self, problem: Problem) -> Selection:
+        X, weighted = self._samples
+        problem = TrainingProblem(**vars(problem), rows=X, weighted=weighted)
         settings = check_settings(self, problem)
         self.latent_width_ = settings.width if problem.setting.width is None else problem.setting.width
         for name in _OF_ONE_KIND:
@@ -339,25 +342,38 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
             return self._keep_linear(trained, problem, settings.width)
         return self._keep_nonlinear(trained, problem)
 
-    def _check_choices(self) -> None:
-        super()._check_choices()
+    def _select_from_folds(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+    ) -> Selection:
         if self._prefers_stability():  # the frontier is measured before the other settings are looked at
             check_weight(self.scorer_weight)
             self._check_training()
+        self._samples = X, sample_weight is not None
+        selection = super()._select_from_folds(folds, X, sample_weight)
+        del self._samples
+        return selection
+
+    def _choose_ridge(self, folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+        return super()._choose_ridge(folds, k, include, exclude) if self._uses_ridge() else 0.0
+
+    def _folds_needed(self) -> int:
+        return super()._folds_needed() if self._uses_ridge() or self._prefers_stability() else 0
+
+    def _moments_folds(self) -> int | None:
+        return None if self.solver == "minibatch" else self._folds_needed()
 
     def _uses_ridge(self) -> bool:
         return self.solver == "search" or self.init == "search"
 
-    def _widths(self, k: int) -> tuple[int | None, ...]:
-        return (self.latent_width,) if self.latent_width is not None else (k, -(-k // 2)) if k > 1 else (k,)
+    def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
+        return replace(
+            super()._frontier_task(k, include, exclude),
+            widths=(self.latent_width,) if self.latent_width is not None else (k, -(-k // 2)) if k > 1 else (k,),
+            map_ridges=(None,),
+            finish=scorer_finisher(float(self.scorer_weight), include, exclude),
+        )
 
-    def _map_ridges(self) -> tuple[float | None, ...]:
-        return (None,)  # the objective has one ridge weight, for the search and for the map
-
-    def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
-        return scorer_finisher(float(self.scorer_weight), include, exclude)
-
-    def _search(self, problem: Problem, width: int) -> Selection:
+    def _search(self, problem: TrainingProblem, width: int) -> Selection:
         """Search subsets, then put the closed-form weights into the network."""
         gram, mean, unit = problem.gram, problem.mean, problem.unit
         found = search_columns(problem)
@@ -385,7 +401,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         order = top_columns(np.where(np.isin(np.arange(m), chosen), self.score_weights_, -1.0), problem.k).tolist()
         return Selection(order, self.score_weights_, M[order] @ self.decoder_)
 
-    def _keep_linear(self, network: Network, problem: Problem, width: int) -> Selection:
+    def _keep_linear(self, network: Network, problem: TrainingProblem, width: int) -> Selection:
         """Take over a trained linear network."""
         gram, order = problem.gram, network.selected.tolist()
         M = network.score_weights[:, None] * network.encoder
@@ -406,7 +422,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         intercept = self.encoder_intercept_ @ self.decoder_ + self.decoder_intercept_
         return Selection(order, network.scores, M[order] @ self.decoder_, intercept=intercept)
 
-    def _keep_nonlinear(self, network: Trained, problem: Problem) -> Selection:
+    def _keep_nonlinear(self, network: Trained, problem: TrainingProblem) -> Selection:
         """Take over a trained network that is not linear; the linear map beside it is the least-squares one."""
         order = network.selected
         self.score_weights_ = network.score_weights

@@ -7,6 +7,7 @@ from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from .._core import Array
 from ..subset import Problem
 from ._layers import ACTIVATIONS
 from ._scorer_full_batch import EPOCHS as GRADIENT_EPOCHS
@@ -24,6 +25,14 @@ matters cannot be told."""
 
 
 @dataclass(frozen=True)
+class TrainingProblem(Problem):
+    """A search's problem with the samples to train on, where they are known, and whether they have weights."""
+
+    rows: Array = None
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings with every default filled in."""
 
@@ -38,7 +47,7 @@ class Settings:
     batch_size: int
 
 
-def check_settings(selector: ScorerSelector, problem: Problem) -> Settings:
+def check_settings(selector: ScorerSelector, problem: TrainingProblem) -> Settings:
     """Refuse settings that make no sense together, and fill in the defaults."""
     choices = {
         "score_function": ("abs", "square"),
@@ -100,13 +109,13 @@ def check_weight(weight: Any) -> None:
         raise ValueError(f"scorer_weight must be a number of at least 0, got {weight!r}.")
 
 
-def _width(selector: ScorerSelector, problem: Problem, linear: bool) -> int:
+def _width(selector: ScorerSelector, problem: TrainingProblem, linear: bool) -> int:
     if selector.latent_width is not None:
         return int(selector.latent_width)
     return problem.k if linear else max(problem.k, _LEAST_WIDTH)
 
 
-def _n_weights(selector: ScorerSelector, problem: Problem, width: int, linear: bool) -> int:
+def _n_weights(selector: ScorerSelector, problem: TrainingProblem, width: int, linear: bool) -> int:
     """Return about how many weights a network has that is not linear; 0 for a linear one."""
     if linear:
         return 0

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import is_foreign, to_numpy
-from ..subset import Problem, search_columns
+from ..subset import search_columns
 from ._lazy import require_torch
 from ._scorer_full_batch import GradientTrainee
 from ._scorer_minibatch import SgdTrainee, one_thread
 from ._scorer_parameters import Network, Parameters, pca_parameters, random_parameters, search_parameters, top_columns
-from ._scorer_settings import Settings
+from ._scorer_settings import Settings, TrainingProblem
 from ._scorer_torch import TorchSettings, torch_trainee
 from ._training import Stopping, Trainee, check_loss
 from ._training_mixin import hold_out, warn_not_converged
@@ -50,7 +50,7 @@ class Trained:
 
 
 def train_network(
-    selector: ScorerSelector, problem: Problem, settings: Settings, rng: np.random.RandomState
+    selector: ScorerSelector, problem: TrainingProblem, settings: Settings, rng: np.random.RandomState
 ) -> Network | Trained:
     """Train as the selector's settings say, with its callbacks; it keeps the history."""
     max_time = None if selector.max_time is None else selector.max_time / settings.starts
@@ -81,7 +81,7 @@ def train_network(
 class _Start:
     """The weights a training starts from; what needs a search or an eigendecomposition is found once."""
 
-    def __init__(self, selector: ScorerSelector, problem: Problem, settings: Settings) -> None:
+    def __init__(self, selector: ScorerSelector, problem: TrainingProblem, settings: Settings) -> None:
         self.init, self._problem, self._width, self._linear = selector.init, problem, settings.width, settings.linear
         self._weight = float(selector.scorer_weight)
         self._chosen: list[int] = []
@@ -108,7 +108,7 @@ class _Start:
 
 def _train_numpy(
     selector: ScorerSelector,
-    problem: Problem,
+    problem: TrainingProblem,
     settings: Settings,
     rng: np.random.RandomState,
     stopping: Stopping,
@@ -142,7 +142,7 @@ def _train_numpy(
 
 def _train_torch(
     selector: ScorerSelector,
-    problem: Problem,
+    problem: TrainingProblem,
     settings: Settings,
     rng: np.random.RandomState,
     stopping: Stopping,

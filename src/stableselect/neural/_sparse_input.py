@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
-from ..base import BaseSelector, Selection
+from ..base import SamplesSelector, Selection
 from ._elimination import Elimination
 from ._layers import ACTIVATIONS
 from ._lazy import require_torch
@@ -34,7 +34,7 @@ _FEWEST_ROWS = 10
 """Below so many rows none are held out."""
 
 
-class SparseInputSelector(TrainingMixin, BaseSelector):
+class SparseInputSelector(TrainingMixin, SamplesSelector):
     """Base of the two selectors: implement the penalty for the moments and for torch, and inherit the rest.
 
     Attributes
