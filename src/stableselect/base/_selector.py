@@ -216,8 +216,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         >>> from sklearn.preprocessing import StandardScaler
         >>> from stableselect import ColumnSubset
         >>> X = StandardScaler().fit_transform(load_wine().data)
-        >>> GridSearchCV(ColumnSubset(3), {"ridge": [0.0, 0.1, 10.0]}).fit(X).best_params_
-        {'ridge': 0.1}
+        >>> GridSearchCV(ColumnSubset(), {"n_features_to_select": [2, 5]}).fit(X).best_params_
+        {'n_features_to_select': 5}
         """
         check_is_fitted(self)
         X = self._check_table(X, reset=False)

@@ -146,14 +146,14 @@ def held_out_paths(
 
 
 def fewest_to_explain(explained: np.ndarray, target: float, fewest: int) -> tuple[int, bool]:
-    """Return the smallest number of features that explains the target fraction of the variance, and whether there is one.
+    """Return the smallest number of features that explains the target, and whether there is one.
 
     Parameters
     ----------
     explained : ndarray
         Explained variance ratios of k = 0, 1, ... features.
     target : float
-        The fraction.
+        Fraction of the variance to explain.
     fewest : int
         No fewer features than this.
 
