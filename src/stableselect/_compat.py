@@ -1,22 +1,41 @@
-"""What scikit-learn has in some versions only."""
+"""The parts of scikit-learn that are private, or that only some versions have."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
     HAS_CALLBACKS = True
 except ImportError:  # scikit-learn < 1.9
-    from collections.abc import Callable
-
     HAS_CALLBACKS = False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand-in without callbacks."""
+        """A mixin without callbacks."""
 
     def with_callbacks(method: Callable) -> Callable:
         """Return the method as it is."""
         return method
 
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "with_callbacks"]
+Constraints = dict[str, list[Any]]
+"""What ``_parameter_constraints`` holds: for every parameter the kinds of value it may have."""
+
+validates_parameters: Callable[[Callable], Callable] = _fit_context(prefer_skip_nested_validation=True)
+"""Decorator of a method that fits: checks the parameters against ``_parameter_constraints`` first."""
+
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
+    "Constraints",
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "validates_parameters",
+    "with_callbacks",
+]

@@ -81,12 +81,14 @@ def test_published_settings(tall):
         "n_neighbors": 5,
         "weights": "heat",
         "bandwidth": 2.0,
+        "include": None,
+        "exclude": None,
     }
     assert selector.fit(tall).selected_.shape == (3,)
 
 
 def test_bad_settings_are_refused(tall):
-    with pytest.raises(ValueError, match="n_neighbors must be"):
+    with pytest.raises(ValueError, match="'n_neighbors' parameter of"):
         LaplacianScore(n_neighbors=-1).fit(tall)
-    with pytest.raises(ValueError, match="weights must be"):
+    with pytest.raises(ValueError, match="'weights' parameter of"):
         LaplacianScore(weights="gauss").fit(tall)

@@ -167,5 +167,5 @@ def test_published_settings(tall):
 
 @pytest.mark.parametrize("given", [{"n_clusters": 0}, {"n_clusters": 1.5}, {"n_neighbors": "all"}, {"weights": None}])
 def test_bad_settings_are_refused(tall, given):
-    with pytest.raises(ValueError, match=f"{next(iter(given))} must be"):
+    with pytest.raises(ValueError, match=f"'{next(iter(given))}' parameter of MCFS must be"):
         MCFS(**given).fit(tall)

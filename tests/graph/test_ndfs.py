@@ -197,14 +197,14 @@ def test_more_neighbours_than_rows_means_all_other_rows(rng):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"alpha": 0.0}, "alpha must be a finite number above 0"),
-        ({"beta": -1.0}, "beta must be"),
-        ({"gamma": np.inf}, "gamma must be"),
-        ({"tol": "x"}, "tol must be"),
-        ({"max_iter": 0}, "max_iter must be a positive whole number"),
-        ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"n_clusters": 2.0}, "n_clusters must be"),
-        ({"weights": "flat"}, "weights must be"),
+        ({"alpha": 0.0}, "'alpha' parameter of"),
+        ({"beta": -1.0}, "'beta' parameter of"),
+        ({"gamma": np.inf}, "'gamma' parameter of"),
+        ({"tol": "x"}, "'tol' parameter of"),
+        ({"max_iter": 0}, "'max_iter' parameter of"),
+        ({"n_neighbors": 0}, "'n_neighbors' parameter of"),
+        ({"n_clusters": 2.0}, "'n_clusters' parameter of"),
+        ({"weights": "flat"}, "'weights' parameter of"),
     ],
 )
 def test_bad_parameters_are_refused(tall, wrong, message):

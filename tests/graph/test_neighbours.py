@@ -147,23 +147,6 @@ def test_far_outlier_has_no_weight_but_stays_in_the_graph(tall):
     assert W.shape == (60, 60) and degrees(W)[3] == 0 and np.all(np.delete(degrees(W), 3) > 0)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"n_neighbors": 2.5}, "n_neighbors must be"),
-        ({"n_neighbors": True}, "n_neighbors must be"),
-        ({"weights": "rbf"}, "weights must be"),
-        ({"bandwidth": 0.0}, "bandwidth must be"),
-        ({"bandwidth": np.nan}, "bandwidth must be"),
-        ({"bandwidth": "median"}, "bandwidth must be"),
-    ],
-)
-def test_bad_settings_are_refused(tall, given, message):
-    with pytest.raises(ValueError, match=message):
-        neighbour_graph(tall, **given)
-
-
 @pytest.fixture
 def two_parts(rng):
     """Two components and an isolated row."""

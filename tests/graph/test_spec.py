@@ -125,11 +125,11 @@ def test_published_settings(tall):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"criterion": "phi4"}, "criterion must be"),
-        ({"n_clusters": 0}, "n_clusters must be"),
-        ({"n_clusters": 2.0}, "n_clusters must be"),
-        ({"criterion": "phi3", "n_clusters": 1}, "n_clusters must be a whole number from 2"),
-        ({"n_neighbors": 0}, "n_neighbors must be"),
+        ({"criterion": "phi4"}, "'criterion' parameter of"),
+        ({"n_clusters": 0}, "'n_clusters' parameter of"),
+        ({"n_clusters": 2.0}, "'n_clusters' parameter of"),
+        ({"criterion": "phi3", "n_clusters": 1}, "n_clusters must be at least 2"),
+        ({"n_neighbors": 0}, "'n_neighbors' parameter of"),
     ],
 )
 def test_bad_settings_are_refused(tall, given, message):

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from .._core import Resample, ResampledMoments
 from ..base import BaseSelector, check_pair, resolve_columns
 from ..neural import ScorerSelector
+from ..scorer import ScorerSelector as ClosedForm
 from ..subset import MomentsSelector
 
 
@@ -127,9 +128,9 @@ def path_losses(fitted: BaseSelector, points: np.ndarray) -> dict[str, np.ndarra
         "selector": the point rebuilt from its kept columns. For a :class:`~stableselect.ScorerSelector` also "scorer",
         rebuilt from all scored columns, and "total": the first plus ``scorer_weight`` times the second.
     """
-    rebuilt = fitted.reconstruct(points[:, fitted.support_])
+    rebuilt = fitted._predict_features(points[:, fitted.support_])  # the fitted map, for the selected features too
     losses = {"selector": np.mean((points - rebuilt) ** 2, axis=1)}
-    if isinstance(fitted, ScorerSelector):
+    if isinstance(fitted, ScorerSelector | ClosedForm):
         losses["scorer"] = np.mean((points - fitted.forward(points, path="scorer")) ** 2, axis=1)
         losses["total"] = losses["selector"] + float(fitted.scorer_weight) * losses["scorer"]
     return losses

@@ -1,13 +1,18 @@
-"""What every selector shares: the base class, the checks of its input, and explanations of a choice."""
+"""What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
 from ._checks import check_count, check_labels, check_pair, check_selected, check_some_selected, check_table
 from ._explanation import Explanation
-from ._selector import BaseSelector, Selection, least_squares_map, unchanged_on_error
+from ._families import SamplesSelector, ScoreSelector
+from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, least_squares_map, unchanged_on_error
 from ._validation import check_columns, check_unique, resolve_columns, resolve_include_exclude, resolve_k
 
 __all__ = [
+    "FEATURES",
+    "N_FEATURES",
     "BaseSelector",
     "Explanation",
+    "SamplesSelector",
+    "ScoreSelector",
     "Selection",
     "check_columns",
     "check_count",

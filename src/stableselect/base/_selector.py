@@ -1,13 +1,13 @@
-"""The common selector: it checks the input once, calls one method that selects, and derives everything else."""
+"""What every selector is: fitted once, it transforms, reconstructs, explains and scores."""
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._compat import Constraints, Interval, RealNotInt
 from .._core import (
     BLOCK_ELEMENTS,
     Array,
@@ -32,25 +33,32 @@ from .._core import (
     to_numpy,
 )
 from ._explanation import Explanation, build_explanation
-from ._validation import check_columns, resolve_k
+from ._validation import check_columns
+
+N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
+"""Constraint of ``n_features_to_select``."""
+FEATURES = [Iterable, Integral, None]
+"""Constraint of ``include`` and ``exclude``."""
 
 
 @dataclass
 class Selection:
-    """What a method hands back to :class:`BaseSelector`.
+    """What a method finds, from which :class:`BaseSelector` derives its fitted attributes.
 
     Attributes
     ----------
     order : sequence of int
-        The k chosen columns, best first or in order of selection.
+        The k selected features, best first or in order of selection.
     scores : ndarray of shape (m,)
         Larger is better.
     coefficients : ndarray of shape (k, m) or None
-        The linear map from the chosen columns, in ``order``, to all centred columns; None for least squares.
+        The linear map from the selected features, in ``order``, to all centred features; None for least squares.
     mean : ndarray of shape (m,) or None
-        The column means that go with ``coefficients``.
+        The feature means that go with ``coefficients``.
     intercept : ndarray of shape (m,) or None
         The map's intercept; None for the one that maps the means to themselves.
+    include : sequence of int
+        Features that were selected whatever they score.
     """
 
     order: list[int]
@@ -58,6 +66,7 @@ class Selection:
     coefficients: np.ndarray | None = None
     mean: np.ndarray | None = None
     intercept: np.ndarray | None = None
+    include: Sequence[int] = ()
 
 
 @contextmanager
@@ -73,34 +82,39 @@ def unchanged_on_error(selector: BaseEstimator) -> Iterator[None]:
 
 
 class BaseSelector(SelectorMixin, BaseEstimator):
-    """Base of every selector: implement ``_select(X, k)`` and inherit the rest.
+    """Base of every selector: implement ``fit`` so that it ends in ``_store``, and inherit the rest.
+
+    A selector that needs the samples derives from :class:`SamplesSelector`, one that scores every feature from
+    :class:`ScoreSelector`, one that needs second moments only from ``MomentsSelector``.
 
     Attributes
     ----------
     support_ : ndarray of bool, shape (m,)
-        True for the kept columns.
+        True for the selected features.
     selected_ : ndarray of int, shape (k,)
-        The kept columns in order of selection, best first.
+        The selected features in order of selection, best first.
     ranking_ : ndarray of int, shape (m,)
-        1 is best; the kept columns have 1 to k in order of selection, the others follow by score.
+        1 is best; the selected features have 1 to k in order of selection, the others follow by score.
     scores_ : ndarray of float, shape (m,)
-        Larger is better; no dropped column scores above a kept one.
+        Larger is better. No discarded feature scores above a selected one, unless ``include`` forced that in.
     reconstruction_coef_ : ndarray of shape (k, m)
-        Linear map from the kept columns, in the order of :meth:`transform`, to all columns. For a network that is not
-        linear it is the least-squares map, and :meth:`reconstruct` uses the network.
+        Fitted linear map from the selected features, in the order of :meth:`transform`, to all features. For a network
+        that is not linear it is the least-squares map, and :meth:`reconstruct` uses the network.
     reconstruction_intercept_ : ndarray of shape (m,)
         Its intercept.
     """
 
     n_features_to_select: int | float | str | None
+    _parameter_constraints: ClassVar[Constraints] = {"n_features_to_select": N_FEATURES}
 
+    @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the columns.
+        """Select the features.
 
         Parameters
         ----------
         X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            The table.
+            The samples.
         y : None
             Ignored, for scikit-learn pipelines.
 
@@ -108,23 +122,14 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        with unchanged_on_error(self):
-            X = self._check_table(X)
-            k = resolve_k(self.n_features_to_select, X.shape[1])
-            self._store(self._select(X, k), X)
-        return self
-
-    @abstractmethod
-    def _select(self, X: Array, k: int) -> Selection:
-        """Choose k columns of the checked table X."""
 
     def transform(self, X: Any) -> Any:
-        """Return the kept columns of X, in the table's order.
+        """Return the selected features of X, in the order of the features of X.
 
         Parameters
         ----------
         X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            A table with the columns of the one fitted on.
+            Samples with the features of those fitted on.
 
         Returns
         -------
@@ -134,22 +139,22 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             return super().transform(X)
         check_is_fitted(self)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has shape {tuple(X.shape)}, but {self.n_features_in_} columns are expected.")
+            raise ValueError(f"X has shape {tuple(X.shape)}, but {self.n_features_in_} features are expected.")
         xp = namespace(X)
         return xp.take(X, index(np.flatnonzero(self.support_), X, xp), axis=1)
 
     def reconstruct(self, X_selected: Any) -> Array:
-        """Rebuild all columns from the kept ones.
+        """Reconstruct all features from the selected ones, which are returned unchanged.
 
         Parameters
         ----------
         X_selected : array, data frame, sparse matrix or torch tensor of shape (n, k)
-            The kept columns, in the order of :meth:`transform`; a data frame's columns are found by name.
+            The selected features, in the order of :meth:`transform`; a data frame's columns are found by name.
 
         Returns
         -------
         array of shape (n, m)
-            Every column as predicted from the kept ones.
+            The selected features as they are, and every other as predicted from them.
         """
         check_is_fitted(self)
         k = int(self.support_.sum())
@@ -157,22 +162,28 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             wanted = list(self.get_feature_names_out())
             missing = [name for name in wanted if name not in list(X_selected.columns)]
             if missing:
-                raise ValueError(f"reconstruct needs the kept columns, but {missing[0]!r} is missing.")
+                raise ValueError(f"reconstruct needs the selected features, but {missing[0]!r} is missing.")
             X_selected = X_selected[wanted]
         if is_foreign(X_selected):
             xp = namespace(X_selected)
-            check_finite(X_selected)
         else:
             if sparse.issparse(X_selected):
                 X_selected = X_selected.toarray()
             X_selected, xp = np.asarray(X_selected, dtype=np.float64), namespace()
-            check_finite(X_selected)
+        check_finite(X_selected)
         if X_selected.ndim != 2 or X_selected.shape[1] != k:
             raise ValueError(
-                f"reconstruct expects the {k} kept columns, got an array of shape {tuple(X_selected.shape)}; "
+                f"reconstruct expects the {k} selected features, got an array of shape {tuple(X_selected.shape)}; "
                 "pass the output of transform."
             )
         values = xp.astype(X_selected, xp.float64, copy=False)
+        predicted = self._predict_features(values)
+        predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
+        return predicted
+
+    def _predict_features(self, values: Array) -> Array:
+        """Return all features as the fitted map predicts them, the selected ones too, in double precision."""
+        xp = namespace(values)
         decoded = self._decode(to_numpy(values))
         if decoded is not None:
             return like(decoded, values, xp)
@@ -180,16 +191,50 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         return values @ coef + like(self.reconstruction_intercept_, values, xp)[None, :]
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
-        """Rebuild all columns from the kept ones, in the table's order, where the map is not linear."""
+        """Return what :meth:`_predict_features` does where the map is not linear, else None."""
         return None
 
-    def explain(self, X: Any = None) -> Explanation:
-        """Say what stands for every dropped column and what could stand in for every kept one.
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the negative mean squared error of reconstructing X, so that larger is better.
 
         Parameters
         ----------
-        X : table of shape (n, m), optional
-            The table fitted on. Selectors that work from moments do not need it.
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            Samples, usually held out.
+        y : None
+            Ignored, for scikit-learn's model selection.
+
+        Returns
+        -------
+        float
+            Minus the squared error, averaged over samples and features.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from stableselect import ColumnSubset
+        >>> X = StandardScaler().fit_transform(load_wine().data)
+        >>> GridSearchCV(ColumnSubset(), {"n_features_to_select": [2, 5]}).fit(X).best_params_
+        {'n_features_to_select': 5}
+        """
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        n, m = X.shape
+        total = 0.0
+        for part in _row_blocks(n, m):
+            block = np.asarray(X[part].toarray() if sparse.issparse(X) else to_numpy(X[part]), dtype=np.float64)
+            total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
+        return -total / (n * m)
+
+    def explain(self, X: Any = None) -> Explanation:
+        """Tell which selected features explain each discarded one, and the best replacement of each selected one.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m), optional
+            The samples fitted on. Selectors that work from moments do not need them.
 
         Returns
         -------
@@ -199,43 +244,32 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         roles = self._stored_roles()
         if roles is None:
             if X is None:
-                raise ValueError(f"{type(self).__name__} keeps no moments of the table; call explain(X) with it.")
+                raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
             gram, _ = Moments.from_array(self._check_table(X, reset=False)).operator().normalised()
             found = column_roles(gram, self.selected_.tolist(), 0.0)
             roles = found.r2, found.shares, found.substitutes, found.costs
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
 
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the fitted selector to one file, which :func:`stableselect.load` reads.
-
-        The file is a zip of JSON and plain arrays, without pickles. A parameter that is neither data nor a random
-        generator, such as a function, is not stored: ``load`` asks for it. Callbacks and metadata requests are dropped.
-        A file that is replaced keeps its permissions, and a link is followed.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, by convention with the suffix ``.sselect``.
-        overwrite : bool, default=False
-            Whether to replace a file of that name.
-        """
-        from ..persistence import save  # it reads the registry, which needs this module
-
-        save(self, path, overwrite=overwrite)
-
     def _stored_roles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return R2, shares, substitutes and their costs where ``fit`` kept them."""
+        """Return R2, shares, replacements and their costs where ``fit`` kept them."""
         return getattr(self, "_roles", None)
 
     def _keep_roles(self, roles: Roles) -> None:
         self._roles = (roles.r2, roles.shares, roles.substitutes, roles.costs)
+
+    def _moments_folds(self) -> int | None:
+        """Return into how many folds a caller must split the moments that replace the samples; None: it cannot.
+
+        0 means that the moments of all samples together are enough.
+        """
+        return None
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return self.support_
 
     def _check_table(self, X: Any, *, reset: bool = True) -> Array:
-        """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its columns."""
+        """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its features."""
         X = self._check_tensor(X, reset) if is_foreign(X) else self._check_array(X, reset)
         check_finite(X, names=getattr(self, "feature_names_in_", None))
         return X
@@ -249,27 +283,29 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         if getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False):
             raise ValueError("Sparse tensors are not supported; pass a scipy sparse matrix or a dense tensor.")
         if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"Expected a table with rows and columns, got shape {tuple(X.shape)}.")
+            raise ValueError(f"Expected a tensor with samples and features, got shape {tuple(X.shape)}.")
         if xp.isdtype(X.dtype, "complex floating"):
-            raise ValueError("Complex data not supported; pass the real and imaginary parts as columns of their own.")
+            raise ValueError("Complex data not supported; pass the real and imaginary parts as features of their own.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
             self.__dict__.pop("feature_names_in_", None)
         elif X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} columns, but {self.n_features_in_} are expected.")
+            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} are expected.")
         return X.detach() if hasattr(X, "detach") else X
 
     def _store(self, selection: Selection, X: Array = None) -> None:
-        """Derive every fitted attribute from a selection."""
+        """Derive every fitted attribute from a selection; X is needed where that has no coefficients."""
         m = self.n_features_in_
         order = np.asarray(selection.order, dtype=np.int64)
         scores = np.asarray(selection.scores, dtype=np.float64)
         self.selected_ = order
         self.support_ = np.zeros(m, dtype=bool)
         self.support_[order] = True
-        # A score must not put a dropped column above a kept one, whatever order the search found.
-        self.scores_ = np.where(self.support_, scores, np.minimum(scores, scores[order].min()))
-        by_score = np.argsort(-self.scores_, kind="stable")
+        # A score must not put a discarded feature above one that earned its place, whatever order the search found.
+        earned = np.setdiff1d(order, selection.include)
+        limit = scores[earned].min(initial=np.inf)
+        self.scores_ = np.where(self.support_, scores, np.minimum(scores, limit))
+        by_score = np.argsort(-scores, kind="stable")
         self.ranking_ = np.empty(m, dtype=np.int64)
         self.ranking_[np.concatenate([order, by_score[~self.support_[by_score]]])] = np.arange(1, m + 1)
         coefficients, mean = selection.coefficients, selection.mean
@@ -288,14 +324,13 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 
 
 def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least-squares coefficients (k x m) from the chosen columns of X to all, and the column means.
+    """Return the least-squares coefficients (k x m) from the chosen features of X to all, and the feature means.
 
-    Only the moments between the chosen and all columns are gathered, a block of rows at a time; the cost is n k m.
+    Only the moments between the chosen and all features are gathered, a block of samples at a time; the cost is n k m.
     """
     n, m = X.shape
-    step = max(1024, BLOCK_ELEMENTS // m)
     xp = namespace(X)
-    blocks = [slice(start, start + step) for start in range(0, n, step)]
+    blocks = _row_blocks(n, m)
 
     def dense(part: slice) -> Array:
         return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
@@ -307,3 +342,9 @@ def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
         cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
     moments = to_numpy(cross)
     return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)
+
+
+def _row_blocks(n: int, m: int) -> list[slice]:
+    """Return the blocks in which n samples of m features are read."""
+    step = max(1024, BLOCK_ELEMENTS // m)
+    return [slice(start, start + step) for start in range(0, n, step)]

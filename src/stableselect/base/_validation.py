@@ -1,28 +1,25 @@
-"""Checks of what a user hands in, each with one sentence that says what to do."""
+"""Checks of feature names, numbers and lists given by a user, each with an error that says what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    pass
-
 
 def check_unique(names: Iterable[Any]) -> None:
-    """Refuse column names that stand for more than one column."""
+    """Raise if a feature name occurs more than once."""
     seen: set[str] = set()
     for name in map(str, names):
         if name in seen:
-            raise ValueError(f"More than one column is named {name!r}; rename them so that every name is unique.")
+            raise ValueError(f"More than one feature is named {name!r}; rename them so that every name is unique.")
         seen.add(name)
 
 
 def check_columns(X: Any) -> None:
-    """Refuse a data frame with repeated names or with columns that are not numbers, naming them."""
+    """Raise if a data frame has repeated names or features that are not numbers."""
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
     check_unique(X.columns)
@@ -31,7 +28,7 @@ def check_columns(X: Any) -> None:
     if text:
         shown = ", ".join(repr(c) for c in text[:5]) + (f" and {len(text) - 5} more" if len(text) > 5 else "")
         raise ValueError(
-            f"Columns must hold numbers, but these hold text or dates: {shown}; drop or encode them first."
+            f"Features must be numbers, but these hold text or dates: {shown}; drop or encode them first."
         )
 
 
@@ -50,29 +47,24 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
 
 
 def resolve_k(n_features_to_select: int | float | str | None, m: int) -> int:
-    """Return the number of columns to keep of m: an integer, a share rounded up, or None for half."""
+    """Return the number of features to select of m: an integer, a fraction rounded up, or None for half."""
     wanted = n_features_to_select
     if wanted is None:
         return max(1, m // 2)
-    if isinstance(wanted, str) and wanted == "auto":
-        raise ValueError(
-            "n_features_to_select='auto' works with ColumnSubset and ScorerSelector only, which choose by held-out "
-            "error; give a number or a share of columns here, or use one of them."
-        )
     if isinstance(wanted, Integral) and not isinstance(wanted, bool | np.bool_):
         if not 1 <= wanted <= m:
-            raise ValueError(f"n_features_to_select must be between 1 and the number of columns, {m}; got {wanted}.")
+            raise ValueError(f"n_features_to_select must be between 1 and the number of features, {m}; got {wanted}.")
         return int(wanted)
     if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_) and 0 < wanted <= 1:
         return max(1, int(np.ceil(round(float(wanted) * m, 9))))
     raise ValueError(
-        "n_features_to_select must be a whole number of columns, a share above 0 and at most 1, or None for half; "
+        "n_features_to_select must be a whole number, a fraction above 0 and at most 1, or None for half; "
         f"got {wanted!r}."
     )
 
 
 def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence[str] | None, what: str) -> list[int]:
-    """Return column indices for names or indices given by a user, in their order, each once."""
+    """Return feature indices for names or indices given by a user, in their order, each once."""
     if columns is None:
         return []
     if isinstance(columns, str | Integral):
@@ -83,13 +75,13 @@ def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence
     for column in columns:
         if isinstance(column, str):
             if column not in lookup:
-                hint = "the table has no column names; give indices" if names is None else "check the spelling"
-                raise ValueError(f"Unknown column {column!r} in {what}: {hint}.")
+                hint = "the samples have no feature names; give indices" if names is None else "check the spelling"
+                raise ValueError(f"Unknown feature {column!r} in {what}: {hint}.")
             found.append(lookup[column])
         elif isinstance(column, Integral) and not isinstance(column, bool) and -m <= column < m:
             found.append(int(column) % m)
         else:
-            raise ValueError(f"Unknown column {column!r} in {what}: expected a name or an index from 0 to {m - 1}.")
+            raise ValueError(f"Unknown feature {column!r} in {what}: expected a name or an index from 0 to {m - 1}.")
     return list(dict.fromkeys(found if ordered else sorted(found)))
 
 
@@ -100,26 +92,26 @@ def resolve_include_exclude(
     k: int | None,
     names: Sequence[str] | None,
 ) -> tuple[list[int], list[int]]:
-    """Return the indices to force in and to keep out, after checking that k columns can be chosen with them.
+    """Return the indices to force in and to leave out, after checking that k features can be selected with them.
 
-    Where k is None, one column at least has to be left.
+    Where k is None, at least one feature has to be left.
     """
     forced = resolve_columns(include, m, names, "include")
     barred = resolve_columns(exclude, m, names, "exclude")
     both = sorted(set(forced) & set(barred))
     if both:
         shown = repr(str(names[both[0]])) if names is not None else both[0]
-        raise ValueError(f"Column {shown} is in both include and exclude; remove it from one.")
+        raise ValueError(f"Feature {shown} is in both include and exclude; remove it from one.")
     if k is None:
         if len(barred) == m:
-            raise ValueError("exclude leaves no column to select; exclude fewer.")
+            raise ValueError("exclude leaves no feature to select; exclude fewer.")
         return forced, barred
     if len(forced) > k:
         raise ValueError(
-            f"include names {len(forced)} columns but only {k} are to be selected; raise k or include fewer."
+            f"include names {len(forced)} features but only {k} are to be selected; raise the number or include fewer."
         )
     if m - len(barred) < k:
         raise ValueError(
-            f"exclude leaves {m - len(barred)} columns but {k} are to be selected; lower k or exclude fewer."
+            f"exclude leaves {m - len(barred)} features but {k} are to be selected; lower the number or exclude fewer."
         )
     return forced, barred

@@ -293,6 +293,3 @@ class ConsensusSelector(BaseSelector):
         settled = {*include, *exclude}
         chosen = [*include, *(int(j) for j in order if j not in settled)][:k]
         return Selection(chosen, scores)
-
-    def _select(self, X: Array, k: int) -> Selection:
-        raise AssertionError("fit does not come here: it needs the groups")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Real
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.stats import rankdata
 
+from .._compat import Constraints, Interval
 from .._core import Array, to_numpy
-from ..base import BaseSelector, Selection
+from ..base import ScoreSelector
 
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
@@ -31,7 +32,7 @@ _CONSTANT = -1.0
 """Score of a constant column; every other score is at least 0."""
 
 
-class InfFS(BaseSelector):
+class InfFS(ScoreSelector):
     """Keep the columns through which most weight flows, over paths of every length in the graph of columns.
 
     Two columns are joined by
@@ -48,6 +49,8 @@ class InfFS(BaseSelector):
         Columns to keep: a number, a share rounded up, or None for half.
     alpha : float, default=0.5
         Weight of the deviations against the correlations, between 0 and 1.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     Attributes
     ----------
@@ -85,9 +88,23 @@ class InfFS(BaseSelector):
     array(['sepal width (cm)', 'petal length (cm)'], dtype=object)
     """
 
-    def __init__(self, n_features_to_select: int | float | None = None, *, alpha: float = 0.5) -> None:
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        alpha: float = 0.5,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
+        self.include = include
+        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -106,10 +123,8 @@ class InfFS(BaseSelector):
         """
         return cls(n_features_to_select, alpha=0.5)
 
-    def _select(self, X: Array, k: int) -> Selection:
-        alpha = self.alpha
-        if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 <= alpha <= 1:
-            raise ValueError(f"alpha must be a number between 0 and 1, got {alpha!r}.")
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
+        alpha = float(self.alpha)
         X = np.asarray(X.toarray() if sparse.issparse(X) else to_numpy(X), dtype=np.float64)
         varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
         scores = np.full(X.shape[1], _CONSTANT)
@@ -121,7 +136,7 @@ class InfFS(BaseSelector):
             self.spectral_radius_, energy = _energy(product, varying.size)
             peak = energy.max() or 1.0
             scores[varying] = np.maximum(np.round(energy / peak, _DIGITS), 0.0) * peak
-        return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
+        return scores
 
 
 def _relative_deviations(X: np.ndarray) -> np.ndarray:

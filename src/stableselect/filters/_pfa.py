@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from .._compat import Constraints, Interval
 from .._core import Array, Moments, to_numpy
-from ..base import BaseSelector, Selection
+from ..base import SamplesSelector, Selection
 
 _STARTS = 10
 """k-means starts; the one of least inertia counts."""
@@ -22,7 +23,7 @@ _CONSTANT = -2.0
 """Score of a constant column. Loading rows have norm at most 1, so no distance between them is above 2."""
 
 
-class PFA(BaseSelector):
+class PFA(SamplesSelector):
     """Keep the column nearest each of k centres of the columns' loadings on the principal components.
 
     The covariance C = V diag(e) V' of the columns is cut at the q leading components that hold
@@ -78,6 +79,14 @@ class PFA(BaseSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **SamplesSelector._parameter_constraints,
+        "retained_variance": [Interval(Real, 0, 1, closed="right")],
+        "standardise": ["boolean"],
+        "absolute": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -121,7 +130,6 @@ class PFA(BaseSelector):
         )
 
     def _select(self, X: Array, k: int) -> Selection:
-        self._check_parameters()
         moments = Moments.from_array(X if sparse.issparse(X) else to_numpy(X))
         moments = moments.scale("standard" if self.standardise else None)
         varying = np.flatnonzero(moments.maximum > moments.minimum)
@@ -147,14 +155,6 @@ class PFA(BaseSelector):
         best_first = [kept[i] for i in np.lexsort((kept, -scores[order[kept]]))]
         constant = np.setdiff1d(np.arange(X.shape[1]), varying)[: max(0, k - len(order))]
         return Selection([*order[best_first].tolist(), *order[extra].tolist(), *constant.tolist()], scores)
-
-    def _check_parameters(self) -> None:
-        share = self.retained_variance
-        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < share <= 1:
-            raise ValueError(f"retained_variance must be a number above 0 and at most 1, got {share!r}.")
-        for name in ("standardise", "absolute"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
 
 
 def _canonical_order(loadings: np.ndarray, held: np.ndarray) -> np.ndarray:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import ClassVar
+
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._compat import Constraints
 from .._core import Array
-from ..base import BaseSelector, Selection
+from ..base import ScoreSelector
 
 
-class RandomSelector(BaseSelector):
+class RandomSelector(ScoreSelector):
     """Keep k columns drawn at random without looking at their values.
 
     Parameters
@@ -18,6 +22,8 @@ class RandomSelector(BaseSelector):
         Columns to keep: a number, a share rounded up, or None for half.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     Examples
     --------
@@ -27,15 +33,23 @@ class RandomSelector(BaseSelector):
     (5, 2)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
         *,
         random_state: int | np.random.RandomState | None = None,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.random_state = random_state
+        self.include = include
+        self.exclude = exclude
 
-    def _select(self, X: Array, k: int) -> Selection:
-        scores = check_random_state(self.random_state).uniform(size=X.shape[1])
-        return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
+        return check_random_state(self.random_state).uniform(size=X.shape[1])

@@ -1,13 +1,10 @@
-"""What the two selectors with a row-sparse weight matrix share: the smoothed l2,1 norm, the table, the checks."""
+"""What UDFS and NDFS share: the smoothed l2,1 norm of the weights, the scaled samples, the scores."""
 
 from __future__ import annotations
-
-from numbers import Integral, Real
 
 import numpy as np
 
 from .._core import Array
-from ..base import Selection
 from ._neighbours import dense_rows
 
 
@@ -33,8 +30,8 @@ def varying_columns(X: Array) -> tuple[np.ndarray, np.ndarray, int]:
     return (values if len(columns) == values.shape[1] else values[:, columns]), columns, exponent
 
 
-def by_length(lengths: np.ndarray, columns: np.ndarray, m: int, k: int) -> Selection:
-    """Return the k longest rows, the lowest index first in a tie; the columns not listed are constant and score -1.
+def length_scores(lengths: np.ndarray, columns: np.ndarray, m: int) -> np.ndarray:
+    """Return the scores of m features: the lengths of those listed, and -1 for the others, which are constant.
 
     Lengths are rounded to ten digits of the largest, so that rounding errors do not break ties.
     """
@@ -42,18 +39,4 @@ def by_length(lengths: np.ndarray, columns: np.ndarray, m: int, k: int) -> Selec
     if len(columns):
         unit = 10.0 ** (np.floor(np.log10(lengths.max())) - 10) if lengths.max() > 0 else 1.0
         scores[columns] = np.round(lengths / unit) * unit
-    return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
-
-
-def check_positive(**values: object) -> None:
-    """Refuse a parameter that is not a finite number above 0."""
-    for name, value in values.items():
-        if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-            raise ValueError(f"{name} must be a finite number above 0; got {value!r}.")
-
-
-def check_count(**values: object) -> None:
-    """Refuse a parameter that is not a positive whole number."""
-    for name, value in values.items():
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
+    return scores

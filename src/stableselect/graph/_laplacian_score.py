@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
+from .._compat import Constraints, Interval, StrOptions
 from .._core import Array
-from ..base import BaseSelector, Selection
+from ..base import ScoreSelector
 from ._neighbours import degrees, dense_rows, laplacian, neighbour_graph
 
 _BLOCK_ELEMENTS = 1 << 23
@@ -17,7 +20,7 @@ CONSTANT = -3.0
 """Score of a constant column: below the range of every Laplacian ratio, which is [-2, 0]."""
 
 
-class LaplacianScore(BaseSelector):
+class LaplacianScore(ScoreSelector):
     """Keep the columns that vary least across the edges of the neighbour graph for their variance.
 
     With W the graph's weights, D its degrees and L = D - W, column f has f' L f / f' D f after subtracting its
@@ -34,6 +37,8 @@ class LaplacianScore(BaseSelector):
         Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the rows.
     bandwidth : float or None, default=None
         Of the heat kernel; None for the median squared distance between neighbours.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     See Also
     --------
@@ -57,6 +62,13 @@ class LaplacianScore(BaseSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"heat", "binary", "cosine"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -64,11 +76,15 @@ class LaplacianScore(BaseSelector):
         n_neighbors: int = 5,
         weights: str = "heat",
         bandwidth: float | None = None,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
+        self.include = include
+        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -88,10 +104,9 @@ class LaplacianScore(BaseSelector):
         """
         return cls(n_features_to_select, n_neighbors=5, weights="heat", bandwidth=2.0)
 
-    def _select(self, X: Array, k: int) -> Selection:
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
         W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
-        scores = laplacian_scores(dense_rows(X)[0], W)
-        return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
+        return laplacian_scores(dense_rows(X)[0], W)
 
 
 def laplacian_scores(values: np.ndarray, W: sparse.csr_array) -> np.ndarray:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
+from .._compat import Constraints, Interval, StrOptions
 from .._core import Array
-from ..base import BaseSelector, Selection
+from ..base import ScoreSelector
 from ._lars import least_angle
 from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
-from ._spec import check_clusters
 from ._spectrum import lowest_spectrum
 
 _CONSTANT = -2.0
 """Score of a constant column, below those of the columns that no regression used."""
 
 
-class MCFS(BaseSelector):
+class MCFS(ScoreSelector):
     """Keep the columns with the largest coefficients in sparse regressions on the graph's eigenvectors.
 
     The c smallest non-trivial solutions of L y = l D y (with y' D y = 1' D 1) embed the rows. Least angle regression
@@ -39,6 +41,8 @@ class MCFS(BaseSelector):
         Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the rows.
     bandwidth : float or None, default=None
         Of the heat kernel; None for the median squared distance between neighbours.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     Attributes
     ----------
@@ -68,6 +72,14 @@ class MCFS(BaseSelector):
     (150, 2)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"heat", "binary", "cosine"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -76,12 +88,16 @@ class MCFS(BaseSelector):
         n_neighbors: int = 5,
         weights: str = "heat",
         bandwidth: float | None = None,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
+        self.include = include
+        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None, *, n_clusters: int | None = None) -> Self:
@@ -103,8 +119,7 @@ class MCFS(BaseSelector):
         """
         return cls(n_features_to_select, n_clusters=n_clusters, n_neighbors=5, weights="binary")
 
-    def _select(self, X: Array, k: int) -> Selection:
-        check_clusters(self.n_clusters, least=1)
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
         W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
         if self.n_clusters is None:
             self.n_eigenvectors_ = max(1, default_clusters(W) - 1)
@@ -113,8 +128,7 @@ class MCFS(BaseSelector):
         values, exponent = dense_rows(X)
         scores = mcfs_scores(values, spectral_embedding(W, self.n_eigenvectors_), k)
         # Coefficients belong to X / 2^exponent; in the table's own units they are smaller by as much.
-        scores = np.where(scores > 0, np.ldexp(scores, -exponent), scores)
-        return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
+        return np.where(scores > 0, np.ldexp(scores, -exponent), scores)
 
 
 def spectral_embedding(W: sparse.csr_array, count: int) -> np.ndarray:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from .._compat import Constraints, Interval, StrOptions
 from .._core import Array
-from ..base import BaseSelector, Selection
-from ._l21 import by_length, check_count, check_positive, row_lengths, varying_columns
+from ..base import ScoreSelector
+from ._l21 import length_scores, row_lengths, varying_columns
 from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
 from ._neighbours import default_clusters, laplacian, neighbour_graph
 
 
-class NDFS(BaseSelector):
+class NDFS(ScoreSelector):
     r"""Keep the columns that best predict non-negative cluster indicators which follow the neighbour graph.
 
     The weights W (m x c) and the cluster indicators F (n x c, F >= 0) minimise
@@ -51,6 +54,8 @@ class NDFS(BaseSelector):
         Stop when an update lowers the objective by less than this share of it.
     random_state : int, RandomState instance or None, default=None
         Seed of the k-means clustering that F starts from.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     Attributes
     ----------
@@ -94,6 +99,20 @@ class NDFS(BaseSelector):
     (150, 2)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"heat", "binary", "cosine"})],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "rescale": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -108,6 +127,8 @@ class NDFS(BaseSelector):
         max_iter: int = 100,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
@@ -119,6 +140,8 @@ class NDFS(BaseSelector):
         self.rescale = rescale
         self.max_iter = max_iter
         self.tol = tol
+        self.include = include
+        self.exclude = exclude
         self.random_state = random_state
 
     @classmethod
@@ -158,18 +181,14 @@ class NDFS(BaseSelector):
             random_state=random_state,
         )
 
-    def _select(self, X: Array, k: int) -> Selection:
-        check_positive(alpha=self.alpha, beta=self.beta, gamma=self.gamma, tol=self.tol)
-        check_count(n_neighbors=self.n_neighbors, max_iter=self.max_iter)
-        if self.n_clusters is not None:
-            check_count(n_clusters=self.n_clusters)
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
         values, columns, exponent = varying_columns(X)
         n, m = X.shape
         graph = neighbour_graph(values if len(columns) else X, self.n_neighbors, weights=self.weights)
         if len(columns) == 0:
             self.n_clusters_, self.n_iter_, self.objective_path_ = 1, 0, np.empty(0)
             self.coef_, self.indicators_ = np.zeros((m, 1)), np.full((n, 1), n**-0.5)
-            return by_length(np.empty(0), columns, m, k)
+            return length_scores(np.empty(0), columns, m)
         distinct = len({row.tobytes() for row in values})
         c = default_clusters(graph) if self.n_clusters is None else self.n_clusters
         c = self.n_clusters_ = min(c, distinct)
@@ -182,7 +201,7 @@ class NDFS(BaseSelector):
         self.objective_path_, self.n_iter_ = np.array(path), len(path)
         self.coef_ = np.zeros((m, c))
         self.coef_[columns] = W
-        return by_length(row_lengths(W, 0.0), columns, m, k)
+        return length_scores(row_lengths(W, 0.0), columns, m)
 
 
 def start_indicators(centred: np.ndarray, c: int, random_state: int | np.random.RandomState | None) -> np.ndarray:

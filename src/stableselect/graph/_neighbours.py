@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
@@ -67,11 +66,6 @@ def neighbour_graph(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    if weights not in ("heat", "binary", "cosine"):
-        raise ValueError(f"weights must be 'heat', 'binary' or 'cosine'; got {weights!r}.")
-    if bandwidth is not None and not (isinstance(bandwidth, Real) and 0 < bandwidth < np.inf):
-        raise ValueError(f"bandwidth must be a positive number or None for the median rule; got {bandwidth!r}.")
-    check_neighbours(n_neighbors)
     values, exponent = dense_rows(X)
     n = values.shape[0]
     rows, columns, squared = _directed(values, min(int(n_neighbors), n - 1), ties=True)
@@ -98,18 +92,11 @@ def neighbour_indices(X: Array, n_neighbors: int = 5) -> np.ndarray:
 
     Ties at the k-th distance go to the row first in the sorting order of the rows' values.
     """
-    check_neighbours(n_neighbors)
     values, _ = dense_rows(X)
     n = values.shape[0]
     k = min(int(n_neighbors), n - 1)
     rows, columns, _ = _directed(values, k, ties=False)
     return columns[np.argsort(rows, kind="stable")].reshape(n, k)
-
-
-def check_neighbours(n_neighbors: object) -> None:
-    """Refuse a number of neighbours that is not a positive integer."""
-    if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be a positive whole number; got {n_neighbors!r}.")
 
 
 def dense_rows(X: Array) -> tuple[np.ndarray, int]:

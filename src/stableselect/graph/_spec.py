@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Self
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
+from .._compat import Constraints, Interval, StrOptions
 from .._core import Array
-from ..base import BaseSelector, Selection
+from ..base import ScoreSelector
 from ._laplacian_score import CONSTANT, GraphMoments
 from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
 from ._spectrum import lowest_spectrum
 
 
-class SPEC(BaseSelector):
+class SPEC(ScoreSelector):
     """Keep the columns that follow the smooth eigenvectors of the neighbour graph.
 
     With g = D^(1/2) f / ||D^(1/2) f||, eigenpairs (l_j, u_j) of the normalised Laplacian in ascending order and
@@ -43,6 +45,8 @@ class SPEC(BaseSelector):
     n_clusters : int or None, default=None
         c of phi3, at least 2 (phi1 and phi2 do not use it); None for the largest gap between the 2nd to 11th smallest
         eigenvalues.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     See Also
     --------
@@ -66,6 +70,15 @@ class SPEC(BaseSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "criterion": [StrOptions({"phi1", "phi2", "phi3"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions({"heat", "binary", "cosine"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -75,6 +88,8 @@ class SPEC(BaseSelector):
         weights: str = "heat",
         bandwidth: float | None = None,
         n_clusters: int | None = None,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.criterion = criterion
@@ -82,6 +97,8 @@ class SPEC(BaseSelector):
         self.weights = weights
         self.bandwidth = bandwidth
         self.n_clusters = n_clusters
+        self.include = include
+        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -101,22 +118,11 @@ class SPEC(BaseSelector):
         """
         return cls(n_features_to_select, criterion="phi2", weights="heat", bandwidth=1.0)
 
-    def _select(self, X: Array, k: int) -> Selection:
-        if self.criterion not in ("phi1", "phi2", "phi3"):
-            raise ValueError(f"criterion must be 'phi1', 'phi2' or 'phi3'; got {self.criterion!r}.")
-        check_clusters(self.n_clusters, least=2 if self.criterion == "phi3" else 1)
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
+        if self.criterion == "phi3" and self.n_clusters == 1:
+            raise ValueError("n_clusters must be at least 2 for criterion='phi3', got 1; raise it or pass None.")
         W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
-        scores = spec_scores(dense_rows(X)[0], W, self.criterion, self.n_clusters)
-        return Selection(np.argsort(-scores, kind="stable")[:k].tolist(), scores)
-
-
-def check_clusters(n_clusters: object, least: int) -> None:
-    """Refuse a number of clusters that is neither None nor a whole number from ``least`` up."""
-    whole = isinstance(n_clusters, Integral) and not isinstance(n_clusters, bool)
-    if n_clusters is not None and not (whole and n_clusters >= least):  # type: ignore[operator]
-        raise ValueError(
-            f"n_clusters must be a whole number from {least} up, or None to choose it; got {n_clusters!r}."
-        )
+        return spec_scores(dense_rows(X)[0], W, self.criterion, self.n_clusters)
 
 
 def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clusters: int | None) -> np.ndarray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
+from .._compat import Constraints, Interval
 from .._core import Array
-from ..base import BaseSelector, Selection
-from ._l21 import by_length, check_count, check_positive, row_lengths, varying_columns
+from ..base import ScoreSelector
+from ._l21 import length_scores, row_lengths, varying_columns
 from ._neighbours import default_clusters, neighbour_indices
 from ._udfs_scatter import LocalScatter, local_weights
 
@@ -17,7 +20,7 @@ _SMOOTHING = 1e-3
 """Smoothing of the l2,1 norm relative to the length sqrt(c / m) of a row when all are equal."""
 
 
-class UDFS(BaseSelector):
+class UDFS(ScoreSelector):
     r"""Keep the columns of a row-sparse projection that varies least among neighbours (discriminative selection).
 
     The weights W (m x c) minimise tr(W'MW) + gamma t ||W||_{2,1} over W'W = I, where M is the local scatter of the
@@ -44,6 +47,8 @@ class UDFS(BaseSelector):
         Most steps.
     tol : float, default=1e-4
         Stop when a step lowers the objective by less than this share of it.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
 
     Attributes
     ----------
@@ -87,6 +92,16 @@ class UDFS(BaseSelector):
     (150, 2)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **ScoreSelector._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "shrinkage": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -97,6 +112,8 @@ class UDFS(BaseSelector):
         shrinkage: float = 1.0,
         max_iter: int = 100,
         tol: float = 1e-4,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
@@ -105,6 +122,8 @@ class UDFS(BaseSelector):
         self.shrinkage = shrinkage
         self.max_iter = max_iter
         self.tol = tol
+        self.include = include
+        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None, *, gamma: float = 0.1) -> Self:
@@ -127,17 +146,13 @@ class UDFS(BaseSelector):
         """
         return cls(n_features_to_select, n_clusters=5, n_neighbors=5, gamma=gamma, max_iter=100)
 
-    def _select(self, X: Array, k: int) -> Selection:
-        check_positive(gamma=self.gamma, shrinkage=self.shrinkage, tol=self.tol)
-        check_count(n_neighbors=self.n_neighbors, max_iter=self.max_iter)
-        if self.n_clusters is not None:
-            check_count(n_clusters=self.n_clusters)
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
         values, columns, _ = varying_columns(X)
         m = X.shape[1]
         if len(columns) == 0:
             self.n_clusters_, self.n_iter_, self.objective_path_ = 1, 0, np.empty(0)
             self.coef_ = np.zeros((m, 1))
-            return by_length(np.empty(0), columns, m, k)
+            return length_scores(np.empty(0), columns, m)
         values = values - values.mean(axis=0)
         neighbours = neighbour_indices(values, self.n_neighbors)
         c = default_clusters(_joined(neighbours)) if self.n_clusters is None else self.n_clusters
@@ -147,7 +162,7 @@ class UDFS(BaseSelector):
         self.objective_path_, self.n_iter_ = np.array(path), len(path)
         self.coef_ = np.zeros((m, c))
         self.coef_[columns] = W
-        return by_length(row_lengths(W, 0.0), columns, m, k)
+        return length_scores(row_lengths(W, 0.0), columns, m)
 
 
 def minimise(scatter: LocalScatter, c: int, gamma: float, max_iter: int, tol: float) -> tuple[np.ndarray, list[float]]:

@@ -250,7 +250,7 @@ def _complete_scorer_selector(selector: Any) -> None:
     fitted.setdefault("validation_history_", np.zeros(0))
 
 
-_COMPLETIONS = {"ScorerSelector": _complete_scorer_selector}
+_COMPLETIONS = {"ScorerSelectorNetwork": _complete_scorer_selector}
 """By class: what adds the documented attributes that a file written before them lacks."""
 
 

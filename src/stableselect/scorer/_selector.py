@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import Constraints, Interval, StrOptions
 from .._core import column_roles, to_numpy
 from ..base import Selection
-from ..subset import Finish, MomentsSelector, Problem, bounds, search_columns
+from ..subset import MomentsSelector, Problem, Task, bounds, search_columns
 from ._frontier import scorer_finisher
 from ._objective import ScorerObjective, canonical_scores
 from ._search import search_scorer
@@ -113,6 +116,13 @@ class ScorerSelector(MomentsSelector):
     ((4, 2), (2, 4))
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **MomentsSelector._parameter_constraints,
+        "score_function": [StrOptions({"abs", "square"})],
+        "scorer_weight": [Interval(Real, 0, None, closed="left")],
+        "latent_width": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | Literal["auto"] | None = None,
@@ -192,11 +202,11 @@ class ScorerSelector(MomentsSelector):
         order = sorted(sorted(chosen), key=lambda j: -weights[j])
         return Selection(order, weights, M[order] @ self.decoder_)
 
-    def _widths(self, k: int) -> tuple[int | None, ...]:
-        return (self.latent_width,) if self.latent_width is not None else (k, -(-k // 2)) if k > 1 else (k,)
-
-    def _map_ridges(self) -> tuple[float | None, ...]:
-        return (None,)  # the objective has one ridge weight, for the search and for the map
-
-    def _finisher(self, include: Sequence[int], exclude: Sequence[int]) -> Finish:
-        return scorer_finisher(float(self.scorer_weight), include, exclude)
+    def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
+        half = -(-k // 2)
+        return replace(
+            super()._frontier_task(k, include, exclude),
+            widths=(self.latent_width,) if self.latent_width is not None else (k, half) if k > 1 else (k,),
+            map_ridges=(None,),  # the objective has one ridge weight, for the search and for the map
+            finish=scorer_finisher(float(self.scorer_weight), include, exclude),
+        )

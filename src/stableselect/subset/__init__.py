@@ -1,17 +1,19 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
 from ._column_subset import ColumnSubset, bounds, search_columns
-from ._frontier import ABOUT, FEWEST_STABILITY_FOLDS, STABILITY_FOLDS, Finish, Round
+from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS, Finish, Round, Task
 from ._moments_selector import MomentsSelector, Problem
-from ._ridge import FEWEST_FOLDS, map_error
+from ._ridge import FEWEST_FOLDS, N_FOLDS, choose_ridge, map_error
 from ._search import Found, Setting
 from ._selection_path import SelectionPath
-from ._stability_frontier import StabilityFrontier
+from ._stability_frontier import ABOUT, StabilityFrontier
+from ._streaming_selector import StreamingSelector
 
 __all__ = [
     "ABOUT",
     "FEWEST_FOLDS",
     "FEWEST_STABILITY_FOLDS",
+    "N_FOLDS",
     "STABILITY_FOLDS",
     "ColumnSubset",
     "Finish",
@@ -22,7 +24,10 @@ __all__ = [
     "SelectionPath",
     "Setting",
     "StabilityFrontier",
+    "StreamingSelector",
+    "Task",
     "bounds",
+    "choose_ridge",
     "map_error",
     "search_columns",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import ClassVar, Literal
 
+from .._compat import Constraints
 from .._core import EXHAUSTED, column_roles
 from ..base import Selection
 from ._moments_selector import MomentsSelector, Problem
@@ -104,11 +105,16 @@ class ColumnSubset(MomentsSelector):
     (150, 4)
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **MomentsSelector._parameter_constraints,
+        "exchange": ["boolean"],
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | Literal["auto"] | None = None,
         *,
-        ridge: float | str = "auto",
+        ridge: float | Literal["auto"] = "auto",
         exchange: bool = True,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,

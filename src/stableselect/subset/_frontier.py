@@ -11,6 +11,7 @@ best of them would be to take another one for other rows. So the setting taken i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,8 +19,9 @@ from itertools import combinations
 import numpy as np
 
 from .._core import Array, Gram, Moments, PrimalGram, merged, nogueira
-from ._ridge import leave_out
+from ._ridge import RIDGE_GRID, leave_out, refit_errors
 from ._search import Found, Setting, find_columns
+from ._stability_frontier import Point, StabilityFrontier, cheapest_stable, good_points
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
@@ -28,23 +30,13 @@ RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Relative ridge weights looked at where the ridge is "auto"."""
 _HIGH = 3.0
 """Larger ones are looked at where rows are few against columns, and elsewhere while the one before is worth it."""
+MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
+"""Relative ridge weights of the map looked at where the ridge is "auto"."""
 CONSENSUS = (0.01, 0.03, 0.1, 0.3)
 """Weights of the votes looked at."""
-ABOUT = 0.2
-"""Stabilities of five sets that differ by less are taken as about equal: two to three standard errors."""
 _SMALL = 0.03
 """Added to ridge weights before their geometric mean is taken, since one of them is zero."""
 _MOST_VOTERS = 44
-
-
-@dataclass(frozen=True)
-class Point:
-    """A setting, the error per cell on held-out rows, and the stability of the sets with its standard error."""
-
-    setting: Setting
-    error: float
-    stability: float
-    standard_error: float
 
 
 @dataclass(frozen=True)
@@ -85,8 +77,6 @@ class Task:
         Latent widths to look at.
     map_ridges : tuple of float or None
         Ridge weights of the map to look at, None for that of the search; the one of least error counts.
-    limit : float
-        Settings whose error is above this multiple of the least are not followed up.
     finish : callable
         See :data:`Finish`.
     """
@@ -98,8 +88,80 @@ class Task:
     exchange: bool
     widths: tuple[int | None, ...]
     map_ridges: tuple[float | None, ...]
-    limit: float
     finish: Finish
+
+
+def choose_setting(
+    folds: Sequence[Moments], task: Task, max_error_increase: float, min_stability: float | None
+) -> tuple[Setting, np.ndarray | None, StabilityFrontier]:
+    """Choose the setting of a search by its held-out error and the stability of what it selects.
+
+    Parameters
+    ----------
+    folds : sequence of Moments
+        Moments of parts of the samples, six at least.
+    task : Task
+        The settings to compare.
+    max_error_increase : float
+        Largest relative increase in held-out error accepted for stability.
+    min_stability : float or None
+        Where given, choose the setting of least error that is at least this stable instead.
+
+    Returns
+    -------
+    setting : Setting
+        The one chosen.
+    votes : ndarray of shape (m,) or None
+        Fraction of subsamples that select each feature, where the setting uses it.
+    frontier : StabilityFrontier
+        All settings tried.
+    """
+    if len(folds) < FEWEST_STABILITY_FOLDS:
+        raise ValueError(
+            "criterion='stability' compares selections on parts of the samples and needs at least "
+            f"{FEWEST_STABILITY_FOLDS} folds of them, got {len(folds)}: fit on more samples, or give fit_moments a "
+            "list of Moments, one for each part of the samples."
+        )
+    if len(folds) > STABILITY_FOLDS:
+        folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
+    _warn_without_choice(task, int(folds[0].n_features or 0))
+    search = FrontierSearch(folds, task, 1 + max_error_increase if min_stability is None else float("inf"))
+    points, reached = search.points(), True
+    if min_stability is None:
+        points, chosen = search.compromise(points, max_error_increase)
+    else:
+        chosen, reached = cheapest_stable(points, float(min_stability))
+    if not reached:
+        warnings.warn(
+            f"No setting reaches the stability {min_stability:g} on held-out samples; the most stable has "
+            f"{points[chosen].stability:.3g} and is used. Lower min_stability, or select another number of features.",
+            stacklevel=2,
+        )
+    target = None if min_stability is None else float(min_stability)
+    frontier = StabilityFrontier.from_points(points, chosen, max_error_increase, target, reached)
+    setting = points[chosen].setting
+    return setting, search.votes(setting) if setting.consensus else None, frontier
+
+
+def refit_finisher(map_ridges: Sequence[float | None]) -> Finish:
+    """Return what takes the features found in a round as they are, and tells their held-out errors."""
+
+    def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
+        weights = [setting.ridge if ridge is None else ridge for ridge in map_ridges]
+        return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, weights)
+
+    return finish
+
+
+def _warn_without_choice(task: Task, m: int) -> None:
+    """Warn where the same features are selected in any case."""
+    if task.k - len(task.include) in (0, m - len(task.include) - len(task.exclude)):
+        selected, advice = ("All", "select fewer") if task.k == m else ("The same", "include or exclude fewer")
+        warnings.warn(
+            f"{selected} {task.k} features are selected in any case, so there is no choice to repeat and its stability "
+            f"is NaN; {advice}.",
+            stacklevel=2,
+        )
 
 
 class FrontierSearch:
@@ -110,11 +172,13 @@ class FrontierSearch:
     folds : sequence of Moments
         Six at least.
     task : Task
-        What for.
+        The settings.
+    limit : float
+        Settings whose error is above this multiple of the least are not followed up.
     """
 
-    def __init__(self, folds: Sequence[Moments], task: Task) -> None:
-        self.task, self.folds = task, folds
+    def __init__(self, folds: Sequence[Moments], task: Task, limit: float) -> None:
+        self.task, self.folds, self.limit = task, folds, limit
         self.rounds = [Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
         self.voters = voting_groups(len(folds))
         self._cells = sum(part.weight_sum for part in folds) * self.rounds[0].gram.n_features
@@ -132,14 +196,14 @@ class FrontierSearch:
         points: list[Point] = []
         starts: dict[float, list[list[int]]] = {}
         for ridge in self.task.ridges:
-            if starts and self._primal and ridge > _HIGH and self._worth(points, max(starts)) > self.task.limit:
+            if starts and self._primal and ridge > _HIGH and self._worth(points, max(starts)) > self.limit:
                 break
             for exchange in (False, True) if self._exchange else (False,):
                 setting = Setting(ridge, exchange)
                 found = [self._find(part, setting) for part in self.rounds]
                 points += self._measure(setting, found)
             starts[ridge] = [item.chosen for item in found]
-        promising = [ridge for ridge in starts if self._worth(points, ridge) <= self.task.limit]
+        promising = [ridge for ridge in starts if self._worth(points, ridge) <= self.limit]
         self._vote(promising)
         for ridge in promising:
             for consensus in CONSENSUS:
@@ -149,7 +213,7 @@ class FrontierSearch:
                 ]
                 more = list(self._measure(setting, found))
                 points += more
-                if min(point.error for point in more) > self.task.limit * min(point.error for point in points):
+                if min(point.error for point in more) > self.limit * min(point.error for point in points):
                     break
         return points
 
@@ -266,16 +330,6 @@ def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
     return fitting[::step]
 
 
-def good_points(points: Sequence[Point], max_error_increase: float) -> list[int]:
-    """Return which points are within max_error_increase of the least error and about as stable as the best of those."""
-    stability = np.array([point.stability for point in points])
-    error = np.array([point.error for point in points])
-    near = (error <= (1 + max_error_increase) * error.min()) & ~np.isnan(stability)
-    if not near.any():
-        return []
-    return np.flatnonzero(near & (stability >= stability[near].max() - ABOUT)).tolist()
-
-
 def mean_ridge(ridges: Sequence[float]) -> float:
     """Return the geometric mean of ridge weights, to two digits; zeros are allowed.
 
@@ -288,18 +342,3 @@ def mean_ridge(ridges: Sequence[float]) -> float:
         return ridges[0]
     mean = float(np.exp(np.mean(np.log(np.asarray(ridges) + _SMALL)))) - _SMALL
     return float(f"{max(mean, 0.0):.2g}")
-
-
-def first_to_reach(points: Sequence[Point], target: float) -> tuple[int, bool]:
-    """Return the number of the point of least error that is so stable, or of the most stable; and if it is so stable.
-
-    Where there is one set only, any point meets the target.
-    """
-    stability = np.array([point.stability for point in points])
-    error = np.array([point.error for point in points])
-    if np.isnan(stability).all():
-        return int(np.argmin(error)), True
-    good = stability >= target
-    if not good.any():
-        return int(np.lexsort((error, -stability))[0]), False
-    return int(np.argmin(np.where(good, error, np.inf))), True

@@ -1,50 +1,49 @@
-"""The common part of selectors that need only the table's moments: streaming, weights, ridge, include and exclude."""
+"""The common part of selectors that search subsets on second moments: ridge, number of features, stability."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._core import Array, Gram, Moments, check_weights, fold_moments, merged, normalised_moments, to_numpy
-from ..base import BaseSelector, Selection, check_unique, resolve_include_exclude, resolve_k, unchanged_on_error
-from ._frontier import STABILITY_FOLDS
-from ._n_features import AutoCountMixin
+from .._compat import Constraints, Interval, StrOptions
+from .._core import Array, Gram, Moments, merged, normalised_moments, to_numpy
+from ..base import FEATURES, N_FEATURES, Selection, resolve_include_exclude, resolve_k
+from ._frontier import MAP_RIDGES, RIDGES, STABILITY_FOLDS, Task, choose_setting, refit_finisher
+from ._n_features import choose_n_features
 from ._ridge import N_FOLDS, choose_ridge
 from ._search import Setting
-from ._stable_choice import StableChoiceMixin
+from ._selection_path import SelectionPath
+from ._stability_frontier import StabilityFrontier
+from ._streaming_selector import StreamingSelector
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a moments selector works on.
+    """What a search works on.
 
     Attributes
     ----------
     gram : Gram
         The moments, scaled to mean variance one.
     unit : float
-        The mean variance: a loss in the gram's units times ``unit`` is one in the table's.
+        The mean variance: a loss in the gram's units times ``unit`` is one in those of the samples.
     mean : ndarray of shape (m,)
-        Column means.
+        Feature means.
     k : int
-        Columns to keep.
+        Number of features to select.
     ridge : float
         Ridge weight of the map relative to the mean variance, which is its weight in the gram's units.
     include, exclude : list of int
-        Columns that must or must not be kept.
+        Features that must or must not be selected.
     setting : Setting
         How to search.
     votes : ndarray of shape (m,) or None
-        What parts of the rows would keep, where the setting heeds that.
-    rows : array or None
-        The table itself, where the caller has it.
-    weighted : bool
-        Whether its rows have weights.
+        Fraction of subsamples that select each feature, where the setting uses it.
     """
 
     gram: Gram
@@ -56,164 +55,130 @@ class Problem:
     exclude: list[int]
     setting: Setting
     votes: np.ndarray | None = None
-    rows: Array = None
-    weighted: bool = False
 
 
-class MomentsSelector(StableChoiceMixin, AutoCountMixin, BaseSelector):
-    """Base of the selectors that work from :class:`~stableselect.Moments`: implement ``_select_from``."""
+class MomentsSelector(StreamingSelector):
+    """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
-    ridge: float | str
+    ridge: float | Literal["auto"]
+    exchange: bool = True
     include: Iterable[str | int] | None
     exclude: Iterable[str | int] | None
-    moments_: Moments
+    min_explained_variance: float | Literal["elbow"]
+    max_features: int | None
+    criterion: Literal["error", "stability"]
+    max_error_increase: float
+    min_stability: float | None
+    selection_frequency_: np.ndarray
+    _path: dict[str, Any]
+    _frontier: dict[str, Any]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the columns.
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
+        "ridge": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "include": FEATURES,
+        "exclude": FEATURES,
+        "min_explained_variance": [Interval(Real, 0, 1, closed="neither"), StrOptions({"elbow"})],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "criterion": [StrOptions({"error", "stability"})],
+        "max_error_increase": [Interval(Real, 0, None, closed="left")],
+        "min_stability": [Interval(Real, 0, 1, closed="right"), None],
+    }
 
-        Parameters
-        ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            The table.
-        y : None
-            Ignored, for scikit-learn pipelines.
-        sample_weight : array of shape (n,), optional
-            Non-negative row weights.
+    @property
+    def path_(self) -> SelectionPath:
+        """Explained variance against the number of features; only after a fit with ``n_features_to_select="auto"``."""
+        try:
+            return SelectionPath(**self._path)
+        except AttributeError:
+            raise AttributeError(
+                f"This {type(self).__name__} has no path_; fit it with n_features_to_select='auto'."
+            ) from None
 
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._check_choices()
-            X = self._check_table(X)
-            weights = check_weights(sample_weight, X.shape[0])
-            n_folds = self._folds_needed()
-            parts = fold_moments(X, weights, n_folds) if n_folds else [Moments.from_array(X, weights)]
-            self.__dict__.pop("moments_", None)
-            self._finish(parts, rows=X, weighted=weights is not None)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those seen by earlier calls, and choose the columns anew from all of them.
-
-        Every call selects. To read many blocks, gather them in a :class:`~stableselect.Moments` and call
-        :meth:`fit_moments` once. ``ridge="auto"`` stands for 0 here, since merged moments cannot be split into folds;
-        ``n_features_to_select="auto"`` is refused for the same reason.
-
-        Parameters
-        ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            More rows.
-        y : None
-            Ignored.
-        sample_weight : array of shape (n,), optional
-            Non-negative row weights.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._check_choices()
-            first = not hasattr(self, "moments_")
-            X = self._check_table(X, reset=first)
-            moments = Moments() if first else Moments().merge(self.moments_)
-            moments.update(X, check_weights(sample_weight, X.shape[0]))
-            self._finish([moments])
-            self.moments_ = moments
-        return self
-
-    def fit_moments(self, moments: Moments | Sequence[Moments], feature_names: Sequence[str] | None = None) -> Self:
-        """Choose the columns from moments alone; the table itself is not needed.
-
-        Parameters
-        ----------
-        moments : Moments or sequence of Moments
-            Of the table, gathered in any way. Several, each of a part of the rows, serve as the folds of what is chosen
-            by held-out error; from a single one ``ridge="auto"`` stands for 0.
-        feature_names : sequence of str, optional
-            Column names.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._check_choices()
-            parts = [moments] if isinstance(moments, Moments) else list(moments)
-            parts = [part for part in parts if part.n_rows]
-            if not parts:
-                raise ValueError("These moments hold no rows yet; call update() first.")
-            self.n_features_in_ = int(parts[0].n_features or 0)
-            for name in ("feature_names_in_", "moments_"):
-                self.__dict__.pop(name, None)
-            if feature_names is not None:
-                if len(feature_names) != self.n_features_in_:
-                    raise ValueError(f"Expected {self.n_features_in_} feature names, got {len(feature_names)}.")
-                check_unique(feature_names)
-                self.feature_names_in_ = np.asarray(feature_names, dtype=object)
-            self._finish(parts)
-        return self
+    @property
+    def frontier_(self) -> StabilityFrontier:
+        """Held-out error and stability of every setting tried; only after a fit that asked for stability."""
+        try:
+            return StabilityFrontier(**self._frontier)
+        except AttributeError:
+            raise AttributeError(
+                f"This {type(self).__name__} has no frontier_; fit it with criterion='stability' or a min_stability."
+            ) from None
 
     @abstractmethod
     def _select_from(self, problem: Problem) -> Selection:
-        """Choose columns; ``Selection.mean`` is filled in afterwards."""
+        """Select features; ``mean`` and ``include`` of the selection are filled in afterwards."""
 
-    def _select(self, X: Array, k: int) -> Selection:
-        raise AssertionError("moments selectors go through _select_from")
-
-    def _finish(self, parts: Sequence[Moments], rows: Array = None, weighted: bool = False) -> None:
-        """Choose from the moments of the parts of the rows, which are the folds where there are several."""
-        moments = merged(parts)
-        if moments.n_features is None:
-            raise ValueError("Every sample_weight is zero; give at least one row some weight.")
+    def _select_from_folds(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+    ) -> Selection:
+        moments = merged(folds)
         gram, unit = normalised_moments(moments)
         for name in ("_path", "_frontier", "selection_frequency_"):
             self.__dict__.pop(name, None)
-        k, include, exclude = self._wanted(parts)
+        k, include, exclude = self._wanted(folds)
         votes = None
         if self._prefers_stability():
-            setting, votes = self._choose_setting(parts, k, include, exclude)
+            setting, votes, frontier = choose_setting(
+                folds, self._frontier_task(k, include, exclude), float(self.max_error_increase), self.min_stability
+            )
+            self._frontier = vars(frontier)
+            if votes is not None:
+                self.selection_frequency_ = votes
         else:
-            ridge = self._choose_ridge(parts, k, include, exclude)
-            setting = Setting(ridge, bool(getattr(self, "exchange", True)))
+            setting = Setting(self._choose_ridge(folds, k, include, exclude), bool(self.exchange))
         mean = to_numpy(moments.mean)
-        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, rows, weighted)
+        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes)
         selection = self._select_from(problem)
-        selection.mean = mean
+        selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge
-        self._store(selection)
+        return selection
 
-    def _choose_ridge(self, parts: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
-        if not self._uses_ridge():
-            return 0.0
+    def _choose_ridge(self, folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
         if self.ridge != "auto":
             return float(self.ridge)
-        return choose_ridge(parts, k, include, exclude) if len(parts) > 1 else 0.0
+        return choose_ridge(folds, k, include, exclude) if len(folds) > 1 else 0.0
+
+    def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
+        """Return which settings to compare for stability, and how."""
+        automatic = self.ridge == "auto"
+        map_ridges = MAP_RIDGES if automatic else (None,)
+        return Task(
+            k=k,
+            include=include,
+            exclude=exclude,
+            ridges=RIDGES if automatic else (float(self.ridge),),
+            exchange=bool(self.exchange),
+            widths=(None,),
+            map_ridges=map_ridges,
+            finish=refit_finisher(map_ridges),
+        )
 
     def _folds_needed(self) -> int:
-        """Return how many folds of the rows the settings need for what they choose by held-out error; 0 for none."""
         if self._prefers_stability():
             return STABILITY_FOLDS
-        return N_FOLDS if self._is_auto() or (self.ridge == "auto" and self._uses_ridge()) else 0
+        return N_FOLDS if self._counts_features() or self.ridge == "auto" else 0
 
-    def _uses_ridge(self) -> bool:
-        """Tell whether the settings make use of the ridge."""
-        return True
+    def _prefers_stability(self) -> bool:
+        return self.criterion == "stability" or self.min_stability is not None
 
-    def _wanted(self, parts: Sequence[Moments]) -> tuple[int, list[int], list[int]]:
-        """Return how many columns to keep, and those that must or must not be among them."""
-        k = None if self._is_auto() else resolve_k(self.n_features_to_select, self.n_features_in_)
-        names = getattr(self, "feature_names_in_", None)
-        include, exclude = resolve_include_exclude(self.include, self.exclude, self.n_features_in_, k, names)
-        return self._choose_count(parts, include, exclude) if k is None else k, include, exclude
+    def _counts_features(self) -> bool:
+        """Tell whether the number of features is to be chosen by held-out error."""
+        return isinstance(self.n_features_to_select, str)
 
-    def _check_choices(self) -> None:
-        """Refuse settings that make no sense, before any row is read."""
-        self._check_preference()
-        self._check_auto()
-        ridge = self.ridge
-        if ridge == "auto" or (isinstance(ridge, Real) and not isinstance(ridge, bool) and 0 <= ridge < float("inf")):
-            return
-        raise ValueError(f"ridge must be 'auto' or a number of at least 0, got {ridge!r}.")
+    def _wanted(self, folds: Sequence[Moments]) -> tuple[int, list[int], list[int]]:
+        """Return how many features to select, and those that must or must not be among them."""
+        m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        k = None if self._counts_features() else resolve_k(self.n_features_to_select, m)
+        include, exclude = resolve_include_exclude(self.include, self.exclude, m, k, names)
+        if k is None:
+            path = choose_n_features(
+                folds,
+                ridge=self.ridge,
+                min_explained_variance=self.min_explained_variance,
+                max_features=self.max_features,
+                include=include,
+                exclude=exclude,
+            )
+            self._path, k = vars(path), path.n_features
+        return k, include, exclude

@@ -1,144 +1,133 @@
-"""``n_features_to_select="auto"``: the number of columns from the error on held-out rows, for moments selectors."""
+"""``n_features_to_select="auto"``: the number of features by their error on held-out samples."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from .._core import Moments, forward_search, merged
 from ._path_errors import prefix_errors
-from ._ridge import _GIVE_UP, FEWEST_FOLDS, RIDGE_GRID, leave_out
-from ._selection_path import SelectionPath, elbow, first_to_reach
+from ._ridge import FEWEST_FOLDS, GIVE_UP, RIDGE_GRID, leave_out
+from ._selection_path import SelectionPath
 
 MAX_FEATURES = 200
-"""Columns looked at beyond those included, unless ``max_features`` says otherwise."""
+"""Features considered beyond those included, unless ``max_features`` says otherwise."""
+_NOTHING_LEFT = 1e-10
+"""Fraction of the variance below which what is left is rounding."""
+_TIE = 1e-9
+"""Errors within this relative distance are ties, which go to fewer features."""
 
 
-class AutoCountMixin:
-    """What lets a moments selector choose its own number of columns."""
+def choose_n_features(
+    folds: Sequence[Moments],
+    *,
+    ridge: float | Literal["auto"] = "auto",
+    min_explained_variance: float | Literal["elbow"] = 0.9,
+    max_features: int | None = None,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+) -> SelectionPath:
+    """Choose the number of features by their error on held-out samples.
 
-    n_features_to_select: int | float | str | None
-    ridge: float | str
-    min_explained_variance: float | str
-    max_features: int | None
-    n_features_in_: int
-    _path: dict[str, Any]
+    Parameters
+    ----------
+    folds : sequence of Moments
+        Moments of parts of the samples, three at least.
+    ridge : float or "auto"
+        Relative ridge weight; "auto" for the one of least held-out error, number by number.
+    min_explained_variance : float or "elbow"
+        The fraction of the variance to explain, or "elbow".
+    max_features : int or None
+        The most features to consider; None for 200 beyond those included.
+    include, exclude : sequence of int
+        Features that must or must not be selected.
 
-    @property
-    def path_(self) -> SelectionPath:
-        """Explained share against the number of columns; only after a fit with ``n_features_to_select="auto"``."""
-        try:
-            return SelectionPath(**self._path)
-        except AttributeError:
-            raise AttributeError(
-                f"This {type(self).__name__} has no path_; fit it with n_features_to_select='auto'."
-            ) from None
-
-    def _is_auto(self) -> bool:
-        return isinstance(self.n_features_to_select, str) and self.n_features_to_select == "auto"
-
-    def _check_auto(self) -> None:
-        """Refuse settings of the automatic number that make no sense."""
-        target, limit = self.min_explained_variance, self.max_features
-        share = isinstance(target, Real) and not isinstance(target, bool | np.bool_) and 0 < target < 1
-        if not share and not (isinstance(target, str) and target == "elbow"):
-            raise ValueError(f"min_explained_variance must be a share above 0 and below 1, or 'elbow'; got {target!r}.")
-        whole = isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 1
-        if not whole and limit is not None:
-            raise ValueError(f"max_features must be a whole number of at least 1, or None; got {limit!r}.")
-        solver = getattr(self, "solver", "search")
-        if self._is_auto() and solver != "search":
-            raise ValueError(
-                f"n_features_to_select='auto' works with solver='search' only, got solver={solver!r}; say how many "
-                "columns to keep, or choose the number with solver='search' first."
-            )
-
-    def _choose_count(self, parts: Sequence[Moments], include: Sequence[int], exclude: Sequence[int]) -> int:
-        """Choose the number of columns, and keep the path."""
-        if len(parts) < FEWEST_FOLDS:
-            raise ValueError(
-                f"n_features_to_select='auto' chooses by the error on held-out rows and needs {FEWEST_FOLDS} parts of "
-                f"the rows at least, got {len(parts)}: fit on more rows, give fit_moments a list of Moments, one for "
-                "each part of the rows, or say how many columns to keep."
-            )
-        n_open, fewest = self.n_features_in_ - len(exclude), max(1, len(include))
-        if self.max_features is not None and self.max_features < len(include):
-            raise ValueError(
-                f"include names {len(include)} columns but max_features is {self.max_features}; raise it or include "
-                "fewer."
-            )
-        limit = min(n_open, int(self.max_features or len(include) + MAX_FEATURES))
-        ridges = RIDGE_GRID if self.ridge == "auto" else (float(self.ridge),)
-        errors, ridge = held_out_paths(parts, limit, ridges, include, exclude)
-        if limit == self.n_features_in_:
-            errors[:, limit] = 0.0  # nothing is left to rebuild, whatever the ridge makes of it
-
-        pooled, folds = _explained(errors.sum(axis=0)), np.array([_explained(fold) for fold in errors])
-        target = None if self.min_explained_variance == "elbow" else float(self.min_explained_variance)
-        chosen, *alone = (
-            elbow(shares, fewest, n_open) if target is None else first_to_reach(shares, target, fewest)
-            for shares in (pooled, *folds)
+    Returns
+    -------
+    SelectionPath
+    """
+    if len(folds) < FEWEST_FOLDS:
+        raise ValueError(
+            f"n_features_to_select='auto' chooses by the error on held-out samples and needs at least {FEWEST_FOLDS} "
+            f"folds of them, got {len(folds)}: fit on more samples, give fit_moments a list of Moments, one for each "
+            "part of the samples, or give the number of features."
         )
-        k, reached = chosen
-        if not reached:
-            _warn(target, k, pooled, limit < n_open)
-        gram = merged(parts).operator().normalised()[0]
-        order = forward_search(gram, limit, float(ridge[k]), include, exclude)
-        training = np.empty(limit + 1)
-        for weight in np.unique(ridge):
-            own = prefix_errors(gram, gram, 0 * gram.diagonal(), order, float(weight))
-            training[ridge == weight] = _explained(own)[ridge == weight]
-        self._path = {
-            "order": np.array(order, dtype=np.int64),
-            "explained_variance_ratio": pooled[1:],
-            "standard_error": folds[:, 1:].std(axis=0, ddof=1) / len(folds) ** 0.5,
-            "train_explained_variance_ratio": training[1:],
-            "ridge": ridge[1:],
-            "fold_explained_variance_ratio": folds[:, 1:],
-            "fold_n_features": np.array([number for number, _ in alone], dtype=np.int64),
-            "n_features": k,
-            "rule": "elbow" if target is None else "target",
-            "target": target,
-            "reached": reached,
-        }
-        return k
+    m = int(folds[0].n_features or 0)
+    n_open, fewest = m - len(exclude), max(1, len(include))
+    if max_features is not None and max_features < len(include):
+        raise ValueError(
+            f"include names {len(include)} features but max_features is {max_features}; raise it or include fewer."
+        )
+    limit = min(n_open, int(max_features or len(include) + MAX_FEATURES))
+    ridges = RIDGE_GRID if ridge == "auto" else (float(ridge),)
+    errors, best_ridge = held_out_paths(folds, limit, ridges, include, exclude)
+    if limit == m:
+        errors[:, limit] = 0.0  # nothing is left to reconstruct, whatever the ridge makes of it
+
+    pooled, single = _explained(errors.sum(axis=0)), np.array([_explained(fold) for fold in errors])
+    target = None if min_explained_variance == "elbow" else float(min_explained_variance)
+    chosen, *alone = (
+        elbow(explained, fewest, n_open) if target is None else fewest_to_explain(explained, target, fewest)
+        for explained in (pooled, *single)
+    )
+    k, reached = chosen
+    if not reached:
+        _warn(target, k, pooled, limit < n_open)
+    gram = merged(folds).operator().normalised()[0]
+    order = forward_search(gram, limit, float(best_ridge[k]), include, exclude)
+    training = np.empty(limit + 1)
+    for weight in np.unique(best_ridge):
+        own = prefix_errors(gram, gram, 0 * gram.diagonal(), order, float(weight))
+        training[best_ridge == weight] = _explained(own)[best_ridge == weight]
+    return SelectionPath(
+        order=np.array(order, dtype=np.int64),
+        explained_variance_ratio=pooled[1:],
+        standard_error=single[:, 1:].std(axis=0, ddof=1) / len(single) ** 0.5,
+        train_explained_variance_ratio=training[1:],
+        ridge=best_ridge[1:],
+        fold_explained_variance_ratio=single[:, 1:],
+        fold_n_features=np.array([number for number, _ in alone], dtype=np.int64),
+        n_features=k,
+        rule="elbow" if target is None else "target",
+        target=target,
+        reached=reached,
+    )
 
 
 def held_out_paths(
-    parts: Sequence[Moments], limit: int, ridges: Sequence[float], include: Sequence[int], exclude: Sequence[int]
+    folds: Sequence[Moments], limit: int, ridges: Sequence[float], include: Sequence[int], exclude: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the held-out squared errors of every fold for up to ``limit`` columns, each with its best ridge weight.
+    """Return the held-out squared errors of every fold for up to ``limit`` features, each with its best ridge weight.
 
-    For every ridge weight and fold one forward search on the other folds gives the columns of all k. Of the weights
+    For every ridge weight and fold one forward search on the other folds gives the features of all k. Of the weights
     the one of least error over all folds counts, k by k. As in :func:`~stableselect.subset._ridge.choose_ridge`
     the grid is climbed, for every k, until the error lies well above its least value so far, and ties go to the
     smaller ridge.
 
     Parameters
     ----------
-    parts : sequence of Moments
-        The folds.
+    folds : sequence of Moments
+        Moments of parts of the samples.
     limit : int
-        The most columns.
+        The most features.
     ridges : sequence of float
         Relative ridge weights, smallest first.
     include, exclude : sequence of int
-        Columns that come first, and columns that are never taken.
+        Features that come first, and features that are never taken.
 
     Returns
     -------
     errors : ndarray of shape (n_folds, limit + 1)
-        Of k = 0, 1, ... columns, summed over the fold's rows, in the table's units.
+        Of k = 0, 1, ... features, summed over the fold's samples, in their units.
     ridge : ndarray of shape (limit + 1,)
         The weight they belong to.
     """
-    rounds = [leave_out(parts, [held]) for held in range(len(parts))]
+    rounds = [leave_out(folds, [held]) for held in range(len(folds))]
     slack = 1e-12 * sum(weight * gram.n_features for gram, _, _, weight in rounds)
-    errors, ridge = np.full((len(parts), limit + 1), np.inf), np.full(limit + 1, ridges[0])
+    errors, ridge = np.full((len(folds), limit + 1), np.inf), np.full(limit + 1, ridges[0])
     climbing = np.ones(limit + 1, dtype=bool)
     for weight in ridges:
         reach = int(np.flatnonzero(climbing)[-1])
@@ -149,24 +138,89 @@ def held_out_paths(
         now, least = found.sum(axis=0), errors.sum(axis=0)
         better = climbing & (now < (1 - 1e-9) * least - slack)
         errors[:, better], ridge[better] = found[:, better], weight
-        climbing &= now <= _GIVE_UP * np.minimum(least, now) + slack
+        climbing &= now <= GIVE_UP * np.minimum(least, now) + slack
         climbing[0] = False
         if not climbing.any():
             break
     return errors, ridge
 
 
+def fewest_to_explain(explained: np.ndarray, target: float, fewest: int) -> tuple[int, bool]:
+    """Return the smallest number of features that explains the target, and whether there is one.
+
+    Parameters
+    ----------
+    explained : ndarray
+        Explained variance ratios of k = 0, 1, ... features.
+    target : float
+        Fraction of the variance to explain.
+    fewest : int
+        No fewer features than this.
+
+    Returns
+    -------
+    k : int
+        Where the target is not reached, the number of features of the largest ratio.
+    reached : bool
+        Whether it is reached.
+    """
+    enough = np.flatnonzero(explained[fewest:] >= target)
+    return (fewest + int(enough[0]), True) if enough.size else (_best(explained, fewest), False)
+
+
+def elbow(explained: np.ndarray, fewest: int, n_open: int) -> tuple[int, bool]:
+    """Return the elbow of the logarithm of the error, and whether there is one.
+
+    It is the k at which the curve of the least error of up to k features, on a logarithmic scale, lies farthest below
+    the straight line between its ends [1]_. Neither the unit of the error nor that of k matters. The curve
+    begins without features and ends at half of the features that could be chosen or at the end of the path: towards
+    all features every error falls to zero, which would bend the curve the other way.
+
+    Parameters
+    ----------
+    explained : ndarray
+        Explained variance ratios of k = 0, 1, ... features.
+    fewest : int
+        No fewer features than this.
+    n_open : int
+        Number of features that could be chosen.
+
+    Returns
+    -------
+    k : int
+        Where the curve is nowhere below the line, the number of features of the largest ratio.
+    found : bool
+        Whether it is.
+
+    References
+    ----------
+    .. [1] Satopää, Albrecht, Irwin & Raghavan (2011), Finding a "kneedle" in a haystack: detecting knee points in
+       system behavior, ICDCS workshops.
+    """
+    last = min(len(explained) - 1, max(fewest + 1, -(-n_open // 2)))
+    height = np.log(np.maximum(np.minimum.accumulate(1 - explained[: last + 1]), _NOTHING_LEFT))
+    below = np.linspace(height[0], height[-1], last + 1) - height
+    k = fewest + int(np.argmax(below[fewest:]))
+    return (k, True) if below[k] > _TIE else (_best(explained, fewest), False)
+
+
 def _explained(errors: np.ndarray) -> np.ndarray:
-    """Return the explained shares of a row of errors that begins with that of no columns; 1 where that is nothing."""
+    """Return the explained variance ratios of errors that begin with that of no features; 1 where that is zero."""
     return 1 - errors / errors[0] if errors[0] > 0 else np.ones_like(errors)
 
 
 def _warn(target: float | None, k: int, explained: np.ndarray, may_go_on: bool) -> None:
-    limit, share = len(explained) - 1, f"{explained[k]:.4g}"
-    what = "The error has no elbow" if target is None else f"The explained share {target:g} is not reached"
-    advice = "say how many columns to keep" if target is None else "lower min_explained_variance"
+    limit, most = len(explained) - 1, f"{explained[k]:.4g}"
+    what = "The error has no elbow" if target is None else f"The explained variance {target:g} is not reached"
+    advice = "give the number of features" if target is None else "lower min_explained_variance"
     warnings.warn(
-        f"{what} on held-out rows with up to {limit} columns: the largest share is {share}, at {k} columns, which are "
-        f"kept; {advice}{' or raise max_features' if may_go_on else ''}.",
+        f"{what} on held-out samples with up to {limit} features: the largest is {most}, with {k} features, which are "
+        f"selected; {advice}{' or raise max_features' if may_go_on else ''}.",
         stacklevel=2,
     )
+
+
+def _best(explained: np.ndarray, fewest: int) -> int:
+    """Return the number of features of the largest ratio; ties go to the fewest features."""
+    left = 1 - explained[fewest:]
+    return fewest + int(np.argmax(left <= left.min() + _TIE * abs(left.min()) + _NOTHING_LEFT))

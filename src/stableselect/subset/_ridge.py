@@ -15,7 +15,7 @@ FEWEST_FOLDS = 3
 """Folds with rows in them at least, for a held-out choice to mean anything."""
 _SINGULAR = 1e-12
 """A direction with less than this share of the largest variance, times their number, is not there."""
-_GIVE_UP = 1.05
+GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
 
 
@@ -77,7 +77,7 @@ def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclu
         for gram, target, shift, weight in rounds:
             chosen = forward_search(gram, k, ridge, include, exclude)
             errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
-        if errors[-1] > _GIVE_UP * min(errors) + 1e-12 * scale:
+        if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
     limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale

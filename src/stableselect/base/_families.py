@@ -1,0 +1,71 @@
+"""Bases of the selectors that read the samples themselves."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._compat import Constraints, validates_parameters
+from .._core import Array
+from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
+from ._validation import resolve_include_exclude, resolve_k
+
+
+class SamplesSelector(BaseSelector):
+    """Base of selectors that need the samples themselves: implement ``_select(X, k)``."""
+
+    @validates_parameters
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select the features.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            The samples.
+        y : None
+            Ignored, for scikit-learn pipelines.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            X = self._check_table(X)
+            k = resolve_k(self.n_features_to_select, X.shape[1])
+            self._store(self._select(X, k), X)
+        return self
+
+    @abstractmethod
+    def _select(self, X: Array, k: int) -> Selection:
+        """Select k features of the checked samples X."""
+
+
+class ScoreSelector(SamplesSelector):
+    """Base of selectors that take the features of largest score: implement ``_score_features(X, k)``.
+
+    Features in ``include`` come first whatever they score, those in ``exclude`` are passed over; ties go to the lowest
+    index.
+    """
+
+    include: Iterable[str | int] | None
+    exclude: Iterable[str | int] | None
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BaseSelector._parameter_constraints,
+        "include": FEATURES,
+        "exclude": FEATURES,
+    }
+
+    @abstractmethod
+    def _score_features(self, X: Array, k: int) -> np.ndarray:
+        """Return a score for every feature of the checked samples X, of which k will be selected; larger is better."""
+
+    def _select(self, X: Array, k: int) -> Selection:
+        names = getattr(self, "feature_names_in_", None)
+        include, exclude = resolve_include_exclude(self.include, self.exclude, X.shape[1], k, names)
+        scores = self._score_features(X, k)
+        order = np.argsort(-scores, kind="stable")
+        free = order[~np.isin(order, [*include, *exclude])]
+        return Selection([*include, *free[: k - len(include)].tolist()], scores, include=include)

@@ -1,0 +1,125 @@
+"""The common part of selectors that need second moments only: samples may have weights, be streamed, or be gone."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from .._compat import validates_parameters
+from .._core import Array, Moments, check_weights, fold_moments
+from ..base import BaseSelector, Selection, check_unique, unchanged_on_error
+
+
+class StreamingSelector(BaseSelector):
+    """Base of selectors that work from :class:`~stableselect.Moments`: implement ``_select_from_folds``."""
+
+    moments_: Moments
+
+    @validates_parameters
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Select the features.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            The samples.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the samples.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            X = self._check_table(X)
+            weights = check_weights(sample_weight, X.shape[0])
+            n_folds = self._folds_needed()
+            folds = fold_moments(X, weights, n_folds) if n_folds else [Moments.from_array(X, weights)]
+            self.__dict__.pop("moments_", None)
+            self._finish(folds, X, weights)
+        return self
+
+    @validates_parameters
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add samples to those seen by earlier calls, and select the features anew from all of them.
+
+        Every call selects. To read many blocks, gather them in a :class:`~stableselect.Moments` and call
+        :meth:`fit_moments` once. Merged moments cannot be split into folds, so nothing can be chosen by held-out
+        error here: ``ridge="auto"`` means 0, and ``n_features_to_select="auto"`` raises an error.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            More samples.
+        y : None
+            Ignored.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the samples.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            first = not hasattr(self, "moments_")
+            X = self._check_table(X, reset=first)
+            moments = Moments() if first else Moments().merge(self.moments_)
+            moments.update(X, check_weights(sample_weight, X.shape[0]))
+            self._finish([moments])
+            self.moments_ = moments
+        return self
+
+    @validates_parameters
+    def fit_moments(self, moments: Moments | Sequence[Moments], feature_names: Sequence[str] | None = None) -> Self:
+        """Select the features from moments alone; the samples are not needed.
+
+        Parameters
+        ----------
+        moments : Moments or sequence of Moments
+            Of the samples, gathered in any way. Several, each of a part of the samples, are the folds of what is chosen
+            by held-out error; from a single one ``ridge="auto"`` means 0.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            folds = [moments] if isinstance(moments, Moments) else list(moments)
+            folds = [fold for fold in folds if fold.n_rows]
+            if not folds:
+                raise ValueError("These moments hold no samples yet; call update() first.")
+            self.n_features_in_ = int(folds[0].n_features or 0)
+            for name in ("feature_names_in_", "moments_"):
+                self.__dict__.pop(name, None)
+            if feature_names is not None:
+                if len(feature_names) != self.n_features_in_:
+                    raise ValueError(f"Expected {self.n_features_in_} feature names, got {len(feature_names)}.")
+                check_unique(feature_names)
+                self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+            self._finish(folds)
+        return self
+
+    def _finish(self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None) -> None:
+        if not any(fold.n_rows for fold in folds):
+            raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
+        self._store(self._select_from_folds(folds, X, sample_weight), X)
+
+    @abstractmethod
+    def _select_from_folds(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+    ) -> Selection:
+        """Select features from the moments of the folds of the samples; X is None where only moments are known."""
+
+    def _folds_needed(self) -> int:
+        """Return how many folds the parameters need for what they choose by held-out error; 0 for none."""
+        return 0
+
+    def _moments_folds(self) -> int | None:
+        return self._folds_needed()
