@@ -20,7 +20,6 @@ import numpy as np
 
 import stableselect as ss
 from stableselect._core._folds import row_folds
-from stableselect.neural import ScorerSelector as Network
 
 HERE = Path(__file__).parent
 FILE = HERE / "reference.json"
@@ -38,10 +37,10 @@ SELECTORS: dict[str, Callable[[], ss.BaseSelector]] = {
     "column subset, include and exclude": lambda: ss.ColumnSubset(K, include=[3], exclude=[0, 1]),
     "scorer": lambda: ss.ScorerSelector(K),
     "scorer, stable": lambda: ss.ScorerSelector(K, criterion="stability"),
-    "scorer network, full batch": lambda: Network(K, solver="full_batch", epochs=60, random_state=0),
-    "scorer network, mini-batch": lambda: Network(K, solver="minibatch", epochs=3, random_state=0),
-    "scorer network, published": lambda: Network.published(K, random_state=0).set_params(epochs=3),
-    "scorer network, nonlinear": lambda: Network(
+    "scorer network, full batch": lambda: ss.ScorerSelectorNetwork(K, solver="full_batch", epochs=60, random_state=0),
+    "scorer network, mini-batch": lambda: ss.ScorerSelectorNetwork(K, solver="minibatch", epochs=3, random_state=0),
+    "scorer network, published": lambda: ss.ScorerSelectorNetwork.published(K, random_state=0).set_params(epochs=3),
+    "scorer network, nonlinear": lambda: ss.ScorerSelectorNetwork(
         K, solver="minibatch", decoder=(16,), init="search", epochs=2, random_state=0
     ),
     "laplacian score": lambda: ss.LaplacianScore(K),

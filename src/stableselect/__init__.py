@@ -7,7 +7,7 @@ from .base import BaseSelector, Explanation
 from .ensemble import ConsensusSelector
 from .filters import PFA, InfFS, RandomSelector
 from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-from .neural import AEFS, CAE, AgnoSS
+from .neural import AEFS, CAE, AgnoSS, ScorerSelectorNetwork
 from .persistence import load
 from .scorer import ScorerSelector
 from .subset import ColumnSubset, SelectionPath
@@ -32,6 +32,7 @@ __all__ = [
     "Moments",
     "RandomSelector",
     "ScorerSelector",
+    "ScorerSelectorNetwork",
     "SelectionPath",
     "all_selectors",
     "datasets",

@@ -36,5 +36,5 @@ def all_selectors() -> dict[str, type[BaseSelector]]:
             for name, item in inspect.getmembers(module, inspect.isclass):
                 here = item.__module__ == module.__name__
                 if here and issubclass(item, BaseSelector) and not inspect.isabstract(item):
-                    found.setdefault(name, item)
+                    found[name] = item
     return dict(sorted(found.items()))

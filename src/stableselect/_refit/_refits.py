@@ -15,9 +15,8 @@ from sklearn.base import clone
 
 from .._core import Resample, ResampledMoments
 from ..base import BaseSelector, check_pair, resolve_columns
-from ..neural import ScorerSelector
-from ..scorer import ScorerSelector as ClosedForm
-from ..subset import MomentsSelector
+from ..neural import ScorerSelectorNetwork
+from ..scorer import ScorerSelector
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,9 @@ class Refits:
         self.selector, self.X = selector, X
         self.table = X if spare is None else np.vstack([X, spare])
         self._moments: ResampledMoments | None = None
-        if isinstance(selector, MomentsSelector) and getattr(selector, "solver", None) != "minibatch":
-            self._moments = ResampledMoments(self.table, selector._folds_needed())
+        n_folds = selector._moments_folds()
+        if n_folds is not None:
+            self._moments = ResampledMoments(self.table, n_folds)
 
     @property
     def downdates(self) -> bool:
@@ -130,7 +130,7 @@ def path_losses(fitted: BaseSelector, points: np.ndarray) -> dict[str, np.ndarra
     """
     rebuilt = fitted._predict_features(points[:, fitted.support_])  # the fitted map, for the selected features too
     losses = {"selector": np.mean((points - rebuilt) ** 2, axis=1)}
-    if isinstance(fitted, ScorerSelector | ClosedForm):
+    if isinstance(fitted, ScorerSelector | ScorerSelectorNetwork):
         losses["scorer"] = np.mean((points - fitted.forward(points, path="scorer")) ** 2, axis=1)
         losses["total"] = losses["selector"] + float(fitted.scorer_weight) * losses["scorer"]
     return losses

@@ -20,7 +20,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
 from .._core import Resample, ResampledMoments, take_rows, to_numpy
 from ..base import BaseSelector, resolve_columns
-from ..subset import MomentsSelector
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +127,11 @@ class Source:
 
 def source_of(selector: Any, X: Any) -> Source:
     """Return the table as the selector's fits read it: shared moments where they are all it needs."""
-    # The mini-batch solver is the one part of the moments selectors that trains on rows.
-    if not isinstance(selector, MomentsSelector) or getattr(selector, "solver", None) == "minibatch":
+    n_folds = selector._moments_folds() if isinstance(selector, BaseSelector) else None
+    if n_folds is None:
         return Source(X)
     reader = clone(selector)
-    moments = ResampledMoments(reader._check_table(X), reader._folds_needed())
+    moments = ResampledMoments(reader._check_table(X), n_folds)
     names = getattr(reader, "feature_names_in_", None)
     return Source(None, moments, None if names is None else names.tolist())
 

@@ -39,9 +39,9 @@ class ConcreteFit:
 class CAE(TrainedSelector, SamplesSelector):
     """Select the features that the nodes of a concrete autoencoder settle on.
 
-    Each of k nodes mixes all features with weights softmax((logits + Gumbel noise) / T); a decoder reconstructs the data
-    from the k mixtures. The temperature T falls during training, so that each mixture becomes a single feature. At the
-    end every node gets a different feature, by the assignment with the largest joint probability.
+    Each of k nodes mixes all features with weights softmax((logits + Gumbel noise) / T); a decoder reconstructs all
+    features from the k mixtures. The temperature T falls during training, so that each mixture becomes a single
+    feature. At the end every node gets a different feature, by the assignment with the largest joint probability.
 
     With a linear decoder the default is to train on the second moments: the best decoder for the current mixtures is
     computed in closed form, and only the logits take gradient steps, which needs far fewer of them. Other decoders are

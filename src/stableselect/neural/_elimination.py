@@ -38,7 +38,7 @@ class Elimination:
         return not self._enabled or len(self.left) <= self._k
 
     def count(self, progress: float) -> int:
-        """Return how many features are left at this point of the schedule: m (k/m)^(progress / fraction), at least k."""
+        """Return how many features are left at a point of the schedule: m (k/m)^(progress / fraction), at least k."""
         if not self._enabled or self._first <= self._k:
             return len(self.left)
         power = min(1.0, progress / self._fraction)

@@ -163,6 +163,7 @@ def _solve_shifted(inner: np.ndarray, s: float, right: np.ndarray) -> np.ndarray
         solved = np.full(1, np.nan)
     if not np.all(np.isfinite(solved)):
         raise ValueError(
-            "The penalties are too small or too large for double precision on these data; choose values nearer to the defaults."
+            "The penalties are too small or too large for double precision on these data; choose values nearer to the "
+            "defaults."
         )
     return solved

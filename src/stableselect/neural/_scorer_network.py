@@ -149,6 +149,14 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     ((150, 2), (4, 2), 'epochs')
     """
 
+    encoder_: Any
+    decoder_: Any
+    encoder_intercept_: Any
+    scorer_intercept_: Any
+    decoder_intercept_: Any
+    encoder_weights_: Any
+    decoder_weights_: Any
+
     _parameter_constraints: ClassVar[Constraints] = {
         **TrainedSelector._parameter_constraints,
         "score_function": [StrOptions({"abs", "square"})],

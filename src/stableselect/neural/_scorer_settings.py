@@ -44,9 +44,7 @@ class NetworkSettings:
     device: str
 
 
-def network_settings(
-    params: Mapping[str, Any], n_samples: int | None, n_features: int, k: int
-) -> NetworkSettings:
+def network_settings(params: Mapping[str, Any], n_samples: int | None, n_features: int, k: int) -> NetworkSettings:
     """Return the settings for a table; raise if parameters contradict each other.
 
     Parameters

@@ -67,9 +67,7 @@ class TrainingData:
             return random_parameters(self.gram.n_features, settings.width, bias, rng)
         if settings.init == "pca":
             return pca_parameters(self.gram, settings.width, mean)
-        return search_parameters(
-            self.gram, settings.width, settings.scorer_weight, self.ridge, self.searched, mean
-        )
+        return search_parameters(self.gram, settings.width, settings.scorer_weight, self.ridge, self.searched, mean)
 
     def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
         """Return the initial raw scores of a nonlinear network."""

@@ -207,9 +207,7 @@ def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) ->
     return history
 
 
-def train_starts(
-    make: Callable[[int], T], stopping: Stopping, n_starts: int = 1, watch: Watch = unwatched
-) -> Run[T]:
+def train_starts(make: Callable[[int], T], stopping: Stopping, n_starts: int = 1, watch: Watch = unwatched) -> Run[T]:
     """Train ``make(start)`` for every start, and return the one with the lowest validation loss.
 
     Without held-out samples the objective decides. Starts whose loss is no longer finite are skipped.

@@ -134,7 +134,7 @@ def _own_errors(selector: BaseSelector, X_test: np.ndarray) -> dict[str, float] 
     forward = getattr(selector, "forward", None)
     if forward is None:
         return None
-    paths = ("selector", "scorer") if type(selector).__name__ == "ScorerSelector" else ("selector",)
+    paths = ("selector", "scorer") if type(selector).__name__.startswith("ScorerSelector") else ("selector",)
     outputs = {path: forward(X_test, path) if len(paths) > 1 else forward(X_test) for path in paths}
     return {path: float(np.mean((X_test - output) ** 2)) for path, output in outputs.items()}
 

@@ -1,7 +1,7 @@
 """The scorer-selector network in torch, with any encoder and decoder.
 
-Model (2) of Wu & Cheng (2021): the features are multiplied by s = phi(w); the *scorer* reconstructs the data from all of
-them, the *selector* from the k best, through the same encoder g and decoder f:
+Model (2) of Wu & Cheng (2021): the features are multiplied by s = phi(w); the *scorer* reconstructs the data from all
+of them, the *selector* from the k best, through the same encoder g and decoder f:
 
     mean (x - f(g(x s masked)))^2  +  scorer_weight * mean (x - f(g(x s)))^2.
 
@@ -76,7 +76,7 @@ class ScorerModel(Model):
 
     @torch.no_grad()
     def ranks(self) -> torch.Tensor:
-        """Return the ranking scores: s, or when annealing s_j |E_j| sigma_j (s_j sigma_j if the first layer is unknown)."""
+        """Return the ranking scores: s, or when annealing s_j |E_j| sigma_j (s_j sigma_j if E is not known)."""
         s = self.score_weights()
         if not self.anneal:
             return s
@@ -114,7 +114,7 @@ class ScorerModel(Model):
             mask = torch.zeros_like(s).index_fill(0, selected, 1.0)
             latent = self.encoder(torch.cat([scored * mask, scored]))
         else:
-            # The scores multiply the first layer's weights, and the selector's product needs the selected features only.
+            # The scores multiply the first layer's weights; the selector's product needs the selected features only.
             weight, bias = self._first.weight * s, self._first.bias
             selector = functional.linear(batch.index_select(1, selected), weight.index_select(1, selected), bias)
             latent = self._rest(torch.cat([selector, functional.linear(batch, weight, bias)]))

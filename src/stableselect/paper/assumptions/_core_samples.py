@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..._core import DualGram, PrimalGram, exchange_search, forward_search
-from ...neural import Adam, Parameters, batch_gradient, kept_columns, random_parameters, top_columns
+from ...neural._adam import Adam
+from ...neural._scorer_minibatch import batch_gradient
+from ...neural._scorer_parameters import Parameters, random_parameters, top_features, top_features_with_ties
 
 _BATCH, _EPOCHS, _RATE = 256, 200, 1e-3
 _PENALTY = 0.1
@@ -63,16 +65,16 @@ def published_core_rows(
     begin = random_parameters(len(X), u, True, rng)
     at = begin.around(begin.flat.astype(np.float32))
     gradient = at.around(np.zeros_like(at.flat))
-    adam = Adam(at)
+    adam = Adam(at.flat)
     for batch in _batches(table.shape[0], rng, epochs):
         # The magnitude of a score is the score itself, since none is negative.
-        kept = kept_columns(at.w, u)
+        kept = top_features_with_ties(at.w, u)
         batch_gradient(table[batch], at, kept, gradient, score="abs", scorer_weight=_SCORER / _SELECTOR)
         gradient.flat *= _SELECTOR
         gradient.w += _PENALTY
-        adam.step(at, gradient, _RATE)
+        adam.step(at.flat, gradient.flat, _RATE)
         np.maximum(at.w, 0, out=at.w)
-    return np.sort(top_columns(at.w, u)), at.w.astype(np.float64)
+    return np.sort(top_features(at.w, u)), at.w.astype(np.float64)
 
 
 def published_rebuilding(Z: np.ndarray, X: np.ndarray, rng: np.random.RandomState, epochs: int = _EPOCHS) -> float:
@@ -86,7 +88,7 @@ def published_rebuilding(Z: np.ndarray, X: np.ndarray, rng: np.random.RandomStat
         limit = (6 / sum(part.shape)) ** 0.5
         part[:] = rng.uniform(-limit, limit, part.shape)
     gradient = _TwoLayers(len(Z), len(X), np.float32)
-    adam = Adam(at)
+    adam = Adam(at.flat)
     for batch in _batches(len(inputs), rng, epochs):
         latent = inputs[batch] @ at.first + at.first_bias
         error = latent @ at.second + at.second_bias - outputs[batch]
@@ -94,7 +96,7 @@ def published_rebuilding(Z: np.ndarray, X: np.ndarray, rng: np.random.RandomStat
         back = error @ at.second.T
         gradient.second[:], gradient.second_bias[:] = latent.T @ error, error.sum(axis=0)
         gradient.first[:], gradient.first_bias[:] = inputs[batch].T @ back, back.sum(axis=0)
-        adam.step(at, gradient, _RATE)
+        adam.step(at.flat, gradient.flat, _RATE)
     found = (inputs @ at.first + at.first_bias) @ at.second + at.second_bias
     return float(np.mean((found - outputs).astype(np.float64) ** 2))
 

@@ -18,7 +18,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import nnls
 
-from ...neural import ScorerSelector
+from ...neural import ScorerSelectorNetwork
+from ...scorer import ScorerSelector
 
 Path = Literal["selector", "scorer"]
 STEPS = np.linspace(0, 1, 11)
@@ -57,7 +58,7 @@ def with_one(X: np.ndarray, centre: np.ndarray) -> np.ndarray:
     return np.hstack([X - centre, np.ones((len(X), 1))])
 
 
-def fitted_maps(selector: ScorerSelector, centre: np.ndarray) -> Maps:
+def fitted_maps(selector: ScorerSelector | ScorerSelectorNetwork, centre: np.ndarray) -> Maps:
     """Return the maps of a fitted linear network for rows less ``centre``; an intercept is a latent unit that is 1."""
     scored = selector.score_weights_[:, None] * selector.encoder_
     kept = np.where(selector.support_[:, None], scored, 0.0)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...experiments import Cell
-from ...neural import ScorerSelector
+from ...neural import ScorerSelectorNetwork
+from ...scorer import ScorerSelector
 from ..methods import find_method, load_rows
 from ._core_samples import best_rebuilding, core_rows, published_core_rows, published_rebuilding, representation
 from ._measures import (
@@ -97,10 +98,11 @@ def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     details, n = cell.details, len(X)
     weight = float(details["weight"])
 
-    def fit(rows: np.ndarray) -> ScorerSelector:
+    def fit(rows: np.ndarray) -> ScorerSelector | ScorerSelectorNetwork:
         selector = find_method(cell.method).build(cell).set_params(scorer_weight=weight)
-        # The paper's objective has no ridge.
-        return selector.set_params(ridge=0.0).fit(rows)
+        if "ridge" in selector.get_params():
+            selector.set_params(ridge=0.0)  # the paper's objective has none
+        return selector.fit(rows)
 
     centre = X.mean(axis=0)
     train, test = with_one(X, centre), with_one(X_test, centre)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...experiments import Cell, Options, Protocol, Stored
-from ...neural import ScorerSelector
+from ...neural import ScorerSelectorNetwork
+from ...scorer import ScorerSelector
 from ..methods import Results, find_method, load_rows
 from ._shared import (
     COIL,
@@ -118,7 +119,7 @@ def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     }
 
 
-def weight_norms(selector: ScorerSelector) -> dict[str, dict[str, float]]:
+def weight_norms(selector: ScorerSelector | ScorerSelectorNetwork) -> dict[str, dict[str, float]]:
     """Return Frobenius norms of a fitted linear network's weights, of all columns and of the kept ones only.
 
     ``product`` is the norm of W_E W_D, ``norms`` the norm of W_E with its intercept below times that of W_D with its

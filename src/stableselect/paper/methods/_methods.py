@@ -136,7 +136,7 @@ _ALL = (
     Method(
         "|W|",
         "network",
-        "ScorerSelector",
+        "ScorerSelectorNetwork",
         {"score_function": "abs"},
         published="always",
         tuned=("batch_size",),
@@ -147,7 +147,7 @@ _ALL = (
     Method(
         "W^2",
         "network",
-        "ScorerSelector",
+        "ScorerSelectorNetwork",
         {"score_function": "square"},
         published="always",
         tuned=("batch_size",),
@@ -159,7 +159,7 @@ _ALL = (
     Method(
         "ScorerSelector annealed",
         "ours",
-        "ScorerSelector",
+        "ScorerSelectorNetwork",
         {"solver": "full_batch", "anneal": True},
         seeded=True,
         part="train",
