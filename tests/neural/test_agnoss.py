@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from stableselect import ColumnSubset, Moments
 from stableselect._core._gram import DualGram, PrimalGram
 from stableselect.neural import AgnoSS
-from stableselect.neural._agnoss_moments import AgnoSSTrainee
+from stableselect.neural._agnoss import AgnoSSTrainable
 from stableselect.neural._elimination import Elimination
 from stableselect.neural._training import Stopping, train
 
@@ -29,13 +29,13 @@ def parts(selector):
 
 def test_slack_is_the_best_one_for_its_row(tall):
     gram = Moments.from_array(tall).operator().normalised()[0]
-    trainee = AgnoSSTrainee(gram, 4, 3, l1=0.3, decay=0.2, eliminate=False)
+    trainable = AgnoSSTrainable(gram, 4, 3, l1=0.3, decay=0.2, eliminate=False)
     total = 0.0
-    for length, slack in zip(trainee.lengths(), trainee.strength(), strict=True):
+    for length, slack in zip(trainable.lengths(), trainable.strength(), strict=True):
         best = minimize_scalar(lambda a, w=length: 0.3 * a + 0.1 * (w / a) ** 2, bounds=(1e-3, 20), method="bounded")
         assert slack == pytest.approx(best.x, rel=1e-4)
         total += best.fun
-    assert trainee.penalty(trainee.lengths()) == pytest.approx(total, rel=1e-6)
+    assert trainable.penalty(trainable.lengths()) == pytest.approx(total, rel=1e-6)
 
 
 def test_objective_is_that_of_the_rows_and_never_rises(tall):
@@ -76,9 +76,9 @@ def test_thin_and_whole_moments_agree(wide, k):
     A = Moments.from_array(wide).operator().normalised()[0].A
     results = []
     for gram in (DualGram(A), PrimalGram(A.T @ A)):
-        trainee = AgnoSSTrainee(gram, k, 4, l1=0.01, decay=0.1, eliminate=True)
-        train(trainee, Stopping(60))
-        results.append(trainee.elimination.ranking())
+        trainable = AgnoSSTrainable(gram, k, 4, l1=0.01, decay=0.1, eliminate=True)
+        train(trainable, Stopping(60))
+        results.append(trainable.elimination.ranking())
     np.testing.assert_array_equal(results[0][0][:k], results[1][0][:k])
     np.testing.assert_allclose(results[0][1], results[1][1], atol=1e-7)
 
@@ -160,5 +160,5 @@ def test_slacks_that_survive_are_ranked_by_size(tall):
     "given", [{"l1": -1}, {"beta": -1}, {"init": "zeros"}, {"output_activation": "softmax"}, {"solver": None}]
 )
 def test_bad_settings_are_refused(tall, given):
-    with pytest.raises(ValueError, match=f"{next(iter(given))} must be"):
+    with pytest.raises(ValueError, match=f"The '{next(iter(given))}' parameter of AgnoSS must be"):
         AgnoSS(3, **given).fit(tall)

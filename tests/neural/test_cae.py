@@ -12,7 +12,7 @@ from stableselect._core._gram import DualGram, PrimalGram
 from stableselect._core._moments import Moments
 from stableselect.neural import CAE
 from stableselect.neural._cae_moments import (
-    ConcreteMoments,
+    ConcreteTrainable,
     ProjectedLoss,
     assign,
     crowding,
@@ -40,7 +40,7 @@ def subset_loss(X, columns):
 
 
 def engine(gram, n_nodes, seed=0, temperature=(10.0, 0.2), rate=0.6):
-    return ConcreteMoments(
+    return ConcreteTrainable(
         gram,
         n_nodes,
         ridge=RIDGE,
@@ -248,10 +248,10 @@ def test_constant_columns_come_last_and_need_no_training(tall):
 
 
 def test_a_short_training_says_what_to_raise(tall):
-    with pytest.warns(ConvergenceWarning, match="after 3 epochs. Raise epochs or logit_learning_rate"):
+    with pytest.warns(ConvergenceWarning, match="after 3 epochs. Increase epochs or logit_learning_rate"):
         selector = CAE(4, epochs=3, random_state=0).fit(tall)
     assert not selector.converged_ and len(set(selector.selected_)) == 4
-    with pytest.warns(ConvergenceWarning, match="Raise max_time"):
+    with pytest.warns(ConvergenceWarning, match="Increase max_time"):
         assert CAE(4, max_time=1e-9, random_state=0).fit(tall).stop_reason_ == "max_time"
 
 
@@ -289,13 +289,13 @@ def test_own_decoder_agrees_with_the_same_layers(tall):
     plain = CAE(4, decoder=(8,), activation="tanh", **settings).fit(tall)
     assert own.decoder_weights_.keys() == plain.decoder_weights_.keys()
     kept = own.transform(tall)
-    rebuilt = own.reconstruct(kept)
+    rebuilt = own._predict_features(kept)
     plain.decoder_weights_, plain.node_features_, plain.selected_ = (
         own.decoder_weights_,
         own.node_features_,
         own.selected_,
     )
-    np.testing.assert_allclose(plain.reconstruct(kept), rebuilt, atol=1e-4)
+    np.testing.assert_allclose(plain._predict_features(kept), rebuilt, atol=1e-4)
     with torch.no_grad():
         network = factory(4, 12)
         network.load_state_dict({name: torch.from_numpy(w) for name, w in own.decoder_weights_.items()})
@@ -336,19 +336,19 @@ def test_published_settings(tall):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "adam"}, "solver must be one of"),
+        ({"solver": "adam"}, "The 'solver' parameter of CAE must be"),
         ({"decoder": (0,)}, "decoder must be 'linear', a tuple"),
         ({"decoder": (8,), "solver": "full_batch"}, "trains a linear decoder"),
-        ({"activation": "step"}, "activation must be one of"),
+        ({"activation": "step"}, "The 'activation' parameter of CAE must be"),
         ({"temperature": (10.0, 0.0)}, "temperature must be two numbers above 0"),
-        ({"temperature": 1.0}, "temperature must be two numbers above 0"),
-        ({"ridge": 0.0}, "ridge must be a number above 0"),
-        ({"duplicate_penalty": -1.0}, "duplicate_penalty must be"),
-        ({"logit_learning_rate": 0.0}, "logit_learning_rate must be above 0"),
-        ({"epochs": 0}, "epochs must be a whole number"),
+        ({"temperature": 1.0}, "The 'temperature' parameter of CAE must be"),
+        ({"ridge": 0.0}, "The 'ridge' parameter of CAE must be"),
+        ({"duplicate_penalty": -1.0}, "The 'duplicate_penalty' parameter of CAE must be"),
+        ({"logit_learning_rate": 0.0}, "The 'logit_learning_rate' parameter of CAE must be"),
+        ({"epochs": 0}, "The 'epochs' parameter of CAE must be"),
     ],
 )
-def test_bad_settings_are_refused_in_a_sentence(tall, settings, message):
+def test_bad_settings_raise(tall, settings, message):
     with pytest.raises(ValueError, match=message):
         CAE(3, **settings).fit(tall)
 
@@ -357,5 +357,5 @@ def test_a_decoder_of_the_wrong_width_and_a_missing_device_are_named(tall):
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match=r"decoder returned shape \(2, 5\).*\(2, 12\) is needed"):
         CAE(3, decoder=lambda n_in, n_out: torch.nn.Linear(n_in, 5)).fit(tall)
-    with pytest.raises(ValueError, match="There is no device 'abacus'"):
+    with pytest.raises(ValueError, match="The device 'abacus' is not available"):
         CAE(3, solver="minibatch", device="abacus").fit(tall)

@@ -10,7 +10,7 @@ nn = torch.nn
 
 QUICK = {"solver": "minibatch", "epochs": 4, "random_state": 0}
 KINDS = {
-    "ScorerSelector": lambda **settings: ss.ScorerSelector(3, n_starts=1, **(QUICK | settings)),
+    "ScorerSelectorNetwork": lambda **settings: ss.ScorerSelectorNetwork(3, n_starts=1, **(QUICK | settings)),
     "AEFS": lambda **settings: ss.AEFS(3, **(QUICK | settings)),
     "AgnoSS": lambda **settings: ss.AgnoSS(3, **(QUICK | settings)),
     "CAE": lambda **settings: ss.CAE(3, **(QUICK | settings)),
@@ -58,19 +58,21 @@ def error(selector, X):
 
 @pytest.mark.parametrize("encoder", [layers, Shifted, nn.Linear])
 def test_what_runs_is_what_was_trained(table, encoder):
-    selector = KINDS["ScorerSelector"](encoder=encoder, decoder=layers, validation_fraction=0.0, epochs=20).fit(table)
+    selector = KINDS["ScorerSelectorNetwork"](encoder=encoder, decoder=layers, validation_fraction=0.0, epochs=20).fit(
+        table
+    )
     assert error(selector, table) == pytest.approx(selector.loss_selector_, rel=1e-4)
 
 
 def test_a_module_that_cannot_be_rebuilt_is_refused(table):
     with pytest.raises(ValueError, match="parameters or persistent buffers"):
-        KINDS["ScorerSelector"](decoder=Drawn).fit(table)
+        KINDS["ScorerSelectorNetwork"](decoder=Drawn).fit(table)
 
 
 def test_a_function_that_hands_out_one_module_leaves_it_alone(table):
     module = layers(16, 8)
     before = {name: value.clone() for name, value in module.state_dict().items()}
-    fits = [KINDS["ScorerSelector"](decoder=lambda n_in, n_out: module).fit(table) for _ in range(2)]
+    fits = [KINDS["ScorerSelectorNetwork"](decoder=lambda n_in, n_out: module).fit(table) for _ in range(2)]
     np.testing.assert_array_equal(fits[0].forward(table), fits[1].forward(table))
     assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
     assert module[0].weight.dtype == torch.float32
@@ -86,7 +88,7 @@ def test_seeds_are_local(table, layer):
     for seed in (1, 2):
         torch.manual_seed(seed)
         before = torch.random.get_rng_state()
-        losses.append(KINDS["ScorerSelector"](decoder=decoder).fit(table).loss_selector_)
+        losses.append(KINDS["ScorerSelectorNetwork"](decoder=decoder).fit(table).loss_selector_)
         assert torch.equal(before, torch.random.get_rng_state())
     assert losses[0] == losses[1]
 
@@ -143,17 +145,22 @@ def test_what_is_no_decoder_is_refused(make, table, decoder, words):
 
 
 def test_no_device_of_that_kind(table):
-    with pytest.raises(ValueError, match="no device 'meta'"):
-        KINDS["ScorerSelector"](decoder=(4,), device="meta").fit(table)
+    with pytest.raises(ValueError, match="device 'meta' is not available"):
+        KINDS["ScorerSelectorNetwork"](decoder=(4,), device="meta").fit(table)
 
 
 def test_a_refit_of_another_kind_leaves_nothing_behind(table):
-    selector = KINDS["ScorerSelector"]().fit(table)
-    assert hasattr(selector, "encoder_intercept_")
-    selector.set_params(decoder=(4,)).fit(table)
-    assert not hasattr(selector, "encoder_intercept_") and not hasattr(selector, "encoder_")
-    selector.set_params(decoder="linear").fit(table)
-    assert not hasattr(selector, "decoder_weights_")
+    selector = KINDS["ScorerSelectorNetwork"]().fit(table)
+    linear = ("encoder_", "decoder_", "encoder_intercept_", "scorer_intercept_", "decoder_intercept_")
+    nonlinear = ("encoder_weights_", "decoder_weights_")
+    for decoder, own, others in (
+        ("linear", linear, nonlinear),
+        ((4,), nonlinear, linear),
+        ("linear", linear, nonlinear),
+    ):
+        selector.set_params(decoder=decoder).fit(table)
+        assert all(getattr(selector, name) is not None for name in own)
+        assert all(getattr(selector, name) is None for name in others)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -165,10 +172,10 @@ def test_settings_changed_after_the_fit_change_nothing(make, table):
 
 
 def test_a_module_of_another_form_is_named(table):
-    selector = KINDS["ScorerSelector"](decoder=layers).fit(table)
-    with pytest.raises(ValueError, match="another form than the one fitted"):
+    selector = KINDS["ScorerSelectorNetwork"](decoder=layers).fit(table)
+    with pytest.raises(ValueError, match="another form than the fitted one"):
         selector.set_params(decoder=nn.Linear).forward(table)
-    with pytest.raises(ValueError, match="set the function that makes it again"):
+    with pytest.raises(ValueError, match="set the function that returns the module again"):
         selector.set_params(decoder=(6,)).forward(table)
 
 
@@ -180,7 +187,7 @@ def test_variances_beyond_double_precision_are_refused(table, cls, factor):
 
 
 @pytest.mark.parametrize("cls", [ss.AEFS, ss.AgnoSS])
-def test_columns_lost_in_single_precision_are_named(table, cls):
+def test_features_lost_in_single_precision_are_named(table, cls):
     with pytest.raises(ValueError, match="single precision"):
         cls(3, **QUICK).fit(table + 1e9)
 
@@ -199,6 +206,6 @@ def test_penalties_far_off_are_refused(table, setting):
 
 
 @pytest.mark.parametrize("cls", [ss.AEFS, ss.AgnoSS, ss.CAE])
-def test_a_share_must_be_a_number(table, cls):
-    with pytest.raises(ValueError, match="validation_fraction must be"):
+def test_a_fraction_must_be_a_number(table, cls):
+    with pytest.raises(ValueError, match="The 'validation_fraction' parameter"):
         cls(3, **QUICK, validation_fraction=None).fit(table)

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.utils import check_random_state
 
-from stableselect.neural._scorer_minibatch import batch_gradient, train_sgd
+from stableselect import ScorerSelectorNetwork
+from stableselect.neural._adam import Adam
+from stableselect.neural._scorer_minibatch import MinibatchTrainable, batch_gradient
 from stableselect.neural._scorer_parameters import (
-    Adam,
-    Parameters,
-    kept_columns,
-    kept_count,
+    n_selected_at,
     random_parameters,
-    top_columns,
+    top_features,
+    top_features_with_ties,
 )
+from stableselect.neural._training import Stopping, train
 
 PHI = {"abs": np.abs, "square": np.square}
 SLOPE = {"abs": np.sign, "square": lambda w: 2 * w}
@@ -20,7 +20,7 @@ SLOPE = {"abs": np.sign, "square": lambda w: 2 * w}
 
 def drawn(rng, m, d, tied=False):
     """Weights in general position; with ``tied``, four columns share one score and some scores are negative."""
-    parameters = random_parameters(m, d, True, 0)
+    parameters = random_parameters(m, d, True, np.random.RandomState(0))
     parameters.flat[:] = rng.normal(size=parameters.flat.size)
     if tied:
         parameters.w[[1, 3, 4, 7]] = [0.8, -0.8, 0.8, 0.8]
@@ -28,7 +28,7 @@ def drawn(rng, m, d, tied=False):
 
 
 def path_error(X, parameters, score, mask):
-    """Mean squared error per cell of one path, straight from its definition."""
+    """Mean squared error of one path, straight from its definition."""
     d = parameters.width
     s = PHI[score](parameters.w) * mask
     Z = X @ np.diag(s) @ parameters.encoder + parameters.encoder_bias
@@ -45,7 +45,7 @@ def test_batch_gradient_and_errors_match_the_definition(rng, score, tied, scorer
     if tied:
         at.w[[0, 2, 5]] = [2, 1.5, 1.2]
         at.w[[6, 8]] = [0.1, 0.2]
-    kept = kept_columns(PHI[score](at.w), k)
+    kept = top_features_with_ties(PHI[score](at.w), k)
     assert len(kept) == (7 if tied else k)
     mask = np.isin(np.arange(m), kept)
 
@@ -68,7 +68,7 @@ def test_batch_gradient_and_errors_match_the_definition(rng, score, tied, scorer
 
 def plain_loop(X, k, score, weight, rate, epochs, batch_size, seed):
     """The published protocol, one row and one array at a time."""
-    rng = check_random_state(seed)
+    rng = np.random.RandomState(seed)
     n, m = X.shape
     w = rng.uniform(0.999999, 0.9999999, m).astype(np.float32).astype(float)
     limit = np.sqrt(6 / (m + k))
@@ -107,34 +107,63 @@ def plain_loop(X, k, score, weight, rate, epochs, batch_size, seed):
     return weights, history
 
 
+def trained(X, k, *, epochs, score="abs", batch_size=16, anneal=False, seed=0, rate=1e-3, weight=1 / 128):
+    """Train in double precision from the published start on all samples; return the network."""
+    rng = np.random.RandomState(seed)
+    trainable = MinibatchTrainable(
+        random_parameters(X.shape[1], k, True, rng),
+        X,
+        k,
+        X.std(axis=0),
+        score=score,
+        scorer_weight=weight,
+        learning_rate=rate,
+        batch_size=batch_size,
+        anneal=anneal,
+        rng=rng,
+        rows=np.arange(len(X)),
+        held_out=np.arange(0),
+        dtype=np.float64,
+    )
+    return trainable.network(np.array(train(trainable, Stopping(epochs)).losses))
+
+
 @pytest.mark.parametrize("score", ["abs", "square"])
-def test_training_follows_a_plain_loop_over_the_rows(rng, score):
+def test_training_follows_a_plain_loop_over_the_samples(rng, score):
     X = rng.random((23, 11))
-    arguments = {"rate": 1e-2, "epochs": 2, "batch_size": 5, "seed": 3}
-    (w, E, a, G, b), history = plain_loop(X, 4, score, 0.2, **arguments)
-    settings = {"score": score, "scorer_weight": 0.2, "learning_rate": 1e-2, "epochs": 2, "batch_size": 5}
-    network = train_sgd(X, 4, **settings, random_state=3, dtype=np.float64)
+    (w, E, a, G, b), history = plain_loop(X, 4, score, 0.2, rate=1e-2, epochs=2, batch_size=5, seed=3)
+    network = trained(X, 4, score=score, weight=0.2, rate=1e-2, epochs=2, batch_size=5, seed=3)
     for ours, theirs in [
-        (network.raw_scores, w),
+        (network.scores, w),
         (network.encoder, E),
         (network.encoder_bias, a),
         (network.decoder, G),
         (network.decoder_bias, b),
-        (network.history, history),
+        (network.losses, history),
     ]:
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
     np.testing.assert_array_equal(network.selected, np.argsort(-w, kind="stable")[:4])
-    np.testing.assert_array_equal(network.score_weights, PHI[score](network.raw_scores))
-    single = train_sgd(X, 4, **settings, random_state=3)
-    np.testing.assert_allclose(single.raw_scores, w, atol=1e-4)
-    np.testing.assert_allclose(single.history, history, rtol=1e-4)
+    np.testing.assert_array_equal(network.score_weights, PHI[score](network.scores))
+    # The estimator trains in single precision.
+    selector = ScorerSelectorNetwork(
+        4,
+        solver="minibatch",
+        score_function=score,
+        scorer_weight=0.2,
+        learning_rate=1e-2,
+        epochs=2,
+        batch_size=5,
+        random_state=3,
+    ).fit(X)
+    np.testing.assert_allclose(selector.score_weights_, PHI[score](w), atol=1e-4)
+    np.testing.assert_allclose(selector.loss_history_, history, rtol=1e-4)
 
 
 def test_published_start_has_few_distinct_scores_so_the_first_mask_keeps_more_than_k():
-    w = random_parameters(784, 50, True, 0).w
+    w = random_parameters(784, 50, True, np.random.RandomState(0)).w
     assert len(np.unique(w)) <= 17
-    assert len(kept_columns(w, 50)) > 50
-    assert len(np.unique(top_columns(w, 50))) == 50
+    assert len(top_features_with_ties(w, 50)) > 50
+    assert len(np.unique(top_features(w, 50))) == 50
 
 
 @pytest.mark.parametrize("anneal", [False, True])
@@ -143,29 +172,28 @@ def test_same_seed_same_network_and_global_generator_untouched(rng, shape, annea
     X = rng.random(shape)
     before = X.copy()
     state = np.random.get_state()[1].copy()  # noqa: NPY002
-    first, second, other = (
-        train_sgd(X, 5, epochs=4, batch_size=16, anneal=anneal, random_state=seed) for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(first.encoder, second.encoder)
-    np.testing.assert_array_equal(first.selected, second.selected)
-    assert not np.array_equal(first.encoder, other.encoder)
+    settings = {"solver": "minibatch", "epochs": 4, "batch_size": 16, "anneal": anneal}
+    first, second, other = (ScorerSelectorNetwork(5, random_state=seed, **settings).fit(X) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.encoder_, second.encoder_)
+    np.testing.assert_array_equal(first.selected_, second.selected_)
+    assert not np.array_equal(first.encoder_, other.encoder_)
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
     np.testing.assert_array_equal(X, before)
-    assert len(np.unique(first.selected)) == 5
-    assert first.history.shape == (4, 2)
+    assert len(np.unique(first.selected_)) == 5
+    assert first.loss_history_.shape == (4, 2)
 
 
-def test_export_ranks_by_the_signed_score():
+def test_the_final_ranking_is_by_the_signed_score():
     X = np.random.default_rng(0).random((30, 8))
-    network = train_sgd(X, 3, epochs=60, batch_size=4, learning_rate=0.1, random_state=0)
-    assert network.raw_scores.min() < 0
-    np.testing.assert_array_equal(network.scores, network.raw_scores)
-    np.testing.assert_array_equal(network.selected, np.argsort(-network.raw_scores, kind="stable")[:3])
+    network = trained(X, 3, epochs=60, batch_size=4, rate=0.1)
+    assert network.scores.min() < 0
+    np.testing.assert_array_equal(network.score_weights, np.abs(network.scores))
+    np.testing.assert_array_equal(network.selected, np.argsort(-network.scores, kind="stable")[:3])
 
 
-def test_annealed_export_ranks_by_reach(rng):
+def test_the_annealed_ranking_is_by_reach(rng):
     X = rng.random((30, 8)) * np.arange(1, 9)
-    network = train_sgd(X, 3, epochs=20, batch_size=8, anneal=True, random_state=0, dtype=np.float64)
+    network = trained(X, 3, epochs=20, batch_size=8, anneal=True)
     reach = network.score_weights * np.linalg.norm(network.encoder, axis=1) * X.std(axis=0)
     np.testing.assert_allclose(network.scores, reach)
     np.testing.assert_array_equal(network.selected, np.argsort(-reach, kind="stable")[:3])
@@ -174,35 +202,36 @@ def test_annealed_export_ranks_by_reach(rng):
 @pytest.mark.parametrize("shape", [(40, 12), (10, 30)])
 def test_principal_start_begins_at_the_principal_component_error(rng, shape):
     X = rng.random(shape) + 3
-    network = train_sgd(X, 4, epochs=1, learning_rate=1e-12, init="pca", random_state=0, dtype=np.float64)
+    selector = ScorerSelectorNetwork(4, solver="minibatch", epochs=1, learning_rate=1e-12, init="pca").fit(X)
     singular = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
-    assert network.history[0, 1] == pytest.approx(np.sum(singular[4:] ** 2) / X.size, rel=5e-3)
+    assert selector.loss_history_[0, 1] == pytest.approx(np.sum(singular[4:] ** 2) / X.size, rel=5e-3)
 
 
 def test_wider_latent_layer_and_no_scorer_term(rng):
     X = rng.random((30, 8))
-    network = train_sgd(X, 3, latent_width=5, scorer_weight=0.0, epochs=3, random_state=0)
-    assert network.encoder.shape == (8, 5)
-    assert np.isfinite(network.history).all()
+    settings = {"solver": "minibatch", "latent_width": 5, "scorer_weight": 0.0, "epochs": 3, "random_state": 0}
+    selector = ScorerSelectorNetwork(3, **settings).fit(X)
+    assert selector.encoder_.shape == (8, 5)
+    assert np.isfinite(selector.loss_history_).all()
 
 
-def test_number_of_kept_columns_shrinks_from_all_to_k_and_stays():
-    counts = [kept_count(t, 100, 64, 4, True) for t in range(100)]
+def test_number_of_selected_features_shrinks_from_all_to_k_and_stays():
+    counts = [n_selected_at(t / 100, 64, 4, True) for t in range(100)]
     assert counts[0] == 64
     assert counts == sorted(counts, reverse=True)
     assert counts[35] == 16
     assert set(counts[70:]) == {4}
-    assert {kept_count(t, 100, 64, 4, False) for t in range(100)} == {4}
+    assert {n_selected_at(t / 100, 64, 4, False) for t in range(100)} == {4}
 
 
 def test_adam_never_keeps_denormal_moments():
-    at = Parameters(np.ones(5, dtype=np.float32), 1, 2, False)
-    adam = Adam(at)
-    gradient = at.around(np.full(5, 1e-3, dtype=np.float32))
-    adam.step(at, gradient, 1e-3)
+    weights = np.ones(5, dtype=np.float32)
+    adam = Adam(weights)
+    gradient = np.full(5, 1e-3, dtype=np.float32)
+    adam.step(weights, gradient, 1e-3)
     for _ in range(2000):
-        gradient.flat[:] = 0
-        adam.step(at, gradient, 1e-3)
+        gradient[:] = 0
+        adam.step(weights, gradient, 1e-3)
         moments = np.concatenate([adam._first, adam._second])
         assert not np.any((moments != 0) & (np.abs(moments) < np.finfo(np.float32).tiny))
     assert not adam._first.any()

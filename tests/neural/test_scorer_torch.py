@@ -10,10 +10,11 @@ from scipy import sparse
 import stableselect as ss
 from stableselect._core._gram import PrimalGram
 from stableselect.metrics import reconstruction_error
-from stableselect.neural import _scorer_full_batch as _scorer_gradient
-from stableselect.neural._scorer_full_batch import GradientTrainee
+from stableselect.neural import _scorer_full_batch
+from stableselect.neural._scorer_full_batch import FullBatchTrainable
 from stableselect.neural._scorer_parameters import random_parameters
 from stableselect.neural._training import Stopping, train
+from stableselect.persistence import save
 
 torch = pytest.importorskip("torch")
 
@@ -22,7 +23,7 @@ from stableselect.neural._torch._networks import build_network  # noqa: E402
 from stableselect.neural._torch._rows import Rows  # noqa: E402
 from stableselect.neural._torch._scorer import ScorerModel  # noqa: E402
 from stableselect.neural._torch._session import resolve_device, session  # noqa: E402
-from stableselect.neural._torch._trainee import TorchTrainee  # noqa: E402
+from stableselect.neural._torch._trainable import TorchTrainable  # noqa: E402
 
 CPU = torch.device("cpu")
 QUICK = {"solver": "minibatch", "epochs": 4, "n_starts": 1, "batch_size": 16, "random_state": 0}
@@ -89,15 +90,15 @@ def test_the_mask_shrinks_from_all_columns_to_k(rng):
 @pytest.mark.parametrize("anneal", [False, True])
 @pytest.mark.parametrize("score", ["abs", "square"])
 def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
-    monkeypatch.setattr(_scorer_gradient, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
+    monkeypatch.setattr(_scorer_full_batch, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
     n, m, k, rate = 50, 10, 4, 0.02
     X = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
     X -= X.mean(axis=0)
     gram = PrimalGram(X.T @ X / n)
-    begin = random_parameters(m, k, False, 0)
+    begin = random_parameters(m, k, False, np.random.RandomState(0))
     begin.w[:] = np.linspace(0.8, 1.2, m)[rng.permutation(m)]
     common = {"score": score, "scorer_weight": 0.2, "anneal": anneal}
-    on_moments = GradientTrainee(begin, gram, k, learning_rate=rate, **common)
+    on_moments = FullBatchTrainable(begin, gram, k, learning_rate=rate, **common)
     draw = np.random.RandomState(0)
     encoder, decoder = (
         build_network("linear", *sizes, "relu", draw, role="encoder", bias=False).double() for sizes in ((m, k), (k, m))
@@ -107,8 +108,8 @@ def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
         decoder[0].weight.copy_(torch.from_numpy(begin.decoder.copy()))
     rows = Rows(X, np.arange(n), dtype=torch.float64, device=CPU)
     model = ScorerModel(begin.w.copy(), encoder, decoder, rows.deviation(), k=k, levels=None, **common)
-    on_rows = TorchTrainee(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03, epsilon=1e-16)
-    a, b = (np.array(train(trainee, Stopping(50)).losses) for trainee in (on_moments, on_rows))
+    on_rows = TorchTrainable(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03, epsilon=1e-16)
+    a, b = (np.array(train(trainable, Stopping(50)).losses) for trainable in (on_moments, on_rows))
     np.testing.assert_allclose(a, b, rtol=1e-5)
     network = on_moments.network(a)
     ranks = model.ranks().numpy()
@@ -125,7 +126,7 @@ def planted(n, seed):
 
 def test_the_nonlinear_model_finds_what_no_linear_one_can_see():
     X, test = planted(600, 0), planted(400, 1)
-    selector = ss.ScorerSelector(2, solver="minibatch", decoder=(128,), epochs=120, random_state=0).fit(X)
+    selector = ss.ScorerSelectorNetwork(2, solver="minibatch", decoder=(128,), epochs=120, random_state=0).fit(X)
     assert set(selector.selected_) == {1, 5}
     own = np.mean((selector.reconstruct(selector.transform(test)) - test) ** 2)
     best_linear = min(reconstruction_error(X, test, list(pair)) for pair in itertools.combinations(range(8), 2))
@@ -136,7 +137,7 @@ def test_the_nonlinear_model_finds_what_no_linear_one_can_see():
 @pytest.mark.parametrize("encoder", ["linear", (6, 5)])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "tanh", "sigmoid", "elu"])
 def test_a_fitted_network_runs_without_torch_as_it_trained(tall, encoder, activation, monkeypatch):
-    selector = ss.ScorerSelector(4, encoder=encoder, decoder=(7,), activation=activation, **QUICK).fit(tall)
+    selector = ss.ScorerSelectorNetwork(4, encoder=encoder, decoder=(7,), activation=activation, **QUICK).fit(tall)
     draw = np.random.RandomState(0)
     specs = ((encoder, 12, selector.latent_width_), ((7,), selector.latent_width_, 12))
     networks = [build_network(*spec, activation, draw, role="encoder").double() for spec in specs]
@@ -147,7 +148,7 @@ def test_a_fitted_network_runs_without_torch_as_it_trained(tall, encoder, activa
         expected = networks[1](networks[0](torch.from_numpy(masked))).numpy()
     monkeypatch.setitem(sys.modules, "torch", None)
     np.testing.assert_allclose(selector.forward(tall), expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(selector.reconstruct(selector.transform(tall)), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(selector._predict_features(selector.transform(tall)), expected, rtol=1e-9, atol=1e-12)
 
 
 def small(n_in, n_out):
@@ -156,7 +157,7 @@ def small(n_in, n_out):
 
 def test_own_modules_train_and_run(tall):
     before = torch.random.get_rng_state()
-    selectors = [ss.ScorerSelector(4, encoder=small, decoder=small, **QUICK).fit(tall) for _ in range(2)]
+    selectors = [ss.ScorerSelectorNetwork(4, encoder=small, decoder=small, **QUICK).fit(tall) for _ in range(2)]
     rebuilt = [selector.reconstruct(selector.transform(tall)) for selector in selectors]
     np.testing.assert_array_equal(*rebuilt)
     assert selectors[0].loss_selector_ > 0 and rebuilt[0].shape == tall.shape
@@ -164,8 +165,8 @@ def test_own_modules_train_and_run(tall):
 
 
 def test_own_modules_come_back_from_a_file(tall, tmp_path):
-    selector = ss.ScorerSelector(4, encoder=small, decoder=(6,), **QUICK).fit(tall)
-    selector.save(tmp_path / "panel.sselect")
+    selector = ss.ScorerSelectorNetwork(4, encoder=small, decoder=(6,), **QUICK).fit(tall)
+    save(selector, tmp_path / "panel.sselect")
     with pytest.raises(ValueError, match="encoder"):
         ss.load(tmp_path / "panel.sselect")
     loaded = ss.load(tmp_path / "panel.sselect", encoder=small)
@@ -176,27 +177,27 @@ def test_own_modules_come_back_from_a_file(tall, tmp_path):
     ("settings", "words"),
     [
         ({"decoder": lambda i, o: torch.nn.Linear(i, o + 1)}, r"decoder returned shape \(2, 13\).*\(2, 12\) is needed"),
-        ({"encoder": lambda i, o: torch.nn.Linear(i + 1, o)}, "encoder does not take rows of 12 numbers"),
+        ({"encoder": lambda i, o: torch.nn.Linear(i + 1, o)}, "encoder does not accept samples of 12 values"),
         ({"decoder": lambda i, o: 3}, "decoder must be .* returned int"),
-        ({"decoder": "deep"}, "decoder must be 'linear'"),
+        ({"decoder": "deep"}, "The 'decoder' parameter of ScorerSelectorNetwork must be"),
         ({"encoder": (4, 0)}, "encoder must be 'linear'"),
         ({"encoder": ()}, "encoder must be 'linear'"),
-        ({"decoder": (4,), "activation": "swish"}, "activation must be one of"),
-        ({"decoder": (4,), "solver": "search"}, "use solver='minibatch'"),
+        ({"decoder": (4,), "activation": "swish"}, "The 'activation' parameter of ScorerSelectorNetwork must be"),
+        ({"decoder": (4,), "solver": "full_batch"}, "use solver='minibatch'"),
         ({"decoder": (4,), "init": "pca"}, "init='pca' starts linear networks"),
-        ({"decoder": (4,), "device": "tpu9"}, "There is no device 'tpu9' here"),
-        ({"device": "cuda:99"}, "There is no device 'cuda:99' here"),
+        ({"decoder": (4,), "device": "tpu9"}, "The device 'tpu9' is not available"),
+        ({"device": "cuda:99"}, "The device 'cuda:99' is not available"),
     ],
 )
-def test_what_cannot_work_is_refused_in_a_sentence(tall, settings, words):
+def test_what_cannot_work_raises(tall, settings, words):
     with pytest.raises(ValueError, match=words):
-        ss.ScorerSelector(4, **(QUICK | settings)).fit(tall)
+        ss.ScorerSelectorNetwork(4, **(QUICK | settings)).fit(tall)
 
 
 def test_a_missing_torch_is_named(tall, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r'pip install "stableselect\[torch\]"'):
-        ss.ScorerSelector(4, decoder=(4,), **QUICK).fit(tall)
+        ss.ScorerSelectorNetwork(4, decoder=(4,), **QUICK).fit(tall)
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("can't allocate memory")])
@@ -234,15 +235,15 @@ def test_linear_networks_on_torch_agree_with_numpy(tall, monkeypatch):
     from stableselect.neural import _scorer_train
 
     settings = QUICK | {"init": "pca"}  # the published start has ties, which NumPy's mask keeps and torch's does not
-    expected = ss.ScorerSelector(4, **settings).fit(tall)
+    expected = ss.ScorerSelectorNetwork(4, **settings).fit(tall)
     monkeypatch.setattr(_scorer_train, "_wants_cuda", lambda device, X: True)
-    selector = ss.ScorerSelector(4, **settings).fit(tall)
+    selector = ss.ScorerSelectorNetwork(4, **settings).fit(tall)
     np.testing.assert_allclose(selector.loss_history_, expected.loss_history_, rtol=1e-4)
     np.testing.assert_array_equal(selector.selected_, expected.selected_)
-    np.testing.assert_allclose(selector.forward(tall), selector.reconstruct(selector.transform(tall)), atol=1e-9)
+    np.testing.assert_allclose(selector.forward(tall), selector._predict_features(selector.transform(tall)), atol=1e-9)
 
 
 def test_a_searched_start_keeps_the_searched_columns_unless_training_finds_better(tall):
-    found = ss.ColumnSubset(4, ridge=0.0).fit(tall)
-    selector = ss.ScorerSelector(4, decoder=(8,), init="search", ridge=0.0, **(QUICK | {"epochs": 1})).fit(tall)
+    found = ss.ColumnSubset(4).fit(tall)
+    selector = ss.ScorerSelectorNetwork(4, decoder=(8,), init="search", **(QUICK | {"epochs": 1})).fit(tall)
     assert set(selector.selected_) == set(found.selected_)

@@ -6,11 +6,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import stableselect as ss
 from stableselect.neural import _training
-from stableselect.neural._training import Stopping, Trainee, train
-from stableselect.neural._training_mixin import hold_out
+from stableselect.neural._training import Stopping, Trainable, hold_out, train, train_starts
 
 
-class Script(Trainee):
+class Script(Trainable):
     """Plays losses back; its only weight is the number of epochs trained."""
 
     def __init__(self, losses, held_out=None, settles=0.0):
@@ -41,57 +40,57 @@ class Script(Trainee):
 
 
 def test_the_last_weights_are_kept_when_nothing_is_held_out():
-    trainee = Script([3.0, 1.0, 2.0])
-    history = train(trainee, Stopping(3))
-    assert (trainee.weight, history.best_epoch, history.stopped) == (3, 3, "epochs")
+    trainable = Script([3.0, 1.0, 2.0])
+    history = train(trainable, Stopping(3))
+    assert (trainable.weight, history.best_epoch, history.stop_reason) == (3, 3, "epochs")
     assert history.losses == [(3.0, 1.5), (1.0, 0.5), (2.0, 1.0)]
 
 
 def test_the_weights_of_least_validation_loss_are_restored():
-    trainee = Script([3.0, 2.0, 1.0, 0.5], held_out=[3.0, 1.0, 2.0, 1.5])
-    history = train(trainee, Stopping(4))
-    assert (trainee.weight, history.best_epoch, history.validation) == (2, 2, [3.0, 1.0, 2.0, 1.5])
+    trainable = Script([3.0, 2.0, 1.0, 0.5], held_out=[3.0, 1.0, 2.0, 1.5])
+    history = train(trainable, Stopping(4))
+    assert (trainable.weight, history.best_epoch, history.validation) == (2, 2, [3.0, 1.0, 2.0, 1.5])
 
 
 def test_patience_counts_gains_of_tol_only():
-    trainee = Script([1.0, 0.9999, 0.9998, 0.9, 0.1], held_out=None)
-    history = train(trainee, Stopping(5, patience=2, tol=1e-2))
-    assert (history.stopped, trainee.epochs, trainee.weight) == ("patience", 3, 3)
+    trainable = Script([1.0, 0.9999, 0.9998, 0.9, 0.1], held_out=None)
+    history = train(trainable, Stopping(5, patience=2, tol=1e-2))
+    assert (history.stop_reason, trainable.epochs, trainable.weight) == ("patience", 3, 3)
 
 
 def test_epochs_before_the_schedule_ends_do_not_compete():
-    trainee = Script([1.0] * 10, held_out=[0.1] * 5 + [2.0, 1.0, 3.0, 4.0, 5.0], settles=0.6)
-    history = train(trainee, Stopping(10, patience=3))
-    assert (trainee.weight, history.best_epoch, history.stopped) == (7, 7, "patience")
+    trainable = Script([1.0] * 10, held_out=[0.1] * 5 + [2.0, 1.0, 3.0, 4.0, 5.0], settles=0.6)
+    history = train(trainable, Stopping(10, patience=3))
+    assert (trainable.weight, history.best_epoch, history.stop_reason) == (7, 7, "patience")
 
 
 def test_the_schedule_runs_from_zero_to_one():
-    trainee = Script([1.0] * 4)
-    train(trainee, Stopping(4))
-    assert trainee.progress == [(0.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)]
+    trainable = Script([1.0] * 4)
+    train(trainable, Stopping(4))
+    assert trainable.progress == [(0.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)]
 
 
 def test_the_schedule_ends_in_time(monkeypatch):
     clock = iter(np.arange(0.0, 100.0))
     monkeypatch.setattr(_training.time, "monotonic", lambda: next(clock))
-    trainee = Script([1.0] * 1000)
-    history = train(trainee, Stopping(1000, max_time=10.0))
-    assert history.stopped == "max_time" and trainee.epochs == 10
-    ends = [end for _, end in trainee.progress]
+    trainable = Script([1.0] * 1000)
+    history = train(trainable, Stopping(1000, max_time=10.0))
+    assert history.stop_reason == "max_time" and trainable.epochs == 10
+    ends = [end for _, end in trainable.progress]
     assert ends == sorted(ends) and ends[-1] == 1.0
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_loss_that_is_not_finite_stops_with_its_likely_cause(bad):
-    with pytest.raises(ValueError, match=r"became (nan|inf) in epoch 2.*scale it.*learning_rate"):
+    with pytest.raises(ValueError, match=r"became (nan|inf) in epoch 2.*scale them.*learning_rate"):
         train(Script([1.0, bad, 1.0]), Stopping(3))
 
 
 def test_an_interruption_keeps_the_best_weights():
-    trainee = Script([3.0, 2.0, 1.0, KeyboardInterrupt()], held_out=[2.0, 1.0, 3.0])
+    trainable = Script([3.0, 2.0, 1.0, KeyboardInterrupt()], held_out=[2.0, 1.0, 3.0])
     with pytest.warns(UserWarning, match="Interrupted after 3 of 9 epochs"):
-        history = train(trainee, Stopping(9))
-    assert (trainee.weight, history.stopped) == (2, "interrupted")
+        history = train(trainable, Stopping(9))
+    assert (trainable.weight, history.stop_reason) == (2, "interrupted")
 
 
 def test_an_interruption_before_the_first_epoch_ends_is_an_interruption():
@@ -99,11 +98,11 @@ def test_an_interruption_before_the_first_epoch_ends_is_an_interruption():
         train(Script([KeyboardInterrupt()]), Stopping(3))
 
 
-@pytest.mark.parametrize(("n", "share"), [(10, 0.1), (2, 0.9), (100, 0.333), (5, 0.0)])
-def test_rows_held_out_and_kept_make_up_the_table(n, share):
-    kept, held = hold_out(n, share, np.random.RandomState(0))
+@pytest.mark.parametrize(("n", "fraction"), [(10, 0.1), (2, 0.9), (100, 0.333), (5, 0.0)])
+def test_held_out_and_training_samples_make_up_the_data(n, fraction):
+    kept, held = hold_out(n, fraction, np.random.RandomState(0))
     assert sorted([*kept, *held]) == list(range(n)) and len(kept) >= 1
-    assert len(held) == (0 if share == 0 else min(n - 1, max(1, round(share * n))))
+    assert len(held) == (0 if fraction == 0 else min(n - 1, max(1, round(fraction * n))))
 
 
 class Recorder:
@@ -133,7 +132,7 @@ class Recorder:
 def test_callbacks_see_every_epoch_and_may_stop(tall, solver):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder(stop_after=3)
-    selector = ss.ScorerSelector(3, solver=solver, epochs=9, random_state=0).set_callbacks(recorder)
+    selector = ss.ScorerSelectorNetwork(3, solver=solver, epochs=9, random_state=0).set_callbacks(recorder)
     selector.fit(tall)
     assert recorder.events == [
         "setup",
@@ -148,32 +147,42 @@ def test_callbacks_see_every_epoch_and_may_stop(tall, solver):
 def test_callbacks_are_torn_down_when_training_fails(tall):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
-    selector = ss.ScorerSelector(3, solver="minibatch", learning_rate=1e30, random_state=0).set_callbacks(recorder)
+    selector = ss.ScorerSelectorNetwork(3, solver="minibatch", learning_rate=1e30, random_state=0).set_callbacks(
+        recorder
+    )
     with pytest.raises(ValueError, match="The loss became"):
         selector.fit(tall * 1e30)
     assert recorder.events[-1] == "teardown"
 
 
 @pytest.mark.parametrize(
-    ("setting", "words"),
+    "setting",
     [
-        ({"patience": 0}, "patience must be"),
-        ({"n_starts": 1.5}, "n_starts must be"),
-        ({"tol": -1}, "tol must be"),
-        ({"max_time": 0}, "max_time must be"),
-        ({"validation_fraction": 1.0}, "validation_fraction must be"),
-        ({"epochs": True}, "epochs must be"),
-        ({"learning_rate": np.nan}, "learning_rate must be"),
-        ({"batch_size": None}, "batch_size must be"),
+        {"patience": 0},
+        {"n_starts": 1.5},
+        {"tol": -1},
+        {"max_time": 0},
+        {"validation_fraction": 1.0},
+        {"epochs": 0},
+        {"learning_rate": np.nan},
+        {"batch_size": None},
+        {"scorer_weight": -1.0},
+        {"scorer_weight": np.inf},
+        {"score_function": "cube"},
+        {"init": "zeros"},
+        {"solver": "search"},
+        {"device": 0},
+        {"anneal": "yes"},
     ],
 )
-def test_bad_training_settings_are_refused(tall, setting, words):
-    with pytest.raises(ValueError, match=words):
-        ss.ScorerSelector(3, solver="minibatch", **setting).fit(tall)
+def test_parameters_out_of_range_raise(tall, setting):
+    (name,) = setting
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of ScorerSelectorNetwork must be"):
+        ss.ScorerSelectorNetwork(3, **({"solver": "minibatch"} | setting)).fit(tall)
 
 
 def test_a_linear_network_holds_rows_out_and_starts_several_times_without_torch(tall):
-    selector = ss.ScorerSelector(
+    selector = ss.ScorerSelectorNetwork(
         3,
         solver="minibatch",
         epochs=30,
@@ -191,16 +200,18 @@ def test_a_linear_network_holds_rows_out_and_starts_several_times_without_torch(
     "settings", [{"solver": "minibatch"}, {"solver": "minibatch", "anneal": True}, {"solver": "full_batch"}]
 )
 def test_the_losses_are_those_of_the_network_as_it_is(tall, settings):
-    selector = ss.ScorerSelector(3, epochs=15, learning_rate=0.02, random_state=0, **settings).fit(tall)
+    selector = ss.ScorerSelectorNetwork(3, epochs=15, learning_rate=0.02, random_state=0, **settings).fit(tall)
     for path, loss in (("selector", selector.loss_selector_), ("scorer", selector.loss_scorer_)):
         assert np.mean((selector.forward(tall, path) - tall) ** 2) == pytest.approx(loss, rel=1e-4)
 
 
 def test_patience_keeps_the_weights_of_the_best_step(tall):
     settings = {"solver": "full_batch", "epochs": 400, "learning_rate": 0.3, "random_state": 2}
-    selector = ss.ScorerSelector(3, patience=5, **settings).fit(tall)
+    selector = ss.ScorerSelectorNetwork(3, patience=5, **settings).fit(tall)
     assert selector.stop_reason_ == "patience"
-    steps = [ss.ScorerSelector(3, **(settings | {"epochs": 400})).fit(tall).loss_history_[: selector.n_epochs_ - 1]]
+    steps = [
+        ss.ScorerSelectorNetwork(3, **(settings | {"epochs": 400})).fit(tall).loss_history_[: selector.n_epochs_ - 1]
+    ]
     objectives = steps[0] @ [1, selector.scorer_weight]
     assert selector.objective_ <= 1.02 * objectives.min()
 
@@ -212,38 +223,37 @@ class Failing(Script):
         raise self.losses[0]
 
 
-def starts_of(scripts):
-    """Train scripts as starts of one fit; return the estimator and what was kept."""
-    selector = ss.ScorerSelector()
-    return selector, lambda **stopping: selector._train(
-        lambda start: scripts[start], Stopping(**stopping), len(scripts)
-    )
+def run_starts(scripts, **stopping):
+    """Train scripts as the starts of one fit."""
+    return train_starts(lambda start: scripts[start], Stopping(**stopping), len(scripts))
 
 
 def test_the_start_whose_kept_weights_are_best_wins():
     scripts = [Script([2.0, 1.5, 1.5, 1.5]), Script([1.0, 3.0, 3.0, 3.0])]
-    selector, run = starts_of(scripts)
-    assert run(epochs=4, patience=2) is scripts[1]
-    assert selector.best_epoch_ == 1
+    run = run_starts(scripts, epochs=4, patience=2)
+    assert run.trainable is scripts[1]
+    assert run.history.best_epoch == 1
 
 
 def test_a_start_that_diverges_drops_out():
     scripts = [Script([np.nan]), Script([1.0])]
-    assert starts_of(scripts)[1](epochs=1) is scripts[1]
+    assert run_starts(scripts, epochs=1).trainable is scripts[1]
     with pytest.raises(ValueError, match="The loss became"):
-        starts_of([Script([np.nan]), Script([np.inf])])[1](epochs=1)
+        run_starts([Script([np.nan]), Script([np.inf])], epochs=1)
 
 
 def test_an_interruption_in_a_later_start_keeps_the_earlier_one():
     scripts = [Script([1.0]), Failing([KeyboardInterrupt()]), Script([0.5])]
     with pytest.warns(UserWarning, match="start 2 of 3"):
-        assert starts_of(scripts)[1](epochs=1) is scripts[0]
+        assert run_starts(scripts, epochs=1).trainable is scripts[0]
 
 
 def test_a_callback_stops_all_starts(tall):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder(stop_after=1)
-    ss.ScorerSelector(3, solver="minibatch", epochs=5, n_starts=3, random_state=0).set_callbacks(recorder).fit(tall)
+    ss.ScorerSelectorNetwork(3, solver="minibatch", epochs=5, n_starts=3, random_state=0).set_callbacks(recorder).fit(
+        tall
+    )
     assert recorder.events.count("end epoch") == 1
 
 
@@ -254,14 +264,15 @@ def test_a_validation_loss_that_is_not_finite_stops():
 
 def test_a_schedule_cut_short_is_told(tall):
     pytest.importorskip("sklearn.callback")
-    selector = ss.ScorerSelector(3, solver="minibatch", anneal=True, epochs=50, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="while more than k columns were kept. Raise epochs"):
+    selector = ss.ScorerSelectorNetwork(3, solver="minibatch", anneal=True, epochs=50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="while more than k features were still selected. Increase epochs"):
         selector.set_callbacks(Recorder(stop_after=2)).fit(tall)
 
 
 @pytest.mark.parametrize("solver", ["full_batch", "minibatch"])
 def test_the_searched_start_begins_at_the_search(tall, solver):
-    found = ss.ScorerSelector(3, ridge=0.0).fit(tall)
-    begun = ss.ScorerSelector(3, ridge=0.0, solver=solver, init="search", epochs=1, learning_rate=1e-12).fit(tall)
+    found = ss.ScorerSelector(3).fit(tall)
+    begun = ss.ScorerSelectorNetwork(3, solver=solver, init="search", epochs=1, learning_rate=1e-12).fit(tall)
     assert set(begun.selected_) == set(found.selected_)
     assert begun.loss_selector_ == pytest.approx(found.loss_selector_, rel=1e-2)
+    assert begun.ridge_ == ss.ColumnSubset(3).fit(tall).ridge_

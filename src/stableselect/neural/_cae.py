@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils import check_random_state
 from .._compat import Constraints, StrOptions
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
-from ._cae_moments import ConcreteTrainable, assign, log_odds, sampling_quality, take
+from ._cae_moments import ConcreteFit, ConcreteTrainable, assign, fill, log_odds, sampling_quality, take
 from ._specs import Spec, check_network, fitted_activation, is_linear, require_torch, run_network
 from ._trained_selector import NOT_NEGATIVE, POSITIVE, TrainedSelector
 from ._training import History, Stopping, hold_out, warn_not_converged
@@ -25,15 +24,6 @@ _LOGIT_RATE, _MINIBATCH_LOGIT_RATE, _DECODER_RATE = 0.6, 0.1, 3e-3
 """Adam's initial rates; chosen by test error on Mice Protein, USPS, ISOLET and arcene ("minibatch": the first two)."""
 _SETTLED = 0.8
 """Sampling quality from which the nodes count as settled."""
-
-
-@dataclass(frozen=True)
-class ConcreteFit:
-    """Result of training: logits of the varying features, weights of a nonlinear decoder, and the history."""
-
-    logits: np.ndarray
-    decoder: dict[str, np.ndarray] | None
-    history: History
 
 
 class CAE(TrainedSelector, SamplesSelector):
@@ -355,8 +345,3 @@ class CAE(TrainedSelector, SamplesSelector):
 def default_steps(n_logits: int, most: int, fewest: int, work: float) -> int:
     """Return the number of steps that keeps steps x logits near ``work``, within bounds."""
     return int(min(most, max(fewest, work // n_logits)))
-
-
-def fill(order: np.ndarray, m: int, k: int) -> list[int]:
-    """Return the features in order, followed by those of lowest index up to k."""
-    return [*order.tolist(), *np.setdiff1d(np.arange(m), order)[: k - len(order)].tolist()]

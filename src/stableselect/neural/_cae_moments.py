@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -27,7 +28,7 @@ from scipy.special import logsumexp, softmax
 
 from .._core import DualGram, Gram, PrimalGram, SwapState, open_columns, to_numpy
 from ._adam import Adam
-from ._training import Trainable
+from ._training import History, Trainable
 
 _EPSILON = 1e-12
 """Adam's epsilon, for gradients of the unexplained variance: a node with nothing to gain does not move."""
@@ -38,6 +39,15 @@ _NEGLIGIBLE, _QUALITY_RIDGE = 1e-3, 1e-6
 """Fraction of the variance below which the features of the nodes explain nothing, and the ridge of that measurement."""
 _SMALLEST_DRAW = 1e-30
 """Exponential draws below this would give infinite noise."""
+
+
+@dataclass(frozen=True)
+class ConcreteFit:
+    """Result of training: logits of the varying features, weights of a nonlinear decoder, and the history."""
+
+    logits: np.ndarray
+    decoder: dict[str, np.ndarray] | None
+    history: History
 
 
 class ProjectedLoss:
@@ -242,3 +252,8 @@ def sampling_quality(gram: Gram, logits: np.ndarray, features: np.ndarray) -> fl
     value = np.clip(gains + own[:, None], 0.0, own[:, None])
     value[np.arange(len(features)), features] = own
     return float(np.sum(softmax(logits, axis=1) * value) / own.sum())
+
+
+def fill(order: np.ndarray, m: int, k: int) -> list[int]:
+    """Return the features in order, followed by those of lowest index up to k."""
+    return [*order.tolist(), *np.setdiff1d(np.arange(m), order)[: k - len(order)].tolist()]

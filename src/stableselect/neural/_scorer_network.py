@@ -22,6 +22,10 @@ from ._specs import Spec, fitted_activation, run_network
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
 from ._training import History
 
+_LINEAR = ("encoder_", "decoder_", "encoder_intercept_", "scorer_intercept_", "decoder_intercept_")
+_NONLINEAR = ("encoder_weights_", "decoder_weights_")
+"""Attributes of one kind of network, None for the other."""
+
 
 class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     """Score all features and select k of them with one shared autoencoder, trained by gradient descent.
@@ -31,7 +35,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     minimises the selector's error plus ``scorer_weight`` times the scorer's.
 
     For linear networks :class:`ScorerSelector` solves the same model in closed form, without random numbers, and is
-    usually better. Train a network to reproduce the published method (:meth:`published`), or if the features depend on
+    usually better. Train one to reproduce the published method (:meth:`published`), or if the features depend on
     each other in a nonlinear way.
 
     Parameters
@@ -148,14 +152,6 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     >>> selector.transform(X).shape, selector.encoder_.shape, selector.stop_reason_
     ((150, 2), (4, 2), 'epochs')
     """
-
-    encoder_: Any
-    decoder_: Any
-    encoder_intercept_: Any
-    scorer_intercept_: Any
-    decoder_intercept_: Any
-    encoder_weights_: Any
-    decoder_weights_: Any
 
     _parameter_constraints: ClassVar[Constraints] = {
         **TrainedSelector._parameter_constraints,
@@ -333,8 +329,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         self.loss_selector_, self.loss_scorer_ = (float(error) * unit for error in network.errors)
         self.objective_ = self.loss_selector_ + settings.scorer_weight * self.loss_scorer_
         self._keep_roles(column_roles(data.gram, order, 0.0))
-        self.encoder_ = self.decoder_ = self.encoder_weights_ = self.decoder_weights_ = None
-        self.encoder_intercept_ = self.scorer_intercept_ = self.decoder_intercept_ = None
+        self.__dict__.update(dict.fromkeys((*_LINEAR, *_NONLINEAR)))
         if isinstance(network, NonlinearNetwork):
             self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
             self._activations = [fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder)]
@@ -346,7 +341,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         self.optimality_gap_ = 0.0 if nothing_left else 1 - self.lower_bound_ / self.objective_
         M = network.score_weights[:, None] * network.encoder
         self.encoder_, self.decoder_ = network.encoder, network.decoder
-        if network.encoder_bias is None:
+        if network.encoder_bias is None or network.decoder_bias is None:
             self.encoder_intercept_, self.scorer_intercept_ = -(data.mean[order] @ M[order]), -(data.mean @ M)
             self.decoder_intercept_ = data.mean
         else:
