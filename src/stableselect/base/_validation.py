@@ -27,9 +27,7 @@ def check_columns(X: Any) -> None:
     text = [str(c) for j, (c, t) in enumerate(zip(X.columns, dtypes, strict=True)) if not _is_numeric(X, j, t)]
     if text:
         shown = ", ".join(repr(c) for c in text[:5]) + (f" and {len(text) - 5} more" if len(text) > 5 else "")
-        raise ValueError(
-            f"Features must be numbers, but these hold text or dates: {shown}; drop or encode them first."
-        )
+        raise ValueError(f"Features must be numbers, but these hold text or dates: {shown}; drop or encode them first.")
 
 
 def _is_numeric(X: Any, j: int, dtype: Any) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compat import Constraints, Interval
-from .._core import Array, Moments, to_numpy
-from ..base import SamplesSelector, Selection
+from .._core import Array, Moments, column_roles, merged, normalised_moments, to_numpy
+from ..base import Selection, StreamingSelector, resolve_k
 
 _STARTS = 10
 """k-means starts; the one of least inertia counts."""
@@ -23,7 +23,7 @@ _CONSTANT = -2.0
 """Score of a constant column. Loading rows have norm at most 1, so no distance between them is above 2."""
 
 
-class PFA(SamplesSelector):
+class PFA(StreamingSelector):
     """Keep the column nearest each of k centres of the columns' loadings on the principal components.
 
     The covariance C = V diag(e) V' of the columns is cut at the q leading components that hold
@@ -80,7 +80,7 @@ class PFA(SamplesSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **SamplesSelector._parameter_constraints,
+        **StreamingSelector._parameter_constraints,
         "retained_variance": [Interval(Real, 0, 1, closed="right")],
         "standardise": ["boolean"],
         "absolute": ["boolean"],
@@ -129,15 +129,26 @@ class PFA(SamplesSelector):
             n_features_to_select, retained_variance=0.5, standardise=True, absolute=False, random_state=random_state
         )
 
-    def _select(self, X: Array, k: int) -> Selection:
-        moments = Moments.from_array(X if sparse.issparse(X) else to_numpy(X))
-        moments = moments.scale("standard" if self.standardise else None)
-        varying = np.flatnonzero(moments.maximum > moments.minimum)
-        scores = np.full(X.shape[1], _CONSTANT)
+    def _select_from_folds(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+    ) -> Selection:
+        moments = merged(folds)
+        gram, _ = normalised_moments(moments)
+        order, scores = self._representatives(moments, resolve_k(self.n_features_to_select, gram.n_features))
+        roles = column_roles(gram, order, 0.0)
+        self._keep_roles(roles)
+        return Selection(order, scores, roles.coefficients, to_numpy(moments.mean))
+
+    def _representatives(self, moments: Moments, k: int) -> tuple[list[int], np.ndarray]:
+        """Return the selected features, best first, and the scores of all."""
+        m = self.n_features_in_
+        varying = np.flatnonzero(to_numpy(moments.maximum > moments.minimum))
+        scores = np.full(m, _CONSTANT)
         self.n_components_ = 0
         if varying.size == 0:
-            return Selection(list(range(k)), scores)
-        values, vectors = moments.operator().normalised()[0].eigh()
+            return list(range(k)), scores
+        moments = moments.scale("standard" if self.standardise else None)
+        values, vectors = (to_numpy(part) for part in moments.operator().normalised()[0].eigh())
         shares = values / values.sum()
         # The tolerance keeps rounding of the sum from asking for one component more.
         q = int(np.searchsorted(np.cumsum(shares), self.retained_variance - 1e-12)) + 1
@@ -147,14 +158,14 @@ class PFA(SamplesSelector):
         loadings, held, order = loadings[order], held[order], varying[order]
         if self.absolute:
             loadings = np.abs(loadings)
-        kept, labels, distances = _representatives(loadings, min(k, len(order)), self.random_state)
+        kept, labels, distances = _nearest_to_centres(loadings, min(k, len(order)), self.random_state)
         scores[order] = -distances
         scores[order[kept]] = np.round(np.bincount(labels, held)[labels[kept]], _DIGITS)
         extra = np.setdiff1d(np.arange(len(order)), kept)[: max(0, k - len(kept))]
         scores[order[extra]] = 0.0
         best_first = [kept[i] for i in np.lexsort((kept, -scores[order[kept]]))]
-        constant = np.setdiff1d(np.arange(X.shape[1]), varying)[: max(0, k - len(order))]
-        return Selection([*order[best_first].tolist(), *order[extra].tolist(), *constant.tolist()], scores)
+        constant = np.setdiff1d(np.arange(m), varying)[: max(0, k - len(order))]
+        return [*order[best_first].tolist(), *order[extra].tolist(), *constant.tolist()], scores
 
 
 def _canonical_order(loadings: np.ndarray, held: np.ndarray) -> np.ndarray:
@@ -163,7 +174,7 @@ def _canonical_order(loadings: np.ndarray, held: np.ndarray) -> np.ndarray:
     return np.lexsort(-keys.T[::-1])
 
 
-def _representatives(
+def _nearest_to_centres(
     rows: np.ndarray, k: int, random_state: int | np.random.RandomState | None
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Return the first row nearest each centre, every row's cluster, and its distance to the centre."""
