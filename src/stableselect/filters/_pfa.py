@@ -1,4 +1,4 @@
-"""Principal feature analysis: columns that load alike on the principal components share one representative."""
+"""Principal feature analysis: features that load alike on the principal components have one representative."""
 
 from __future__ import annotations
 
@@ -18,39 +18,40 @@ from ..base import Selection, StreamingSelector, resolve_k
 _STARTS = 10
 """k-means starts; the one of least inertia counts."""
 _DIGITS = 9
-"""Loadings and distances that agree to this many decimals are equal: rounding must not decide between columns."""
+"""Loadings and distances that agree to this many decimals are equal: rounding must not decide between features."""
 _CONSTANT = -2.0
-"""Score of a constant column. Loading rows have norm at most 1, so no distance between them is above 2."""
+"""Score of a constant feature. Rows of loadings have norm at most 1, so no distance between them is above 2."""
 
 
 class PFA(StreamingSelector):
-    """Keep the column nearest each of k centres of the columns' loadings on the principal components.
+    """Select the feature nearest each of k centres of the features' loadings on the principal components.
 
-    The covariance C = V diag(e) V' of the columns is cut at the q leading components that hold
-    ``retained_variance`` of its trace. Row j of V_q says how column j takes part in them. k-means groups the rows
-    (their absolute values, so that a column and its mirror image count as alike) into k clusters, and each cluster is
-    represented by the column nearest its centre.
+    The covariance C = V diag(e) V' of the features is cut at the q leading components that hold
+    ``retained_variance`` of its trace. Row j of V_q says how feature j takes part in them. k-means groups these rows
+    (their absolute values, so that a feature and its mirror image count as alike) into k clusters, and each cluster is
+    represented by the feature nearest its centre.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     retained_variance : float, default=0.9
-        Share of the variance, above 0 and up to 1, that the components must hold.
+        Fraction of the variance, above 0 and up to 1, that the components must hold.
     standardise : bool, default=False
-        Give every column unit variance first, that is, use the correlations.
+        Give every feature unit variance first, that is, use the correlations.
     absolute : bool, default=True
         Cluster the absolute values of the loadings, as in the paper, rather than the loadings.
     random_state : int, RandomState instance or None, default=0
-        Seed of the k-means starts. The default gives the same columns on every call.
+        Seed of the k-means starts. The default gives the same features on every call.
 
     Attributes
     ----------
     n_components_ : int
-        q, the number of components retained; 0 when every column is constant.
+        q, the number of components retained; 0 when every feature is constant.
     scores_ : ndarray of shape (m,)
-        For a kept column, the share of the table's variance that the columns of its cluster have in the retained
-        components; for a dropped one, minus the distance of its row to the centre of its cluster; -2 for a constant.
+        For a selected feature, the fraction of the data's variance that the features of its cluster have in the
+        retained components; for a discarded one, minus the distance of its loadings to the centre of its cluster; -2
+        for a constant.
 
     See Also
     --------
@@ -59,12 +60,13 @@ class PFA(StreamingSelector):
     Notes
     -----
     The components come from the m x m covariance, or from the thin singular value decomposition when there are few
-    rows. Constant columns take no part and come last. When the loadings have fewer than k distinct rows, clusters are
-    missing; of the other columns, those with most retained variance make up the number, so k is always exact.
+    samples. Constant features take no part and come last. When the loadings have fewer than k distinct rows, clusters
+    are missing; of the other features, those with most retained variance make up the number, so k is always exact.
 
-    Columns are brought into an order that depends on their loadings alone before k-means is seeded, and of several
-    columns equally near a centre (always so in a cluster of two) the one with more retained variance is kept: neither
-    row order nor column order changes the choice. Equal columns resolve to the lowest index.
+    Features are brought into an order that depends on their loadings alone before k-means is seeded, and of several
+    features equally near a centre (always so in a cluster of two) the one with more retained variance is selected:
+    neither the order of the samples nor that of the features changes the choice. Equal features resolve to the lowest
+    index.
 
     References
     ----------
@@ -111,13 +113,13 @@ class PFA(StreamingSelector):
     ) -> Self:
         """Return the selector with the settings of the published experiments.
 
-        They standardise the columns, retain half of the variance and cluster the signed loadings. Their k-means is
-        unseeded and an empty cluster leaves them with fewer than k columns; both faults are left out.
+        They standardise the features, retain half of the variance and cluster the signed loadings. Their k-means is
+        unseeded and an empty cluster leaves them with fewer than k features; both faults are left out.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         random_state : int, RandomState instance or None
             Seed.
 
@@ -169,7 +171,7 @@ class PFA(StreamingSelector):
 
 
 def _canonical_order(loadings: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Order columns by retained variance, largest first, then by their loadings, whose signs mean nothing."""
+    """Order features by retained variance, largest first, then by their loadings, whose signs mean nothing."""
     keys = np.round(np.column_stack([held, np.abs(loadings)]), _DIGITS)
     return np.lexsort(-keys.T[::-1])
 
@@ -178,11 +180,11 @@ def _nearest_to_centres(
     rows: np.ndarray, k: int, random_state: int | np.random.RandomState | None
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Return the first row nearest each centre, every row's cluster, and its distance to the centre."""
-    # Equal columns have equal rows to rounding only; without this k-means would split them into clusters of their own.
+    # Equal features have equal loadings to rounding only; without this k-means would split them.
     rows = np.round(rows, _DIGITS)
     k = min(k, len(np.unique(rows, axis=0)))
     with warnings.catch_warnings():
-        # A cluster that empties is no fault: the missing column is made up afterwards.
+        # A cluster that empties is no fault: the missing feature is made up afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(k, n_init=_STARTS, random_state=random_state).fit(rows)
     labels = means.labels_
