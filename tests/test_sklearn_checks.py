@@ -1,13 +1,23 @@
 """scikit-learn's own estimator checks on every selector, none expected to fail."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+import pytest
+from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
 import stableselect as ss
 
 QUICK = {"ConsensusSelector": {"n_resamples": 4}}
 """Settings that only shorten the work."""
+ROOMS = ("subset", "scorer", "graph", "filters")
+"""Where every parameter has a declared constraint."""
 
 
 @parametrize_with_checks([cls(**QUICK.get(name, {})) for name, cls in ss.all_selectors().items()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, cls in ss.all_selectors().items() if cls.__module__.split(".")[1] in ROOMS]
+)
+def test_every_parameter_is_constrained(name):
+    check_param_validation(name, ss.all_selectors()[name]())

@@ -40,7 +40,7 @@ def path(request, monkeypatch):
     if request.param == "blocks":
         monkeypatch.setattr(module, "_STORED", 0)
         monkeypatch.setattr(module, "_BLOCK", 4)
-        monkeypatch.setattr(module, "_RANK_CELLS", 100)
+        monkeypatch.setattr(module, "_RANK_ELEMENTS", 100)
     return request.param
 
 

@@ -3,7 +3,9 @@
 from ._checks import check_count, check_labels, check_pair, check_selected, check_some_selected, check_table
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
+from ._frames import make_frame
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, least_squares_map, unchanged_on_error
+from ._streaming import StreamingSelector
 from ._validation import check_columns, check_unique, resolve_columns, resolve_include_exclude, resolve_k
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "SamplesSelector",
     "ScoreSelector",
     "Selection",
+    "StreamingSelector",
     "check_columns",
     "check_count",
     "check_labels",
@@ -23,6 +26,7 @@ __all__ = [
     "check_table",
     "check_unique",
     "least_squares_map",
+    "make_frame",
     "resolve_columns",
     "resolve_include_exclude",
     "resolve_k",

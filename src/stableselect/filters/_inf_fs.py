@@ -1,4 +1,4 @@
-"""Infinite feature selection: columns ranked by all paths through a graph whose nodes are the columns."""
+"""Infinite feature selection: features ranked by all paths through a graph whose nodes are the features."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from ..base import ScoreSelector
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
 _STORED = 4096
-"""A is kept as a whole up to this many columns (128 MiB), and computed again by blocks for each product beyond."""
+"""A is kept as a whole up to this many features (128 MiB), and computed again by blocks for each product beyond."""
 _BLOCK = 1024
-"""Columns in a block of correlations."""
-_RANK_CELLS = 2**22
-"""Cells ranked at a time."""
+"""Features in a block of correlations."""
+_RANK_ELEMENTS = 2**22
+"""Values ranked at a time."""
 _EQUAL_SPREAD = 1e-6
-"""Deviations within this share of the largest count as equal: stretching rounding to [0, 1] would rank by noise."""
+"""Deviations within this fraction of the largest count as equal: stretching rounding to [0, 1] would rank by noise."""
 _TOLERANCE = 1e-12
 """Relative residual at which the iteration stops."""
 _DIGITS = 10
 """Scores that agree to this many decimals, relative to the largest, tie."""
 _CONSTANT = -1.0
-"""Score of a constant column; every other score is at least 0."""
+"""Score of a constant feature; every other score is at least 0."""
 
 
 class InfFS(ScoreSelector):
-    """Keep the columns through which most weight flows, over paths of every length in the graph of columns.
+    """Select the features through which most weight flows, over paths of every length in the graph of features.
 
-    Two columns are joined by
+    Two features are joined by
 
         A_ij = alpha max(s_i, s_j) + (1 - alpha) (1 - |rho_ij|),
 
-    where s is the standard deviation brought to [0, 1] over the columns and rho Spearman's rank correlation. The
-    weight of all paths that start at column i is the energy sum_l (r A)^l 1 = ((I - rA)^-1 - I) 1, with r = 0.9 /
-    rho(A) and rho(A) the largest eigenvalue. Large energy is good: the column varies and repeats no other.
+    where s is the standard deviation brought to [0, 1] over the features and rho Spearman's rank correlation. The
+    weight of all paths that start at feature i is the energy sum_l (r A)^l 1 = ((I - rA)^-1 - I) 1, with r = 0.9 /
+    rho(A) and rho(A) the largest eigenvalue. Large energy is good: the feature varies and repeats no other.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     alpha : float, default=0.5
         Weight of the deviations against the correlations, between 0 and 1.
     include, exclude : sequence of str or int, optional
@@ -55,25 +55,25 @@ class InfFS(ScoreSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (m,)
-        The energies; -1 for a constant column. A dropped column's score is at most that of the last one kept.
+        The energies; -1 for a constant feature. A discarded feature's score is at most that of the last one selected.
     spectral_radius_ : float
-        rho(A); 0 when no two columns differ enough to be joined.
+        rho(A); 0 when no two features differ enough to be joined.
 
     Notes
     -----
     No inverse is formed. Lanczos' iteration from the vector of ones gives rho(A) and the solution of (I - rA) x = 1
     from one sequence of products with A; the leading eigenvector is non-negative, so the start is never orthogonal to
-    it. Up to 4,096 columns A is stored. Beyond that a product takes its part in max(s_i, s_j) by sorting, in
+    it. Up to 4,096 features A is stored. Beyond that a product takes its part in max(s_i, s_j) by sorting, in
     O(m log m), and its part in |rho_ij| from blocks of the ranks' Gram matrix, so no m x m array exists.
 
     Widespread code divides A by its largest row sum R and then takes r = 1/R once more. The entries of rA are then of
     order 1/R^2, paths longer than one edge weigh nothing, and the ranking is that of the row sums of A. Here the
     scaling is applied once, as in the paper. The choice is often much the same: on one split of each of the eight
-    benchmark tables, energies and row sums chose the same columns but for at most one.
+    benchmark tables, energies and row sums chose the same features but for at most one.
 
-    Constant columns have no rank correlation; they take no part and come last. Deviations that agree to 1e-6 of the
+    Constant features have no rank correlation; they take no part and come last. Deviations that agree to 1e-6 of the
     largest, as after standardising, count as equal and s = 0. Scores are rounded to ten decimals of the largest one,
-    so that equal columns tie and the lowest index wins.
+    so that equal features tie and the lowest index wins.
 
     References
     ----------
@@ -115,7 +115,7 @@ class InfFS(ScoreSelector):
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
 
         Returns
         -------
@@ -140,20 +140,20 @@ class InfFS(ScoreSelector):
 
 
 def _relative_deviations(X: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of the columns, shifted and scaled to [0, 1]."""
+    """Return the standard deviations of the features, shifted and scaled to [0, 1]."""
     centred = X - X.mean(axis=0)
     size = np.abs(centred).max(axis=0)
-    # Squares of very small or large values leave the range of double precision, so each column is scaled first.
+    # Squares of very small or large values leave the range of double precision, so each feature is scaled first.
     deviation = size * np.sqrt(np.mean((centred / size) ** 2, axis=0))
     low, high = deviation.min(), deviation.max()
     return np.zeros_like(deviation) if high - low <= _EQUAL_SPREAD * high else (deviation - low) / (high - low)
 
 
 def standardised_ranks(X: np.ndarray) -> np.ndarray:
-    """Return the ranks of every column, ties averaged, with mean 0 and norm 1: Z'Z holds Spearman's correlations."""
+    """Return the ranks of every feature, ties averaged, with mean 0 and norm 1: Z'Z holds Spearman's correlations."""
     n, m = X.shape
     Z = np.empty((n, m), order="F")
-    step = max(1, _RANK_CELLS // n)
+    step = max(1, _RANK_ELEMENTS // n)
     for start in range(0, m, step):
         part = slice(start, start + step)
         ranks = rankdata(X[:, part], axis=0) - (n + 1) / 2
@@ -179,7 +179,7 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
     starts = range(0, m, _BLOCK)
 
     def largest(v: np.ndarray) -> np.ndarray:
-        # sum_j max(s_i, s_j) v_j = s_i sum_{j up to i} v_j + sum_{j after i} s_j v_j, with the columns sorted by s.
+        # sum_j max(s_i, s_j) v_j = s_i sum_{j up to i} v_j + sum_{j after i} s_j v_j, with the features sorted by s.
         below, above = np.cumsum(v[order]), np.cumsum((ascending * v[order])[::-1])[::-1]
         result = np.empty(m)
         result[order] = ascending * below + np.append(above[1:], 0.0)

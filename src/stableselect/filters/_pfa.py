@@ -1,56 +1,57 @@
-"""Principal feature analysis: columns that load alike on the principal components share one representative."""
+"""Principal feature analysis: features that load alike on the principal components have one representative."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compat import Constraints, Interval
-from .._core import Array, Moments, to_numpy
-from ..base import SamplesSelector, Selection
+from .._core import Array, Moments, column_roles, merged, normalised_moments, to_numpy
+from ..base import Selection, StreamingSelector, resolve_k
 
 _STARTS = 10
 """k-means starts; the one of least inertia counts."""
 _DIGITS = 9
-"""Loadings and distances that agree to this many decimals are equal: rounding must not decide between columns."""
+"""Loadings and distances that agree to this many decimals are equal: rounding must not decide between features."""
 _CONSTANT = -2.0
-"""Score of a constant column. Loading rows have norm at most 1, so no distance between them is above 2."""
+"""Score of a constant feature. Rows of loadings have norm at most 1, so no distance between them is above 2."""
 
 
-class PFA(SamplesSelector):
-    """Keep the column nearest each of k centres of the columns' loadings on the principal components.
+class PFA(StreamingSelector):
+    """Select the feature nearest each of k centres of the features' loadings on the principal components.
 
-    The covariance C = V diag(e) V' of the columns is cut at the q leading components that hold
-    ``retained_variance`` of its trace. Row j of V_q says how column j takes part in them. k-means groups the rows
-    (their absolute values, so that a column and its mirror image count as alike) into k clusters, and each cluster is
-    represented by the column nearest its centre.
+    The covariance C = V diag(e) V' of the features is cut at the q leading components that hold
+    ``retained_variance`` of its trace. Row j of V_q says how feature j takes part in them. k-means groups these rows
+    (their absolute values, so that a feature and its mirror image count as alike) into k clusters, and each cluster is
+    represented by the feature nearest its centre.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     retained_variance : float, default=0.9
-        Share of the variance, above 0 and up to 1, that the components must hold.
+        Fraction of the variance, above 0 and up to 1, that the components must hold.
     standardise : bool, default=False
-        Give every column unit variance first, that is, use the correlations.
+        Give every feature unit variance first, that is, use the correlations.
     absolute : bool, default=True
         Cluster the absolute values of the loadings, as in the paper, rather than the loadings.
     random_state : int, RandomState instance or None, default=0
-        Seed of the k-means starts. The default gives the same columns on every call.
+        Seed of the k-means starts. The default gives the same features on every call.
 
     Attributes
     ----------
     n_components_ : int
-        q, the number of components retained; 0 when every column is constant.
+        q, the number of components retained; 0 when every feature is constant.
     scores_ : ndarray of shape (m,)
-        For a kept column, the share of the table's variance that the columns of its cluster have in the retained
-        components; for a dropped one, minus the distance of its row to the centre of its cluster; -2 for a constant.
+        For a selected feature, the fraction of the data's variance that the features of its cluster have in the
+        retained components; for a discarded one, minus the distance of its loadings to the centre of its cluster; -2
+        for a constant.
 
     See Also
     --------
@@ -59,12 +60,13 @@ class PFA(SamplesSelector):
     Notes
     -----
     The components come from the m x m covariance, or from the thin singular value decomposition when there are few
-    rows. Constant columns take no part and come last. When the loadings have fewer than k distinct rows, clusters are
-    missing; of the other columns, those with most retained variance make up the number, so k is always exact.
+    samples. Constant features take no part and come last. When the loadings have fewer than k distinct rows, clusters
+    are missing; of the other features, those with most retained variance make up the number, so k is always exact.
 
-    Columns are brought into an order that depends on their loadings alone before k-means is seeded, and of several
-    columns equally near a centre (always so in a cluster of two) the one with more retained variance is kept: neither
-    row order nor column order changes the choice. Equal columns resolve to the lowest index.
+    Features are brought into an order that depends on their loadings alone before k-means is seeded, and of several
+    features equally near a centre (always so in a cluster of two) the one with more retained variance is selected:
+    neither the order of the samples nor that of the features changes the choice. Equal features resolve to the lowest
+    index.
 
     References
     ----------
@@ -80,7 +82,7 @@ class PFA(SamplesSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **SamplesSelector._parameter_constraints,
+        **StreamingSelector._parameter_constraints,
         "retained_variance": [Interval(Real, 0, 1, closed="right")],
         "standardise": ["boolean"],
         "absolute": ["boolean"],
@@ -111,13 +113,13 @@ class PFA(SamplesSelector):
     ) -> Self:
         """Return the selector with the settings of the published experiments.
 
-        They standardise the columns, retain half of the variance and cluster the signed loadings. Their k-means is
-        unseeded and an empty cluster leaves them with fewer than k columns; both faults are left out.
+        They standardise the features, retain half of the variance and cluster the signed loadings. Their k-means is
+        unseeded and an empty cluster leaves them with fewer than k features; both faults are left out.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         random_state : int, RandomState instance or None
             Seed.
 
@@ -129,15 +131,26 @@ class PFA(SamplesSelector):
             n_features_to_select, retained_variance=0.5, standardise=True, absolute=False, random_state=random_state
         )
 
-    def _select(self, X: Array, k: int) -> Selection:
-        moments = Moments.from_array(X if sparse.issparse(X) else to_numpy(X))
-        moments = moments.scale("standard" if self.standardise else None)
-        varying = np.flatnonzero(moments.maximum > moments.minimum)
-        scores = np.full(X.shape[1], _CONSTANT)
+    def _select_from_folds(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+    ) -> Selection:
+        moments = merged(folds)
+        gram, _ = normalised_moments(moments)
+        order, scores = self._representatives(moments, resolve_k(self.n_features_to_select, gram.n_features))
+        roles = column_roles(gram, order, 0.0)
+        self._keep_roles(roles)
+        return Selection(order, scores, roles.coefficients, to_numpy(moments.mean))
+
+    def _representatives(self, moments: Moments, k: int) -> tuple[list[int], np.ndarray]:
+        """Return the selected features, best first, and the scores of all."""
+        m = self.n_features_in_
+        varying = np.flatnonzero(to_numpy(moments.maximum > moments.minimum))
+        scores = np.full(m, _CONSTANT)
         self.n_components_ = 0
         if varying.size == 0:
-            return Selection(list(range(k)), scores)
-        values, vectors = moments.operator().normalised()[0].eigh()
+            return list(range(k)), scores
+        moments = moments.scale("standard" if self.standardise else None)
+        values, vectors = (to_numpy(part) for part in moments.operator().normalised()[0].eigh())
         shares = values / values.sum()
         # The tolerance keeps rounding of the sum from asking for one component more.
         q = int(np.searchsorted(np.cumsum(shares), self.retained_variance - 1e-12)) + 1
@@ -147,31 +160,31 @@ class PFA(SamplesSelector):
         loadings, held, order = loadings[order], held[order], varying[order]
         if self.absolute:
             loadings = np.abs(loadings)
-        kept, labels, distances = _representatives(loadings, min(k, len(order)), self.random_state)
+        kept, labels, distances = _nearest_to_centres(loadings, min(k, len(order)), self.random_state)
         scores[order] = -distances
         scores[order[kept]] = np.round(np.bincount(labels, held)[labels[kept]], _DIGITS)
         extra = np.setdiff1d(np.arange(len(order)), kept)[: max(0, k - len(kept))]
         scores[order[extra]] = 0.0
         best_first = [kept[i] for i in np.lexsort((kept, -scores[order[kept]]))]
-        constant = np.setdiff1d(np.arange(X.shape[1]), varying)[: max(0, k - len(order))]
-        return Selection([*order[best_first].tolist(), *order[extra].tolist(), *constant.tolist()], scores)
+        constant = np.setdiff1d(np.arange(m), varying)[: max(0, k - len(order))]
+        return [*order[best_first].tolist(), *order[extra].tolist(), *constant.tolist()], scores
 
 
 def _canonical_order(loadings: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Order columns by retained variance, largest first, then by their loadings, whose signs mean nothing."""
+    """Order features by retained variance, largest first, then by their loadings, whose signs mean nothing."""
     keys = np.round(np.column_stack([held, np.abs(loadings)]), _DIGITS)
     return np.lexsort(-keys.T[::-1])
 
 
-def _representatives(
+def _nearest_to_centres(
     rows: np.ndarray, k: int, random_state: int | np.random.RandomState | None
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Return the first row nearest each centre, every row's cluster, and its distance to the centre."""
-    # Equal columns have equal rows to rounding only; without this k-means would split them into clusters of their own.
+    # Equal features have equal loadings to rounding only; without this k-means would split them.
     rows = np.round(rows, _DIGITS)
     k = min(k, len(np.unique(rows, axis=0)))
     with warnings.catch_warnings():
-        # A cluster that empties is no fault: the missing column is made up afterwards.
+        # A cluster that empties is no fault: the missing feature is made up afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(k, n_init=_STARTS, random_state=random_state).fit(rows)
     labels = means.labels_

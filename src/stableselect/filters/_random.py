@@ -1,4 +1,4 @@
-"""Columns drawn at random: the line every other method has to beat."""
+"""Features drawn at random: the baseline every other method has to beat."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..base import ScoreSelector
 
 
 class RandomSelector(ScoreSelector):
-    """Keep k columns drawn at random without looking at their values.
+    """Select k features drawn at random without looking at their values.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
     include, exclude : sequence of str or int, optional

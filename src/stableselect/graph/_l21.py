@@ -18,7 +18,7 @@ def row_lengths(W: np.ndarray, smoothing: float) -> np.ndarray:
 
 
 def varying_columns(X: Array) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the columns of X that are not constant, divided by 2^e, their indices, and e.
+    """Return the features of X that are not constant, divided by 2^e, their indices, and e.
 
     The largest entry is at most 1 in absolute value, so that squares neither overflow nor vanish. The difference of
     two entries counts when it is above the rounding of the larger.

@@ -1,4 +1,4 @@
-"""Laplacian score: columns that differ little between neighbouring rows for their variance."""
+"""Laplacian score: features that differ little between neighbouring samples for their variance."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ..base import ScoreSelector
 from ._neighbours import degrees, dense_rows, laplacian, neighbour_graph
 
 _BLOCK_ELEMENTS = 1 << 23
-"""Numbers in a block of columns (64 MB)."""
+"""Numbers in a block of features (64 MB)."""
 CONSTANT = -3.0
-"""Score of a constant column: below the range of every Laplacian ratio, which is [-2, 0]."""
+"""Score of a constant feature: below the range of every Laplacian ratio, which is [-2, 0]."""
 
 
 class LaplacianScore(ScoreSelector):
-    """Keep the columns that vary least across the edges of the neighbour graph for their variance.
+    """Select the features that vary least across the edges of the neighbour graph for their variance.
 
-    With W the graph's weights, D its degrees and L = D - W, column f has f' L f / f' D f after subtracting its
-    D-weighted mean (He et al., eq. 1-3). Small is good: ``scores_`` holds the negative, from -2 to 0. A constant column
-    scores -3 and a column that varies only on rows without an edge -2.
+    With W the graph's weights, D its degrees and L = D - W, feature f has f' L f / f' D f after subtracting its
+    D-weighted mean (He et al., eq. 1-3). Small is good: ``scores_`` holds the negative, from -2 to 0. A constant
+    feature scores -3 and a feature that varies only on samples without an edge -2.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     n_neighbors : int, default=5
-        Nearest rows each row is joined to; at most n - 1 are used.
+        Nearest samples each sample is joined to; at most n - 1 are used.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the rows.
+        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the samples.
     bandwidth : float or None, default=None
         Of the heat kernel; None for the median squared distance between neighbours.
     include, exclude : sequence of str or int, optional
@@ -46,8 +46,8 @@ class LaplacianScore(ScoreSelector):
 
     Notes
     -----
-    The score looks at each column alone, so two copies of a good column are both kept. Neighbours depend on the scales
-    of the columns: put a scaler before it when units differ. A disconnected graph is no obstacle.
+    The score looks at each feature alone, so two copies of a good feature are both selected. Neighbours depend on the
+    scales of the features: put a scaler before it when units differ. A disconnected graph is no obstacle.
 
     References
     ----------
@@ -96,7 +96,7 @@ class LaplacianScore(ScoreSelector):
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
 
         Returns
         -------
@@ -110,23 +110,23 @@ class LaplacianScore(ScoreSelector):
 
 
 def laplacian_scores(values: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-    """Return -f'Lf / f'Df of every D-centred column, -3 for a constant one."""
+    """Return -f'Lf / f'Df of every D-centred feature, -3 for a constant one."""
     moments = GraphMoments(values, W)
     ratio = np.divide(moments.roughness, moments.spread, out=np.full(values.shape[1], 2.0), where=moments.spread > 0)
     return np.where(moments.constant, CONSTANT, -np.clip(ratio, 0.0, 2.0))
 
 
 class GraphMoments:
-    """Quadratic forms of every column with a graph, each column scaled by its largest deviation.
+    """Quadratic forms of every feature with a graph, each feature scaled by its largest deviation.
 
     Attributes
     ----------
     constant : ndarray of bool, shape (m,)
-        The column holds one value.
+        The feature holds one value.
     roughness, spread, offset : ndarray of shape (m,)
-        f' L f and f' D f of the D-centred column, and mean^2 1' D 1 of what was subtracted.
+        f' L f and f' D f of the D-centred feature, and mean^2 1' D 1 of what was subtracted.
     projections : ndarray of shape (q, m)
-        basis' D^(1/2) f of the D-centred column, for the columns of ``basis``.
+        basis' D^(1/2) f of the D-centred feature, for the columns of ``basis``.
     """
 
     def __init__(self, values: np.ndarray, W: sparse.csr_array, basis: Array = None) -> None:

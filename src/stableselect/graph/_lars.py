@@ -1,4 +1,4 @@
-"""Least angle regression from a Gram matrix or, for wide tables, from the columns themselves."""
+"""Least angle regression from a Gram matrix or, for wide data, from the features themselves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg.blas import dtpsv
 
 _COLLINEAR = 1e-9
-"""A column is passed over when less than this share of its variance is left by the active ones."""
+"""A feature is passed over when less than this fraction of its variance is left by the active ones."""
 _TIE = 1e-10
-"""Relative difference below which two columns are equally correlated, and the first one goes."""
+"""Relative difference below which two features are equally correlated, and the first one goes."""
 
 
 def least_angle(
@@ -19,29 +19,29 @@ def least_angle(
     target: np.ndarray,
     max_active: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients of least angle regression with at most ``max_active`` columns.
+    """Return the coefficients of least angle regression with at most ``max_active`` features.
 
-    All active columns keep a residual correlation of the same size C: each step moves along w = G_AA^(-1) sign(c_A)
-    until another column reaches C (Efron et al. 2004, eq. 2.11-2.13, unnormalised). The path stops where the column
-    after the last one would join, or where C is spent. Columns that the active ones span never join; columns that tie
+    All active features keep a residual correlation of the same size C: each step moves along w = G_AA^(-1) sign(c_A)
+    until another feature reaches C (Efron et al. 2004, eq. 2.11-2.13, unnormalised). The path stops where the feature
+    after the last one would join, or where C is spent. Features that the active ones span never join; features that tie
     join together, the first ones if there is no room for all.
 
     Parameters
     ----------
     gram_row : function
-        Row j of G = X'X for centred columns.
+        Row j of G = X'X for centred features.
     diagonal : ndarray of shape (m,)
         Diagonal of G.
     target : ndarray of shape (m,)
         X'y.
     max_active : int
-        Most columns with a coefficient.
+        Most features with a coefficient.
 
     Returns
     -------
     coefficients : ndarray of shape (m,)
     active : ndarray of int
-        Columns with a coefficient in order of entry.
+        Features with a coefficient in order of entry.
     """
     path = _Path(gram_row, diagonal, target, min(max_active, len(target)))
     reached: int | None = path.most_correlated()
@@ -55,7 +55,7 @@ def least_angle(
 
 
 class _Path:
-    """The state of the regression: active columns, the Cholesky factor of their Gram matrix, correlations left."""
+    """The state of the regression: active features, the Cholesky factor of their Gram matrix, correlations left."""
 
     def __init__(
         self, gram_row: Callable[[int], np.ndarray], diagonal: np.ndarray, target: np.ndarray, room: int
@@ -72,12 +72,12 @@ class _Path:
         self.solved = np.empty(room)  # R'^(-1) sign(c_A): grows by one number a step, since the signs stay
 
     def most_correlated(self) -> int:
-        """Return the open column of largest correlation, the first of those that tie."""
+        """Return the open feature of largest correlation, the first of those that tie."""
         free = np.where(self.open, np.abs(self.residual), -1.0)
         return int(np.argmax(free >= free.max() * (1 - _TIE)))
 
     def join(self, column: int) -> None:
-        """Close a column and make it active, unless the active ones span it."""
+        """Close a feature and make it active, unless the active ones span it."""
         if not self.open[column]:
             return
         self.open[column] = False
@@ -93,18 +93,18 @@ class _Path:
         self.active.append(column)
 
     def join_ties(self) -> None:
-        """Let in, or pass over, the columns that are as correlated as the active ones already."""
+        """Let in, or pass over, the features that are as correlated as the active ones already."""
         tied = self.open & (np.abs(self.residual) >= self.size * (1 - _TIE))
         for column in np.flatnonzero(tied):
             if len(self.active) < self.room:
                 self.join(int(column))
 
     def advance(self) -> int | None:
-        """Go on until an inactive column is as correlated as the active ones, and return it; None at the end."""
+        """Go on until an inactive feature is as correlated as the active ones, and return it; None at the end."""
         p = len(self.active)
         direction = dtpsv(p, self.factor, self.solved[:p])
         change = direction @ self.rows[:p]
-        # A copy of an active column ties for ever, and would stop the path by a rounding error.
+        # A copy of an active feature ties for ever, and would stop the path by a rounding error.
         waiting = np.flatnonzero(self.open & ~((np.abs(self.residual) >= self.size * (1 - _TIE)) & _same(change)))
         r, a = self.residual[waiting], change[waiting]
         up = np.divide(self.size - r, 1 - a, out=np.full(len(r), np.inf), where=a < 1)
@@ -121,5 +121,5 @@ class _Path:
 
 
 def _same(change: np.ndarray) -> np.ndarray:
-    """Tell which columns' correlations fall as fast as the active ones'."""
+    """Tell which features' correlations fall as fast as the active ones'."""
     return np.abs(np.abs(change) - 1.0) <= _TIE

@@ -1,4 +1,4 @@
-"""MCFS: columns that a sparse regression uses to explain the spectral embedding of the rows."""
+"""MCFS: features that a sparse regression uses to explain the spectral embedding of the samples."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
 from ._spectrum import lowest_spectrum
 
 _CONSTANT = -2.0
-"""Score of a constant column, below those of the columns that no regression used."""
+"""Score of a constant feature, below those of the features that no regression used."""
 
 
 class MCFS(ScoreSelector):
-    """Keep the columns with the largest coefficients in sparse regressions on the graph's eigenvectors.
+    """Select the features with the largest coefficients in sparse regressions on the graph's eigenvectors.
 
-    The c smallest non-trivial solutions of L y = l D y (with y' D y = 1' D 1) embed the rows. Least angle regression
-    explains each y_i by at most k columns, a_i, and the score of column j is max_i |a_ij|, larger is better. Columns
+    The c smallest non-trivial solutions of L y = l D y (with y' D y = 1' D 1) embed the samples. Least angle regression
+    explains each y_i by at most k features, a_i, and the score of feature j is max_i |a_ij|, larger is better. Features
     are centred, not scaled.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     n_clusters : int or None, default=None
         c, the number of eigenvectors, at least 1. None takes those below the largest gap between the 2nd to 11th
         smallest eigenvalues of the normalised Laplacian, one fewer than the clusters it suggests: the next one
         already follows the noise inside a cluster.
     n_neighbors : int, default=5
-        Nearest rows each row is joined to; at most n - 1 are used.
+        Nearest samples each sample is joined to; at most n - 1 are used.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the rows.
+        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the samples.
     bandwidth : float or None, default=None
         Of the heat kernel; None for the median squared distance between neighbours.
     include, exclude : sequence of str or int, optional
@@ -51,9 +51,9 @@ class MCFS(ScoreSelector):
 
     Notes
     -----
-    A regression takes no more columns than the table's rank, fewer than k when the table has fewer rows. Columns that
-    none took come after all others, by their largest |correlation| r with an eigenvector, and score r - 1; a constant
-    column scores -2.
+    A regression takes no more features than the data's rank, fewer than k when the data has fewer samples. Features
+    that none took come after all others, by their largest |correlation| r with an eigenvector, and score r - 1; a
+    constant feature scores -2.
 
     In a graph of p > 1 connected components, 0 is an eigenvalue p times and every basis of its eigenvectors would do.
     The components' indicators (less their mean) are taken: all p if at most c + 1, otherwise those of the c components
@@ -104,12 +104,12 @@ class MCFS(ScoreSelector):
         """Return the selector with the settings of the published experiments: 5 neighbours, edges of weight 1.
 
         Those took the number of true classes for ``n_clusters``, which needs labels. Left out: the largest signed
-        coefficient in place of the largest absolute one, which loses columns with negative coefficients.
+        coefficient in place of the largest absolute one, which loses features with negative coefficients.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         n_clusters : int or None
             Eigenvectors; None to choose from the graph.
 
@@ -127,7 +127,7 @@ class MCFS(ScoreSelector):
             self.n_eigenvectors_ = int(self.n_clusters)
         values, exponent = dense_rows(X)
         scores = mcfs_scores(values, spectral_embedding(W, self.n_eigenvectors_), k)
-        # Coefficients belong to X / 2^exponent; in the table's own units they are smaller by as much.
+        # Coefficients belong to X / 2^exponent; in the data's own units they are smaller by as much.
         return np.where(scores > 0, np.ldexp(scores, -exponent), scores)
 
 
@@ -150,7 +150,7 @@ def spectral_embedding(W: sparse.csr_array, count: int) -> np.ndarray:
 
 
 def mcfs_scores(values: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
-    """Return the largest |coefficient| over the regressions; r - 1 where no regression took the column."""
+    """Return the largest |coefficient| over the regressions; r - 1 where no regression took the feature."""
     n, m = values.shape
     constant = np.ptp(values, axis=0) == 0
     X = values - values.mean(axis=0)
@@ -162,7 +162,7 @@ def mcfs_scores(values: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
     lengths = np.sqrt(diagonal)[:, None] * np.sqrt(np.sum(Y**2, axis=0))
     correlation = np.divide(np.abs(targets), lengths, out=np.zeros_like(targets), where=lengths > 0)
     unused = np.minimum(np.max(correlation, axis=1, initial=0.0), 1.0) - 1.0
-    # A Gram matrix pays while it is no larger than the table; a wide table gives the few rows needed one by one.
+    # A Gram matrix pays while it is no larger than the data; wide data gives the few rows needed one by one.
     G = X.T @ X if m <= n else None
     known: dict[int, np.ndarray] = {}
 

@@ -20,38 +20,38 @@ from ._neighbours import default_clusters, laplacian, neighbour_graph
 
 
 class NDFS(ScoreSelector):
-    r"""Keep the columns that best predict non-negative cluster indicators which follow the neighbour graph.
+    r"""Select the features that best predict non-negative cluster indicators which follow the neighbour graph.
 
     The weights W (m x c) and the cluster indicators F (n x c, F >= 0) minimise
 
         tr(F'LF) + alpha (||XW + 1b' - F||^2 + beta ||W||_{2,1}) + gamma/4 ||F'F - I||^2
 
-    with L the normalised Laplacian of the rows' neighbour graph. A column scores by the length of its row of W.
+    with L the normalised Laplacian of the samples' neighbour graph. A feature scores by the length of its row of W.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     n_clusters : int or None, default=None
-        Columns c of F; at most the number of distinct rows. None takes the largest gap in the spectrum of L, among 2
+        Columns c of F; at most the number of distinct samples. None takes the largest gap in the spectrum of L, among 2
         to 10.
     n_neighbors : int, default=5
-        Neighbours of each row; at most n - 1 are used.
+        Neighbours of each sample; at most n - 1 are used.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Weights of the graph's edges.
     alpha : float, default=1.0
         Weight of the regression.
     beta : float, default=0.1
-        Weight of the row sparsity; with ``rescale`` no column is used from 2 on.
+        Weight of the row sparsity; with ``rescale`` no feature is used from 2 on.
     gamma : float, default=100.0
         Weight of the orthogonality of F. With a very large one F stays at its start.
     rescale : bool, default=True
-        Centre the columns (so that b is a free intercept) and divide the table by the root mean square of their
+        Centre the features (so that b is a free intercept) and divide the data by the root mean square of their
         lengths, so that neither shift nor unit matters. Otherwise X is used as it is, with b = 0.
     max_iter : int, default=100
         Most updates of W; every one goes with ten of F.
     tol : float, default=1e-4
-        Stop when an update lowers the objective by less than this share of it.
+        Stop when an update lowers the objective by less than this fraction of it.
     random_state : int, RandomState instance or None, default=None
         Seed of the k-means clustering that F starts from.
     include, exclude : sequence of str or int, optional
@@ -60,7 +60,7 @@ class NDFS(ScoreSelector):
     Attributes
     ----------
     coef_ : ndarray of shape (m, c)
-        W, for the rescaled table; zero for constant columns.
+        W, for the rescaled data; zero for constant features.
     indicators_ : ndarray of shape (n, c)
         F.
     objective_path_ : ndarray of shape (n_iter_,)
@@ -76,12 +76,12 @@ class NDFS(ScoreSelector):
 
     Notes
     -----
-    W is the minimiser (X'X + beta D)^{-1} X'F, D_jj = 1 / (2 ||w_j||), of a quadratic above the objective, from an
-    n x n system where the table has fewer rows than columns. ||w_j|| is smoothed to sqrt(||w_j||^2 + 1e-8) for columns
+    W is the minimiser (X'X + beta D)^{-1} X'F, D_jj = 1 / (2 ||w_j||), of a quadratic above the objective, from an n x
+    n system where the data has fewer samples than features. ||w_j|| is smoothed to sqrt(||w_j||^2 + 1e-8) for features
     of unit length. F is updated by factors that minimise a separable function above the objective: what is negative in
     its gradient goes to one side, what is positive to the other, and F is never renormalised, so that no update raises
-    the objective. k-means sees the rows sorted by their distance from the mean, so that the order of the rows does not
-    matter. Constant columns come last.
+    the objective. k-means sees the samples sorted by their distance from the mean, so that the order of the samples
+    does not matter. Constant features come last.
 
     A widespread implementation subtracts the graph from its degrees in every cell instead of on the diagonal, and
     compares a change in an objective of order 1e9 with 1e-3; neither is copied here.
@@ -154,13 +154,13 @@ class NDFS(ScoreSelector):
     ) -> Self:
         """Return the selector with the settings of the published experiments.
 
-        Five neighbours with binary weights, alpha = beta = 1, gamma = 1e9, the table as it is (there scaled to [0, 1]),
+        Five neighbours with binary weights, alpha = beta = 1, gamma = 1e9, the data as it is (there scaled to [0, 1]),
         up to 1000 updates. The published number of clusters was that of the true classes.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         n_clusters : int or None
             Clusters; None to choose from the graph.
         random_state : int, RandomState instance or None

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from ._l21 import row_lengths
 
 SMOOTHING = 1e-4
-"""Smoothing of the l2,1 norm, for columns of unit length."""
+"""Smoothing of the l2,1 norm, for features of unit length."""
 _INDICATOR_STEPS = 10
 """Updates of F, which are cheap, for every update of W."""
 _FLOOR = 1e-30
@@ -85,7 +85,7 @@ class Regression:
     Parameters
     ----------
     X : ndarray of shape (n, m)
-        The table, centred if there is an intercept.
+        The samples, centred if there is an intercept.
     intercept : bool
         Whether b is free or 0.
     """

@@ -1,4 +1,4 @@
-"""The neighbour graph of the rows: exact nearest neighbours in blocks, and the weights of the edges."""
+"""The neighbour graph of the samples: exact nearest neighbours in blocks, and the weights of the edges."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ._spectrum import default_clusters, degrees, laplacian
 __all__ = ["default_clusters", "degrees", "dense_rows", "laplacian", "neighbour_graph", "neighbour_indices"]
 
 _BLOCK_ROWS = 2048
-"""Rows per block of the distance products: two blocks' product is 16 MB in single precision."""
+"""Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
 _DOUBLE_BELOW = 2e9
 """Up to this n^2 m the products are made in double precision at once."""
 _TIE = 1e-10
 """Squared distances that differ by less than this share count as equal."""
 _NEVER = -1e30
-"""Stands for the product of a row with itself; all others are far above half of it."""
+"""In place of the product of a sample with itself; all others are far above half of it."""
 _CHUNK_ELEMENTS = 1 << 22
 """Numbers gathered at a time when exact distances are evaluated."""
 
@@ -28,21 +28,21 @@ _CHUNK_ELEMENTS = 1 << 22
 def neighbour_graph(
     X: Array, n_neighbors: int = 5, *, weights: str = "heat", bandwidth: float | None = None
 ) -> sparse.csr_array:
-    """Return the symmetric k-nearest-neighbour graph of the rows.
+    """Return the symmetric k-nearest-neighbour graph of the samples.
 
-    Rows i and j are joined if either is among the k nearest (Euclidean) of the other: W = max(V, V') for the directed
-    graph V. A row is never its own neighbour; equal rows are neighbours at distance 0, with weight 1.
+    Samples i and j are joined if either is among the k nearest (Euclidean) of the other: W = max(V, V') for the
+    directed graph V. A sample is never its own neighbour; equal samples are neighbours at distance 0, with weight 1.
 
     Parameters
     ----------
     X : array, sparse matrix or tensor of shape (n, m)
-        The table.
+        The samples.
     n_neighbors : int, default=5
-        Neighbours of each row; at most n - 1 are used.
+        Neighbours of each sample; at most n - 1 are used.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        exp(-d^2 / bandwidth), 1, or the cosine of the angle between the rows (0 if negative).
+        exp(-d^2 / bandwidth), 1, or the cosine of the angle between the samples (0 if negative).
     bandwidth : float or None, default=None
-        Squared length scale of "heat". None takes the median squared distance over all pairs of a row and its
+        Squared length scale of "heat". None takes the median squared distance over all pairs of a sample and its
         neighbours; where it is 0, the mean of those above 0; where none is, 1.
 
     Returns
@@ -53,9 +53,9 @@ def neighbour_graph(
     Notes
     -----
     Neighbours whose squared distance equals the k-th smallest one (to a relative 1e-10) are all kept, so that neither
-    the order of the rows nor that of the columns decides; beyond 4 k + 16 neighbours the row is cut to exactly k,
-    those first in the sorting order of the rows' values. The order of rows then still does not matter, except for
-    which of several equal rows is joined.
+    the order of the samples nor that of the features decides; beyond 4 k + 16 neighbours the list is cut to exactly k,
+    those first in the sorting order of the samples' values. The order of samples then still does not matter, except for
+    which of several equal samples is joined.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def neighbour_graph(
 
 
 def neighbour_indices(X: Array, n_neighbors: int = 5) -> np.ndarray:
-    """Return the indices (n x min(n_neighbors, n - 1)) of every row's nearest rows, nearest first, itself excluded.
+    """Return the indices (n x min(n_neighbors, n - 1)) of every sample's nearest others, nearest first.
 
-    Ties at the k-th distance go to the row first in the sorting order of the rows' values.
+    Ties at the k-th distance go to the sample first in the sorting order of the samples' values.
     """
     values, _ = dense_rows(X)
     n = values.shape[0]
@@ -105,7 +105,7 @@ def dense_rows(X: Array) -> tuple[np.ndarray, int]:
     largest = max(-float(values.min()), float(values.max()))
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     np.ldexp(values, -exponent, out=values)
-    values += 0.0  # turns -0 into 0, so that equal rows have equal bytes
+    values += 0.0  # turns -0 into 0, so that equal samples have equal bytes
     return values, exponent
 
 
@@ -118,15 +118,15 @@ def _median_rule(squared: np.ndarray) -> float:
 
 
 def _directed(values: np.ndarray, k: int, ties: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, neighbour and squared distance of the directed k-nearest-neighbour graph.
+    """Return sample, neighbour and squared distance of the directed k-nearest-neighbour graph.
 
-    Equal rows are collapsed into groups first: one list of neighbours per group then serves all of its members.
+    Equal samples are collapsed into groups first: one list of neighbours per group then serves all of its members.
     """
     n, m = values.shape
     if k == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     most = 4 * k + 16 if ties else k
-    # Rows in the sorting order of their bytes: which order it is does not matter, only that the values fix it.
+    # Samples in the sorting order of their bytes: which order it is does not matter, only that the values fix it.
     members = np.argsort(values.view(np.dtype((np.void, values.itemsize * m))).ravel(), kind="stable")
     distinct = values[members]
     new = np.ones(n, dtype=bool)
@@ -141,19 +141,19 @@ def _directed(values: np.ndarray, k: int, ties: bool) -> tuple[np.ndarray, np.nd
     squared = _pairwise(distinct, a, b, _squared_distance)
     a, b = np.concatenate([np.arange(u), a]), np.concatenate([np.arange(u), b])
     squared = np.concatenate([np.zeros(u), squared])
-    # Lists of single rows: a group contributes no more members than show that a list overflows.
+    # Lists of single samples: a group contributes no more members than show that a list overflows.
     taken = np.minimum(size[b], most + 2)
     position = _ragged(starts[b], taken)
     a, squared = np.repeat(a, taken), np.repeat(squared, taken)
     a, position, squared = _cut(a, position, squared, k, most)
     lengths = np.bincount(a, minlength=u)
     heads = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    owner = np.repeat(np.arange(u), size)  # group of every row, rows in sorting order
+    owner = np.repeat(np.arange(u), size)  # group of every sample, samples in sorting order
     rows = np.repeat(np.arange(n), lengths[owner])
     slots = _ragged(heads[owner], lengths[owner])
     columns, squared = position[slots], squared[slots]
     itself = columns == rows
-    without = np.bincount(rows[itself], minlength=n) == 0  # a row beyond its group's part of the list
+    without = np.bincount(rows[itself], minlength=n) == 0  # a sample beyond its group's part of the list
     last = np.cumsum(lengths[owner]) - 1
     drop = itself
     drop[last[without]] = True
@@ -163,7 +163,7 @@ def _directed(values: np.ndarray, k: int, ties: bool) -> tuple[np.ndarray, np.nd
 def _cut(
     a: np.ndarray, position: np.ndarray, squared: np.ndarray, k: int, most: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Keep each list's k nearest besides the row itself, with all ties where at most ``most`` remain."""
+    """Keep each list's k nearest besides the sample itself, with all ties where at most ``most`` remain."""
     order = np.lexsort((squared, a))
     heads = np.searchsorted(a[order], np.arange(a.max() + 1))
     kth = squared[order][heads + k][a]
@@ -193,7 +193,7 @@ def _pairwise(
     columns: np.ndarray,
     function: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Evaluate a function of two rows on every pair, a chunk of pairs at a time."""
+    """Evaluate a function of two samples on every pair, a chunk of pairs at a time."""
     out = np.empty(len(rows))
     step = max(1, _CHUNK_ELEMENTS // values.shape[1])
     for start in range(0, len(rows), step):
@@ -203,7 +203,7 @@ def _pairwise(
 
 
 def _candidates(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs (row, column) of distinct rows that hold the k nearest neighbours of every row, and few more."""
+    """Return pairs of distinct samples that hold the k nearest neighbours of every sample, and few more."""
     n, m = values.shape
     if n * n * m > _DOUBLE_BELOW:
         found = _screen(values, k, np.float32)
@@ -217,9 +217,9 @@ def _candidates(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 def _screen(values: np.ndarray, k: int, dtype: type) -> tuple[np.ndarray, np.ndarray] | None:
     """Screen all pairs by s_ij = x_i'x_j - |x_i|^2/2 - |x_j|^2/2 = -d_ij^2/2, from one product of blocks.
 
-    Every block pair is multiplied once and serves the rows of both blocks: n^2 m operations instead of 2 n^2 m. A pair
-    stays while s is not below the k-th largest so far by more than rounding can explain, so no neighbour is lost. In
-    single precision None is returned when rounding leaves too many candidates in doubt.
+    Every block pair is multiplied once and serves the samples of both blocks: n^2 m operations instead of 2 n^2 m. A
+    pair stays while s is not below the k-th largest so far by more than rounding can explain, so no neighbour is lost.
+    In single precision None is returned when rounding leaves too many candidates in doubt.
     """
     n, m = values.shape
     limit = 4 * k + 128
@@ -264,7 +264,7 @@ def _screen(values: np.ndarray, k: int, dtype: type) -> tuple[np.ndarray, np.nda
         store[block] = rows[keep], columns[keep], s[keep]
         return not crowded or dtype is np.float64
 
-    for gap in range(len(blocks)):  # the diagonal first: it gives every row a threshold
+    for gap in range(len(blocks)):  # the diagonal first: it gives every sample a threshold
         for i in range(len(blocks) - gap):
             j = i + gap
             right = left[blocks[j]].copy()
@@ -286,7 +286,7 @@ def _screen(values: np.ndarray, k: int, dtype: type) -> tuple[np.ndarray, np.nda
 
 
 def _where(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and columns of the True cells; several times quicker than ``nonzero`` when they are few."""
+    """Return the row and column indices of the True entries; much quicker than ``nonzero`` when they are few."""
     rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
     return rows, columns
 

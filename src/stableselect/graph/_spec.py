@@ -1,4 +1,4 @@
-"""SPEC: columns judged by where they lie in the spectrum of the neighbour graph."""
+"""SPEC: features judged by where they lie in the spectrum of the neighbour graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._spectrum import lowest_spectrum
 
 
 class SPEC(ScoreSelector):
-    """Keep the columns that follow the smooth eigenvectors of the neighbour graph.
+    """Select the features that follow the smooth eigenvectors of the neighbour graph.
 
     With g = D^(1/2) f / ||D^(1/2) f||, eigenpairs (l_j, u_j) of the normalised Laplacian in ascending order and
     a_j = g' u_j:
@@ -27,19 +27,20 @@ class SPEC(ScoreSelector):
     - phi2 = phi1 / (1 - a_1^2), small is good; this is the Laplacian score;
     - phi3 = sum_{j=2..c} a_j^2 (2 - l_j), large is good.
 
-    ``scores_`` is larger for better columns throughout: -phi1 or -phi2 (from -2 to 0) or phi3 (from 0 to 2). A constant
-    column scores -3. phi1 and phi2 are computed as quadratic forms, without an eigenvector.
+    ``scores_`` is larger for better features throughout: -phi1 or -phi2 (from -2 to 0) or phi3 (from 0 to 2). A
+    constant feature scores -3. phi1 and phi2 are computed as quadratic forms, without an eigenvector.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     criterion : {"phi1", "phi2", "phi3"}, default="phi2"
-        phi1 and phi3 count a column's mean: one that is large beside the column's spread makes phi1 good and phi3 bad.
+        phi1 and phi3 count a feature's mean: one that is large beside the feature's spread makes phi1 good and phi3
+        bad.
     n_neighbors : int, default=5
-        Nearest rows each row is joined to; at most n - 1 are used.
+        Nearest samples each sample is joined to; at most n - 1 are used.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the rows.
+        Edge weight: exp(-d^2 / bandwidth), 1, or the cosine of the samples.
     bandwidth : float or None, default=None
         Of the heat kernel; None for the median squared distance between neighbours.
     n_clusters : int or None, default=None
@@ -104,13 +105,13 @@ class SPEC(ScoreSelector):
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
         """Return the selector with the settings of the published experiments: phi2 and exp(-d^2).
 
-        Those ranked from the wrong end, worst columns first, and joined all pairs of rows; here the best come first
-        and rows are joined to their 5 nearest, beyond which this kernel is next to nothing anyway.
+        Those ranked from the wrong end, worst features first, and joined all pairs of samples; here the best come first
+        and samples are joined to their 5 nearest, beyond which this kernel is next to nothing anyway.
 
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
 
         Returns
         -------
@@ -126,7 +127,7 @@ class SPEC(ScoreSelector):
 
 
 def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clusters: int | None) -> np.ndarray:
-    """Return the score of every column, larger for better, -3 for a constant one."""
+    """Return the score of every feature, larger for better, -3 for a constant one."""
     if criterion == "phi3":
         return _phi3(values, W, default_clusters(W) if n_clusters is None else int(n_clusters))
     moments = GraphMoments(values, W)
@@ -140,7 +141,7 @@ def _phi3(values: np.ndarray, W: sparse.csr_array, n_clusters: int) -> np.ndarra
     n = W.shape[0]
     spectrum = lowest_spectrum(W, n_clusters - 1)
     root = np.sqrt(degrees(W))
-    # Components as eigenvectors of 0; the D-centred column has no part in their sum, the trivial eigenvector.
+    # Components as eigenvectors of 0; the D-centred feature has no part in their sum, the trivial eigenvector.
     null = sparse.csr_array((root, (np.arange(n), spectrum.labels)), shape=(n, spectrum.n_components))
     length = np.sqrt(np.bincount(spectrum.labels, root**2, spectrum.n_components))
     null = null @ sparse.diags_array(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 _DENSE_ROWS = 300
-"""Up to this many rows a full eigendecomposition is as quick as an iteration."""
+"""Up to this many samples a full eigendecomposition is as quick as an iteration."""
 
 
 def degrees(W: sparse.csr_array) -> np.ndarray:
@@ -20,7 +20,7 @@ def degrees(W: sparse.csr_array) -> np.ndarray:
 
 
 def laplacian(W: sparse.csr_array, normalised: bool = False) -> sparse.csr_array:
-    """Return the graph Laplacian D - W, or I - D^(-1/2) W D^(-1/2); rows without an edge are zero in both."""
+    """Return the graph Laplacian D - W, or I - D^(-1/2) W D^(-1/2); samples without an edge are zero in both."""
     d = degrees(W)
     if not normalised:
         return sparse.csr_array(sparse.diags_array(d) - W)
@@ -42,7 +42,7 @@ class Spectrum:
     Attributes
     ----------
     labels : ndarray of int, shape (n,)
-        Connected component of every row, numbered from the one of largest volume (sum of degrees) down.
+        Connected component of every sample, numbered from the one of largest volume (sum of degrees) down.
     n_components : int
         Connected components, that is, the multiplicity of the eigenvalue 0.
     values : ndarray of shape (count,)
@@ -97,8 +97,8 @@ def default_clusters(W: sparse.csr_array, limit: int = 10) -> int:
     """Return the number of clusters at the largest gap in the spectrum of the normalised Laplacian.
 
     With eigenvalues l_1 <= l_2 <= ... it is the c in 2..limit of largest l_(c+1) - l_c, the smaller c on a tie. A
-    graph of at least ``limit`` components gives ``limit``; fewer than three rows give their number, and so no graph
-    gives more clusters than rows.
+    graph of at least ``limit`` components gives ``limit``; fewer than three samples give their number, and so no graph
+    gives more clusters than samples.
     """
     n = W.shape[0]
     limit = min(limit, n - 1)
@@ -109,5 +109,5 @@ def default_clusters(W: sparse.csr_array, limit: int = 10) -> int:
         return limit
     values = np.concatenate([np.zeros(spectrum.n_components), spectrum.values])[: limit + 1]
     gaps = values[2:] - values[1:-1]
-    # Rounding keeps equal gaps equal whatever the order of the rows.
+    # Rounding keeps equal gaps equal whatever the order of the samples.
     return 2 + int(np.argmax(np.round(gaps, 9)))

@@ -17,43 +17,43 @@ from ._neighbours import default_clusters, neighbour_indices
 from ._udfs_scatter import LocalScatter, local_weights
 
 _SMOOTHING = 1e-3
-"""Smoothing of the l2,1 norm relative to the length sqrt(c / m) of a row when all are equal."""
+"""Smoothing of the l2,1 norm relative to the length sqrt(c / m) of a row of W when all are equal."""
 
 
 class UDFS(ScoreSelector):
-    r"""Keep the columns of a row-sparse projection that varies least among neighbours (discriminative selection).
+    r"""Select the features of a row-sparse projection that varies least among neighbours (discriminative selection).
 
     The weights W (m x c) minimise tr(W'MW) + gamma t ||W||_{2,1} over W'W = I, where M is the local scatter of the
-    rows, M = X' (sum_i S_i H (X_i X_i' + lambda I)^{-1} H S_i') X with X_i the centred rows of the neighbourhood of
-    row i (itself and its neighbours), H the centring matrix and S_i the incidence of the neighbourhood; t = tr(M) / m.
-    A column scores by the length of its row of W: columns that hardly vary among neighbours, though they vary over
-    the table, come first. The method is deterministic.
+    samples, M = X' (sum_i S_i H (X_i X_i' + lambda I)^{-1} H S_i') X with X_i the centred samples of the neighbourhood
+    of sample i (itself and its neighbours), H the centring matrix and S_i the incidence of the neighbourhood; t = tr(M)
+    / m. A feature scores by the length of its row of W: features that hardly vary among neighbours, though they vary
+    over the data, come first. The method is deterministic.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half.
+        Number of features to select: an integer, a fraction rounded up, or None for half.
     n_clusters : int or None, default=None
-        Columns c of W; at most one less than the columns that vary. None takes the largest gap in the spectrum of the
+        Columns c of W; at most one less than the features that vary. None takes the largest gap in the spectrum of the
         normalised Laplacian of the neighbour graph, among 2 to 10.
     n_neighbors : int, default=5
-        Neighbours of each row; at most n - 1 are used.
+        Neighbours of each sample; at most n - 1 are used.
     gamma : float, default=0.001
-        Weight of the row sparsity, relative to the mean diagonal entry of M. A large weight leaves c columns, and the
+        Weight of the row sparsity, relative to the mean diagonal entry of M. A large weight leaves c features, and the
         others are then ordered by little.
     shrinkage : float, default=1.0
         lambda, relative to the mean non-zero eigenvalue of the neighbourhoods' scatter. It hardly matters.
     max_iter : int, default=100
         Most steps.
     tol : float, default=1e-4
-        Stop when a step lowers the objective by less than this share of it.
+        Stop when a step lowers the objective by less than this fraction of it.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
 
     Attributes
     ----------
     coef_ : ndarray of shape (m, c)
-        W; zero for constant columns.
+        W; zero for constant features.
     objective_path_ : ndarray of shape (n_iter_,)
         The objective after every step, in units of t; it never rises.
     n_iter_ : int
@@ -68,15 +68,15 @@ class UDFS(ScoreSelector):
     Notes
     -----
     Every step takes the c smallest eigenvectors of M + gamma t D, D_jj = 1 / (2 ||w_j||), with ||w_j|| smoothed to
-    sqrt(||w_j||^2 + 1e-6 c / m). The matrix is low rank plus diagonal: on a table of fewer rows than columns its
-    inverse is applied through an n x n system, and nothing of size m x m is formed. The first D comes from the
-    diagonal of (M + gamma t I)^{-1} rather than from D = I, with which the eigenvectors of such a table are arbitrary.
-    The difference of two equal columns has no scatter at all, so columns with a copy come early, and on a table of more
-    columns than rows so do those that a few others span; the choice is a poor one to rebuild the table from.
-    Adding a constant to a column or multiplying the table by a number does not change the choice. Constant columns
-    come last; if no column varies among neighbours, all others tie.
+    sqrt(||w_j||^2 + 1e-6 c / m). The matrix is low rank plus diagonal: on data of fewer samples than features its
+    inverse is applied through an n x n system, and no array of size m x m is formed. The first D comes from the
+    diagonal of (M + gamma t I)^{-1} rather than from D = I, with which the eigenvectors of such data are arbitrary.
+    The difference of two equal features has no scatter at all, so features with a copy come early, and on data of more
+    features than samples so do those that a few others span; the choice is a poor one to reconstruct the data from.
+    Adding a constant to a feature or multiplying the data by a number does not change the choice. Constant features
+    come last; if no feature varies among neighbours, all others tie.
 
-    A widespread implementation gives all S_i the same rows and uses gamma for lambda; neither is copied here.
+    A widespread implementation gives all S_i the same samples and uses gamma for lambda; neither is copied here.
 
     References
     ----------
@@ -136,7 +136,7 @@ class UDFS(ScoreSelector):
         Parameters
         ----------
         n_features_to_select : int, float or None
-            Columns to keep.
+            Number of features to select.
         gamma : float
             Weight of the row sparsity.
 

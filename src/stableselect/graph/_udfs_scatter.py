@@ -1,4 +1,4 @@
-"""The local scatter of the rows and its smallest eigenvectors under a diagonal penalty."""
+"""The local scatter of the samples and its smallest eigenvectors under a diagonal penalty."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 _DENSE_COLUMNS = 300
-"""Up to this many columns a dense eigendecomposition is as quick as an iteration."""
+"""Up to this many features a dense eigendecomposition is as quick as an iteration."""
 _CHUNK_ELEMENTS = 1 << 22
 """Numbers gathered at a time when the neighbourhoods are formed."""
 
 
 def local_weights(values: np.ndarray, neighbours: np.ndarray, shrinkage: float) -> sparse.csr_array:
-    """Return L = sum_i S_i H (X_i X_i' + lambda I)^{-1} H S_i' (n x n), of (k + 1)^2 entries per row at most."""
+    """Return L = sum_i S_i H (X_i X_i' + lambda I)^{-1} H S_i' (n x n), of (k + 1)^2 entries per sample at most."""
     n, m = values.shape
     members = np.hstack([np.arange(n)[:, None], neighbours])
     size = members.shape[1]
@@ -24,7 +24,7 @@ def local_weights(values: np.ndarray, neighbours: np.ndarray, shrinkage: float) 
     step = max(1, _CHUNK_ELEMENTS // (size * m))
     for start in range(0, n, step):
         part = values[members[start : start + step]]
-        part -= part[:, :1]  # first, so that equal rows leave exact zeros
+        part -= part[:, :1]  # first, so that equal samples leave exact zeros
         part -= part.mean(axis=1, keepdims=True)
         scatter[start : start + step] = part @ part.transpose(0, 2, 1)
     mean = float(np.trace(scatter, axis1=1, axis2=2).mean()) / (size - 1)
@@ -96,7 +96,7 @@ class LocalScatter:
         # No eigenvalue is below the least weight: a shift just under it sets the wanted ones of the inverse apart.
         weights = weights - 0.99 * weights.min()
         operator = LinearOperator((m, m), matvec=self._inverse(weights), dtype=np.float64)
-        # A start as symmetric as the table would never reach the difference of two equal columns.
+        # A start as symmetric as the data would never reach the difference of two equal features.
         noise = np.random.RandomState(0).standard_normal(m)
         start = start + 0.01 * np.linalg.norm(start) / np.sqrt(m) * noise
         return eigsh(operator, k=c, which="LA", v0=start, ncv=min(m, 3 * c + 4), tol=1e-9, maxiter=100 * m)[1]

@@ -7,7 +7,6 @@ from ._ridge import FEWEST_FOLDS, N_FOLDS, choose_ridge, map_error
 from ._search import Found, Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import ABOUT, StabilityFrontier
-from ._streaming_selector import StreamingSelector
 
 __all__ = [
     "ABOUT",
@@ -24,7 +23,6 @@ __all__ = [
     "SelectionPath",
     "Setting",
     "StabilityFrontier",
-    "StreamingSelector",
     "Task",
     "bounds",
     "choose_ridge",

@@ -12,14 +12,13 @@ import numpy as np
 
 from .._compat import Constraints, Interval, StrOptions
 from .._core import Array, Gram, Moments, merged, normalised_moments, to_numpy
-from ..base import FEATURES, N_FEATURES, Selection, resolve_include_exclude, resolve_k
+from ..base import FEATURES, N_FEATURES, Selection, StreamingSelector, resolve_include_exclude, resolve_k
 from ._frontier import MAP_RIDGES, RIDGES, STABILITY_FOLDS, Task, choose_setting, refit_finisher
 from ._n_features import choose_n_features
 from ._ridge import N_FOLDS, choose_ridge
 from ._search import Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
-from ._streaming_selector import StreamingSelector
 
 
 @dataclass(frozen=True)

@@ -1,52 +1,52 @@
-"""How many columns: the record of a nested path, and the two rules that read the number off its curve."""
+"""The record of how the explained variance grows with the number of features."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-_NOTHING_LEFT = 1e-10
-"""Share of the variance below which what is left is rounding."""
-_TIE = 1e-9
-"""Errors within this relative distance are ties, which go to fewer columns."""
+from ..base import make_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SelectionPath:
-    """How the explained share of the variance grows with the number of columns, and the number chosen from it.
+    """How the explained variance grows with the number of features, and the number chosen from it.
 
-    Explained shares are those of held-out rows: every fold of the rows is left out in turn, columns are taken one by
-    one by forward search on the others, and the ridge map from the first k of them is measured on the rows left out,
-    for every k.
+    Explained variances are those of held-out samples: every fold of the samples is left out in turn, features are taken
+    one by one by forward search on the others, and the ridge map from the first k of them is measured on the samples
+    left out, for every k. Printing it gives a summary.
 
     Attributes
     ----------
     order : ndarray of int, shape (limit,)
-        Columns in the order in which forward search takes them on all rows, so that the first k are a choice of k.
-        The selector goes on from the first ``n_features`` of them by exchange.
+        Features in the order in which forward search takes them on all samples, so that the first k are a selection of
+        k. The selector goes on from the first ``n_features`` of them by exchange.
     explained_variance_ratio : ndarray of shape (limit,)
-        Held-out explained share of k = 1, 2, ... columns: 1 - (squared errors of all folds) / (squared distances of
-        their rows from the mean of the rows fitted on). 1 for all columns of the table: nothing is then rebuilt.
+        Of k = 1, 2, ... features on held-out samples: 1 - (squared errors of all folds) / (squared distances of their
+        samples from the mean of those fitted on). 1 for all features: nothing is then reconstructed.
     standard_error : ndarray of shape (limit,)
-        Of the folds' own shares around their mean. Folds share most of their rows, so it says a little too little.
+        Of the folds' own ratios around their mean. Folds share most of their samples, so it is a little too small.
     train_explained_variance_ratio : ndarray of shape (limit,)
-        Explained share of the first k columns of ``order`` on the rows that chose them.
+        Of the first k features of ``order`` on the samples that they were selected on.
     ridge : ndarray of shape (limit,)
-        The ridge weight that the shares of k columns belong to: that of least held-out error, where it is free.
+        The ridge weight that the ratios of k features belong to: that of least held-out error, where it is free.
     fold_explained_variance_ratio : ndarray of shape (n_folds, limit)
-        Held-out explained share of each fold by itself.
+        On each fold by itself.
     fold_n_features : ndarray of int, shape (n_folds,)
-        The number of columns that the rule gives on each fold by itself.
+        The number of features that the rule gives on each fold by itself.
     n_features : int
         The number chosen.
     rule : {"target", "elbow"}
         What chose it.
     target : float or None
-        The share to reach, for the rule "target".
+        The ratio to reach, for the rule "target".
     reached : bool
-        Whether the target was reached, or an elbow found; if not, ``n_features`` has the largest explained share.
+        Whether the target was reached, or an elbow found; if not, ``n_features`` has the largest ratio.
 
     References
     ----------
@@ -57,6 +57,8 @@ class SelectionPath:
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ColumnSubset
     >>> path = ColumnSubset("auto", min_explained_variance=0.95).fit(load_iris().data).path_
+    >>> print(path)
+    SelectionPath: 2 features explain 0.966 of the held-out variance (target 0.95; 2 to 2 by fold; up to 4 considered).
     >>> path.explained_variance_ratio.round(2).tolist()
     [0.92, 0.97, 0.99, 1.0]
     >>> path.n_features, path.n_features_range
@@ -77,10 +79,40 @@ class SelectionPath:
 
     @property
     def limit(self) -> int:
-        """The most columns looked at."""
+        """The most features considered."""
         return len(self.order)
 
     @property
     def n_features_range(self) -> tuple[int, int]:
-        """The smallest and the largest number of columns that a fold by itself gives."""
+        """The smallest and the largest number of features that a fold by itself gives."""
         return int(self.fold_n_features.min()), int(self.fold_n_features.max())
+
+    def __repr__(self) -> str:
+        """Return one sentence."""
+        ratio = self.explained_variance_ratio[self.n_features - 1]
+        rule = "elbow" if self.target is None else f"target {self.target:g}"
+        low, high = self.n_features_range
+        return (
+            f"SelectionPath: {self.n_features} features explain {ratio:.3f} of the held-out variance ({rule}"
+            f"{'' if self.reached else ', not reached'}; {low} to {high} by fold; up to {self.limit} considered)."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with a row for every number of features.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns n_features, feature (the index of the one added), explained_variance_ratio, standard_error,
+            train_explained_variance_ratio and ridge.
+        """
+        return make_frame(
+            {
+                "n_features": np.arange(1, self.limit + 1),
+                "feature": self.order,
+                "explained_variance_ratio": self.explained_variance_ratio,
+                "standard_error": self.standard_error,
+                "train_explained_variance_ratio": self.train_explained_variance_ratio,
+                "ridge": self.ridge,
+            }
+        )

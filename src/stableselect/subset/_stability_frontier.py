@@ -1,17 +1,21 @@
-"""The frontier of held-out error against stability, as a fitted selector keeps it."""
+"""The record of held-out error against stability, and the two rules that choose from it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from ..base import make_frame
 from ._search import Setting
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 ABOUT = 0.2
-"""Stabilities of five sets that differ by less are taken as about equal: two to three standard errors."""
+"""Stabilities of five sets that differ by less count as about equal: two to three standard errors."""
 
 
 @dataclass(frozen=True)
@@ -24,35 +28,37 @@ class Point:
     standard_error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StabilityFrontier:
-    """What each setting of a search costs in error and brings in stability; entry i of every array is one setting.
+    """Held-out error and stability of every search setting tried; entry i of every array is one setting.
+
+    Printing it gives a summary.
 
     Attributes
     ----------
     error : ndarray of shape (p,)
-        Mean squared error per cell on held-out rows, in the table's units.
+        Mean squared error on held-out samples, averaged over samples and features.
     stability : ndarray of shape (p,)
-        Nogueira's stability of the sets found with a part of the rows held out, a different one each time. Two such
-        sets share about three quarters of their rows. NaN where all columns are kept.
+        Nogueira's stability of the sets found with a part of the samples held out, a different one each time. Two such
+        sets share about three quarters of their samples. NaN where all features are selected.
     standard_error : ndarray of shape (p,)
         Its asymptotic standard error.
     ridge, map_ridge : ndarray of shape (p,)
-        Relative ridge weight of the search, and of the map from the kept to all columns.
+        Relative ridge weight of the search, and of the map from the selected to all features.
     exchange : ndarray of bool, shape (p,)
-        Whether columns are swapped after the forward search.
+        Whether features are swapped after the forward search.
     consensus : ndarray of shape (p,)
-        Weight of the votes of parts of the rows, as a share of the loss.
+        Weight of the votes of subsamples, as a fraction of the loss.
     latent_width : ndarray of int, shape (p,)
         Latent width of a scorer-selector; 0 where there is none.
     chosen : int
-        The setting taken.
+        The setting chosen.
     max_error_increase : float
-        Share by which its error may lie above the least.
+        Largest relative increase in held-out error accepted for stability.
     target : float or None
         The stability asked for.
     reached : bool
-        Whether the setting taken is as stable as asked for.
+        Whether the setting chosen is as stable as asked for.
 
     Examples
     --------
@@ -62,6 +68,8 @@ class StabilityFrontier:
     >>> X = StandardScaler().fit_transform(load_wine().data)
     >>> frontier = ColumnSubset(5, criterion="stability").fit(X).frontier_
     >>> bool(frontier.error[frontier.chosen] <= 1.05 * frontier.error.min())
+    True
+    >>> len(frontier.to_frame()) == len(frontier.error)
     True
     """
 
@@ -107,13 +115,35 @@ class StabilityFrontier:
         better = (self.error[:, None] < self.error) | (stability[:, None] > stability)
         return ~np.any(no_worse & better, axis=0)
 
+    def __repr__(self) -> str:
+        """Return one sentence."""
+        i = self.chosen
+        rise = self.error[i] / self.error.min() - 1
+        return (
+            f"StabilityFrontier: of {len(self.error)} settings, {self.describe(i)} was chosen: held-out error "
+            f"{self.error[i]:.4g} ({rise:+.1%} above the minimum), stability {self.stability[i]:.2f}."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """Return a pandas data frame with a row for every setting.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns error, stability, standard_error, ridge, map_ridge, exchange, consensus, latent_width,
+            pareto_optimal and chosen.
+        """
+        columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        chosen = np.arange(len(self.error)) == self.chosen
+        return make_frame({**columns, "pareto_optimal": self.pareto_optimal, "chosen": chosen})
+
     def describe(self, i: int) -> str:
         """Return a setting in words.
 
         Parameters
         ----------
         i : int
-            Which.
+            The setting.
 
         Returns
         -------
@@ -127,7 +157,7 @@ class StabilityFrontier:
 
 
 def good_points(points: Sequence[Point], max_error_increase: float) -> list[int]:
-    """Return which points are within max_error_increase of the least error and about as stable as the best of those."""
+    """Return the points within max_error_increase of the least error that are about as stable as the best of those."""
     stability = np.array([point.stability for point in points])
     error = np.array([point.error for point in points])
     near = (error <= (1 + max_error_increase) * error.min()) & ~np.isnan(stability)
@@ -137,9 +167,9 @@ def good_points(points: Sequence[Point], max_error_increase: float) -> list[int]
 
 
 def cheapest_stable(points: Sequence[Point], target: float) -> tuple[int, bool]:
-    """Return the number of the point of least error that is so stable, or of the most stable; and if it is so stable.
+    """Return the number of the point of least error among those as stable as the target, and whether there is one.
 
-    Where there is one set only, any point meets the target.
+    Where there is none it is the most stable point. Where only one set is possible, any point meets the target.
     """
     stability = np.array([point.stability for point in points])
     error = np.array([point.error for point in points])

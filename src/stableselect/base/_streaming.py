@@ -10,7 +10,8 @@ import numpy as np
 
 from .._compat import validates_parameters
 from .._core import Array, Moments, check_weights, fold_moments
-from ..base import BaseSelector, Selection, check_unique, unchanged_on_error
+from ._selector import BaseSelector, Selection, unchanged_on_error
+from ._validation import check_unique
 
 
 class StreamingSelector(BaseSelector):
