@@ -5,9 +5,9 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 
 import stableselect as ss
 
-QUICK = {"ConsensusSelector": {"n_resamples": 4}}
+QUICK = {"ConsensusSelector": {"n_resamples": 4}, "ScorerSelectorNetwork": {"epochs": 100}}
 """Settings that only shorten the work."""
-ROOMS = ("subset", "scorer", "graph", "filters")
+ROOMS = ("subset", "scorer", "graph", "filters", "neural")
 """Where every parameter has a declared constraint."""
 
 

@@ -17,7 +17,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, PolynomialFeatures
 
-from stableselect import ColumnSubset, ConsensusSelector, RandomSelector, ScorerSelector
+from stableselect import ColumnSubset, ConsensusSelector, RandomSelector, ScorerSelector, ScorerSelectorNetwork
 from stableselect._core._resampling import SCHEMES, resamples, seed_sequence
 from stableselect.graph import LaplacianScore
 from stableselect.inspection import StabilityAnalysis, stability_analysis
@@ -156,7 +156,7 @@ def test_seeds_of_nested_estimators_vary_too(X):
 
 def test_training_on_rows_and_on_moments(X):
     for solver in ("minibatch", "full_batch"):
-        selector = ScorerSelector(3, solver=solver, epochs=3, random_state=0)
+        selector = ScorerSelectorNetwork(3, solver=solver, epochs=3, random_state=0)
         analysis = analyse(selector, X, n_repeats=3)
         expected = [clone(selector).fit(X[rows]).support_ for rows in rows_drawn(60, "subsample", 3)]
         assert np.array_equal(analysis.supports, expected)

@@ -7,7 +7,7 @@ from joblib import parallel_config
 from scipy.stats import linregress, t
 from sklearn.base import clone
 
-from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector
+from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector, ScorerSelectorNetwork
 from stableselect._refit._refits import Refits
 from stableselect.inspection import _uniform_stability as module
 from stableselect.inspection import fit_power_law, generalization_gap, uniform_stability
@@ -22,7 +22,7 @@ def tables(rng):
 
 def losses(fitted, points):
     found = {"selector": ((points - fitted.reconstruct(fitted.transform(points))) ** 2).mean(axis=1)}
-    if isinstance(fitted, ScorerSelector):
+    if isinstance(fitted, ScorerSelector | ScorerSelectorNetwork):
         found["scorer"] = ((points - fitted.forward(points, path="scorer")) ** 2).mean(axis=1)
         found["total"] = found["selector"] + fitted.scorer_weight * found["scorer"]
     return found
@@ -47,8 +47,8 @@ def brute_force(selector, X, points, rows):
         (ColumnSubset(3), True),
         (ColumnSubset(3, ridge=0.1), True),
         (ScorerSelector(3, scorer_weight=0.5), True),
-        (ScorerSelector(3, solver="full_batch", epochs=20, random_state=1), True),
-        (ScorerSelector(3, solver="minibatch", epochs=2, random_state=1), False),
+        (ScorerSelectorNetwork(3, solver="full_batch", epochs=20, random_state=1), True),
+        (ScorerSelectorNetwork(3, solver="minibatch", epochs=2, random_state=1), False),
         (LaplacianScore(3), False),
     ],
 )

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.stats import linregress
 from sklearn.linear_model import LinearRegression
 
-from stableselect import ScorerSelector
+from stableselect import ScorerSelector, ScorerSelectorNetwork
 from stableselect.experiments._cell import Cell, Options
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
@@ -44,7 +44,7 @@ def fitted(table):
 @pytest.mark.parametrize("path", ["selector", "scorer"])
 def test_maps_give_the_outputs_of_the_network(table, fitted, path):
     centre = table.mean(axis=0) + 0.3
-    for selector in (fitted, ScorerSelector.published(3, batch_size=8).set_params(epochs=3).fit(table)):
+    for selector in (fitted, ScorerSelectorNetwork.published(3, batch_size=8).set_params(epochs=3).fit(table)):
         maps = measures.fitted_maps(selector, centre)
         found = measures.with_one(table, centre) @ maps.left(path) @ maps.right + centre
         np.testing.assert_allclose(found, selector.forward(table, path), atol=1e-9)

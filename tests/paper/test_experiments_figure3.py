@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from stableselect import ScorerSelector
+from stableselect import ScorerSelector, ScorerSelectorNetwork
 from stableselect.experiments._cell import Cell, Options
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
@@ -50,7 +51,7 @@ def bounded(rows, protocol):
 
 
 def network(k, seed, **settings):
-    return ScorerSelector.published(k, batch_size=256, random_state=seed).set_params(epochs=15, **settings)
+    return ScorerSelectorNetwork.published(k, batch_size=256, random_state=seed).set_params(epochs=15, **settings)
 
 
 @pytest.mark.parametrize(("protocol", "n"), [("paper", 18), ("sound", 18)])
@@ -110,7 +111,7 @@ def test_beta_under_paper_leaves_out_the_last_row(tiny, method):
     record = evaluate(cell.of_task("beta", n=30, weight=0.25, change="row", rows=1))
     rows = load_rows(cell)
     make = ScorerSelector(3) if method == SEARCH else network(3, 1, batch_size=8)
-    fits = [ScorerSelector(**make.get_params()).set_params(scorer_weight=0.25).fit(rows.X_train[:n]) for n in (30, 29)]
+    fits = [clone(make).set_params(scorer_weight=0.25).fit(rows.X_train[:n]) for n in (30, 29)]
     with_row, without = (losses(selector, rows.X_test) for selector in fits)
     for path in PATHS:
         change = np.abs(np.subtract(with_row[path], without[path]))
@@ -172,7 +173,7 @@ def test_overlap_selects_on_nine_tenths_of_the_pool(tiny, method, protocol):
     assert record["n"] == 45
     assert record["selected"] == selector.selected_.tolist()
     assert record["test"]["selector"] == pytest.approx(np.mean(losses(selector, test)["selector"]))
-    assert record["epochs"] == selector.n_epochs_
+    assert record["epochs"] == getattr(selector, "n_epochs_", None)
 
 
 def points(name, protocol, method="|W|"):

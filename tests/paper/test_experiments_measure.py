@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
-from stableselect import LaplacianScore, ScorerSelector
+from stableselect import LaplacianScore, ScorerSelectorNetwork
 from stableselect.datasets import names
 from stableselect.experiments._cell import Cell, Options
 from stableselect.paper import _measure
@@ -87,8 +87,8 @@ def test_replicates_stay_together_under_sound(tiny):
 def test_the_networks_own_errors(tiny):
     cell = replace(PAPER, method="W^2", seed=2, cap=5)
     rows = load_rows(cell)
-    network = ScorerSelector.published(3, score_function="square", batch_size=16, random_state=2).set_params(epochs=5)
-    network.fit(rows.X_fit)
+    network = ScorerSelectorNetwork.published(3, score_function="square", batch_size=16, random_state=2)
+    network.set_params(epochs=5).fit(rows.X_fit)
     record = evaluate(cell)
     for path in ("selector", "scorer"):
         assert record["own"][path] == pytest.approx(np.mean((rows.X_test - network.forward(rows.X_test, path)) ** 2))

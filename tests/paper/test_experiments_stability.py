@@ -66,7 +66,9 @@ def pairwise(sets, m):
 
 
 def test_every_registered_selector_has_one_method_with_its_default_settings():
-    assert Counter(find_method(name).selector for name in registered()) == Counter(all_selectors().keys())
+    # The trained network is in the tables with the published settings, and annealed.
+    expected = Counter(all_selectors().keys() - {"ScorerSelectorNetwork"})
+    assert Counter(find_method(name).selector for name in registered()) == expected
     for name in registered():
         method = find_method(name)
         built = method.build(replace(GLIOMA, method=name)).get_params(deep=False)

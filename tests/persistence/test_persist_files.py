@@ -93,16 +93,15 @@ def test_version_1_column_subset_still_loads():
     assert selector.explain().selected[0].feature == "wave 7"
 
 
-def test_version_1_scorer_selector_still_loads():
-    # Written by ScorerSelector(3, solver="full_batch", epochs=50, random_state=RandomState(5)) after fit.
+def test_version_1_scorer_selector_network_still_loads():
+    # Written by ScorerSelectorNetwork(3, solver="full_batch", epochs=50, random_state=RandomState(5)) after fit.
     X = waves()
-    selector = ss.load(DATA / "scorer-selector-v1.sselect")
-    assert isinstance(selector, ss.ScorerSelector) and (selector.solver, selector.epochs) == ("full_batch", 50)
+    selector = ss.load(DATA / "scorer-selector-network-v1.sselect")
+    assert isinstance(selector, ss.ScorerSelectorNetwork) and (selector.solver, selector.epochs) == ("full_batch", 50)
     assert selector.selected_.tolist() == [3, 4, 6]
     assert isinstance(selector.random_state, np.random.RandomState)
     np.testing.assert_array_equal(selector.transform(X), X[:, [3, 4, 6]])
-    np.testing.assert_allclose(selector.forward(X), selector.reconstruct(X[:, [3, 4, 6]]), atol=1e-12)
-    # The file is older than these; it was trained for its 50 epochs and the last one's weights were kept.
+    np.testing.assert_allclose(selector.forward(X), selector._predict_features(X[:, [3, 4, 6]]), atol=1e-12)
     assert (selector.latent_width_, selector.n_epochs_, selector.best_epoch_, selector.stop_reason_) == (
         3,
         50,
@@ -121,13 +120,3 @@ def test_files_of_earlier_versions_have_every_attribute_of_a_fresh_fit(path):
     for name in ("latent_width_", "n_epochs_", "best_epoch_", "stop_reason_", "validation_history_"):
         if hasattr(fresh, name):
             np.testing.assert_array_equal(getattr(loaded, name), getattr(fresh, name), strict=True)
-
-
-def test_a_searched_file_is_completed_as_a_search(tall, tmp_path):
-    selector = ss.ScorerSelector(3).fit(tall)
-    late = ("latent_width_", "n_epochs_", "best_epoch_", "stop_reason_", "validation_history_")
-    expected = {name: vars(selector).pop(name) for name in late}
-    selector.save(tmp_path / "x")
-    loaded = ss.load(tmp_path / "x")
-    for name, value in expected.items():
-        np.testing.assert_array_equal(getattr(loaded, name), value, strict=True)

@@ -155,7 +155,7 @@ def test_a_function_has_to_be_given_as_one(first, tall, path):
     torch = pytest.importorskip("torch")
     made = torch.nn.Linear
     quick = {"epochs": 1, "n_starts": 1, "anneal": False}
-    selector = ss.ScorerSelector(3, solver="minibatch", encoder=made, decoder=(4,), random_state=0, **quick)
+    selector = ss.ScorerSelectorNetwork(3, solver="minibatch", encoder=made, decoder=(4,), random_state=0, **quick)
     selector.fit(tall).save(path)
     if first:
         without_callables(path)

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
 SELECTORS |= {
-    "ScorerSelector gradient": ss.ScorerSelector(solver="full_batch", epochs=5),
-    "ScorerSelector sgd": ss.ScorerSelector(solver="minibatch", epochs=2),
+    "ScorerSelectorNetwork": ss.ScorerSelectorNetwork(epochs=5),
+    "ScorerSelectorNetwork minibatch": ss.ScorerSelectorNetwork(solver="minibatch", epochs=2),
 }
 STREAMING = {name: selector for name, selector in SELECTORS.items() if hasattr(selector, "partial_fit")}
-STREAMING.pop("ScorerSelector sgd")
+STREAMING.pop("ScorerSelectorNetwork minibatch")
 
 
 def small(selector, k=3):
@@ -178,7 +178,7 @@ def test_callbacks_and_metadata_requests_are_dropped(tall, path):
 
 
 def test_shared_arrays_are_stored_once_and_stay_shared(tall, path):
-    loaded = again(small(SELECTORS["ScorerSelector sgd"]).fit(tall), path)
+    loaded = again(small(SELECTORS["ScorerSelectorNetwork minibatch"]).fit(tall), path)
     assert loaded.encoder_intercept_ is loaded.scorer_intercept_
 
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Constraints, Interval, StrOptions
 from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy
-from ..base import Selection, resolve_k
-from ..subset import N_FOLDS, ColumnSubset, StreamingSelector
+from ..base import Selection, StreamingSelector, resolve_k
+from ..subset import N_FOLDS, ColumnSubset
 from ._scorer_parameters import LinearNetwork, NonlinearNetwork
 from ._scorer_settings import NetworkSettings, chosen_solver, network_settings
 from ._scorer_train import TrainingData, train_network

@@ -233,25 +233,8 @@ def _load_1(record: dict[str, Any], read: Callable[[str], np.ndarray], given: di
     for attribute, tree in attributes.items():
         _check_name(attribute, cls)
         selector.__dict__[attribute] = unpacker.unpack(tree)
-    if cls.__name__ in _COMPLETIONS:
-        _COMPLETIONS[cls.__name__](selector)
     _check_result(selector.__dict__)
     return selector
-
-
-def _complete_scorer_selector(selector: Any) -> None:
-    """Add what the first ScorerSelector did not keep: it was linear and kept the weights of the last epoch."""
-    fitted, searched = vars(selector), selector.solver == "search"
-    if "latent_width_" not in fitted:
-        fitted["latent_width_"] = selector.encoder_.shape[1]
-    fitted.setdefault("n_epochs_", 0 if searched else len(selector.loss_history_))
-    fitted.setdefault("best_epoch_", fitted["n_epochs_"])
-    fitted.setdefault("stop_reason_", "search" if searched else "epochs")
-    fitted.setdefault("validation_history_", np.zeros(0))
-
-
-_COMPLETIONS = {"ScorerSelectorNetwork": _complete_scorer_selector}
-"""By class: what adds the documented attributes that a file written before them lacks."""
 
 
 _LOADERS = {1: _load_1}

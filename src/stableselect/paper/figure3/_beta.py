@@ -95,7 +95,7 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
     if len(X) < details["n"]:
         raise ValueError(f"{cell.dataset} has {len(X)} training rows, fewer than n = {details['n']}; take a smaller n.")
     selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
-    if selector.solver == "minibatch":
+    if cell.method != SEARCH:
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
     full = clone(selector).fit(X)
@@ -112,7 +112,7 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
         "shared": float(np.mean(shared)),
         "unchanged": float(np.mean([count == cell.k for count in shared])),
     } | _changes(before, others, points)
-    if selector.solver == "search":
+    if cell.method == SEARCH:
         fixed = clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_)
         record["held"] = _changes(before, [clone(fixed).fit(part) for part in parts], points)
     return record

@@ -53,7 +53,7 @@ def measure_overlap(cell: Cell, data_home: str | None) -> dict[str, Any]:
         scale = Scale.minmax(X)
         X, X_test = scale.apply(X), scale.apply(X_test)
     selector: Any = find_method(cell.method).build(cell)
-    if selector.solver == "minibatch":
+    if cell.method != SEARCH:
         selector.set_params(random_state=cell.seed, patience=PATIENCE, tol=0.0)
     start = time.perf_counter()
     selector.fit(X)
@@ -64,8 +64,8 @@ def measure_overlap(cell: Cell, data_home: str | None) -> dict[str, Any]:
         "test": {
             path: float(np.mean((X_test - selector.forward(X_test, path)) ** 2)) for path in ("selector", "scorer")
         },
-        "epochs": selector.n_epochs_,
-        "stopped": selector.stop_reason_,
+        "epochs": getattr(selector, "n_epochs_", None),
+        "stopped": getattr(selector, "stop_reason_", None),
     }
 
 

@@ -278,7 +278,10 @@ def _unlisted() -> dict[str, Method]:
 
 
 def registered() -> tuple[str, ...]:
-    """Return the methods that under "sound" are the registered selectors with default settings, one for each."""
+    """Return the methods that under "sound" are the registered selectors with default settings, one for each.
+
+    :class:`~stableselect.ScorerSelectorNetwork` is not among them: it is in the tables as published, and annealed.
+    """
     plain = [method.name for method in _ALL if method.selector and not method.own and method.published != "always"]
     return (*plain, *_unlisted())
 
