@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 
 from _data import BATCH, load, minmax, random_split
 from _store import Store
-from stableselect import ColumnSubset, Moments, ScorerSelector
+from stableselect import ColumnSubset, Moments, ScorerSelector, ScorerSelectorNetwork
 from stableselect.metrics import reconstruction_error
 
 
@@ -54,8 +54,8 @@ def solvers_on_isolet() -> dict[str, float]:
     """Time the three solvers of the scorer-selector model on ISOLET's training rows, k = 50."""
     X = random_split("isolet", 0)[0]
     search = ScorerSelector(50)
-    gradient = ScorerSelector(50, solver="full_batch", ridge=0.0, random_state=0)
-    sgd = ScorerSelector.published(50, batch_size=BATCH["isolet"])
+    gradient = ScorerSelectorNetwork(50, solver="full_batch", random_state=0)
+    sgd = ScorerSelectorNetwork.published(50, batch_size=BATCH["isolet"])
     search.fit(X)
     quick, middle = medians(3, lambda: search.fit(X), lambda: gradient.fit(X))
     (slow,) = medians(1, lambda: sgd.fit(X))

@@ -10,7 +10,7 @@ import numpy as np
 
 from _data import COLUMNS, FOLDER, load, minmax
 from _store import Store
-from stableselect import BaseSelector, ColumnSubset, Moments, ScorerSelector
+from stableselect import BaseSelector, ColumnSubset, Moments, ScorerSelector, ScorerSelectorNetwork
 
 
 def timed(action: Callable[[], Any], torch: Any, repeats: int = 3) -> float:
@@ -34,9 +34,7 @@ def compare(X: np.ndarray, k: int, torch: Any, *, train: bool) -> dict[str, Any]
         "ColumnSubset ridge=0": lambda: ColumnSubset(k, ridge=0.0),
         "ColumnSubset": lambda: ColumnSubset(k),
         "ScorerSelector": lambda: ScorerSelector(k),
-        "ScorerSelector annealed": lambda: ScorerSelector(
-            k, ridge=0.0, solver="full_batch", anneal=True, random_state=0
-        ),
+        "ScorerSelector annealed": lambda: ScorerSelectorNetwork(k, solver="full_batch", anneal=True, random_state=0),
     }
     for name, make in makers.items():
         if "annealed" in name and not train:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from _data import COLUMNS, load, minmax, random_split
+from _epochs import torch_makers
 from _store import Store
-from neural_speed import NETWORKS, epoch_ratio, torch_trainees
-from stableselect import CAE, AgnoSS, ScorerSelector
+from neural_speed import NETWORKS, epoch_ratio
+from stableselect import CAE, AgnoSS, ScorerSelectorNetwork
 from stableselect.neural._training import Stopping, train
 
 
@@ -43,17 +44,17 @@ class Utilisation(threading.Thread):
 
 def kernel_share(make: Any, torch: Any) -> float:
     """Return the share of an epoch's wall time in which kernels ran, by torch's profiler."""
-    trainee = make()
-    train(trainee, Stopping(1))
+    trainable = make()
+    train(trainable, Stopping(1))
     torch.cuda.synchronize()
     start = time.perf_counter()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        train(trainee, Stopping(1))
+        train(trainable, Stopping(1))
         torch.cuda.synchronize()
         profiled = time.perf_counter() - start
     busy = sum(event.device_time_total for event in profile.events() if event.device_type.name == "CUDA") * 1e-6
     start = time.perf_counter()
-    train(trainee, Stopping(1))
+    train(trainable, Stopping(1))
     torch.cuda.synchronize()
     plain = time.perf_counter() - start
     return busy / min(profiled, plain)
@@ -74,11 +75,11 @@ def large_fit(torch: Any, decoder: Any) -> dict[str, Any]:
     watch.start()
     torch.cuda.synchronize()
     start = time.perf_counter()
-    selector = ScorerSelector(50, decoder=decoder, validation_fraction=0.0, anneal=True, **settings).fit(X)
+    selector = ScorerSelectorNetwork(50, decoder=decoder, validation_fraction=0.0, anneal=True, **settings).fit(X)
     torch.cuda.synchronize()
     seconds = time.perf_counter() - start
     share = watch.finish()
-    makers = torch_trainees(X.cpu().numpy(), 50, 256, decoder, "cuda")
+    makers = torch_makers(X.cpu().numpy(), 50, 256, decoder, "cuda")
     return {
         "seconds": seconds,
         "utilisation": share,
@@ -93,12 +94,12 @@ def host_and_device(name: str, decoder: Any) -> dict[str, Any]:
     X, k = random_split(name, 0)[0], COLUMNS[name]
     losses, chosen, seconds = [], [], []
     for device in ("cpu", "cuda"):
-        trainee = torch_trainees(X[: 20 * 64], k, 64, decoder, device)["scorer-selector"]()
-        train(trainee, Stopping(1))
-        losses.append(train(trainee, Stopping(1)).losses[0][0])
+        trainable = torch_makers(X[: 20 * 64], k, 64, decoder, device)["scorer-selector"]()
+        train(trainable, Stopping(1))
+        losses.append(train(trainable, Stopping(1)).losses[0][0])
         settings = {"solver": "minibatch", "decoder": decoder, "n_starts": 1, "random_state": 0, "device": device}
         start = time.perf_counter()
-        selector = ScorerSelector(k, **settings).fit(X)
+        selector = ScorerSelectorNetwork(k, **settings).fit(X)
         seconds.append(time.perf_counter() - start)
         chosen.append(set(selector.selected_.tolist()))
     return {
@@ -116,19 +117,19 @@ def one_by_one(torch: Any) -> dict[str, float]:
     X = minmax(load("mnist_fashion")[0][:60_000])
     result = {}
     for name in ("replayed", "one by one", "compiled"):
-        trainee = torch_trainees(X, 50, 256, (256,), "cuda")["scorer-selector"]()
+        trainable = torch_makers(X, 50, 256, (256,), "cuda")["scorer-selector"]()
         if name != "replayed":
-            trainee._recorder = None
+            trainable._recorder = None
         if name == "compiled":
-            trainee.model._errors = torch.compile(trainee.model._errors)
+            trainable.model._errors = torch.compile(trainable.model._errors)
             start = time.perf_counter()
-            train(trainee, Stopping(1))
+            train(trainable, Stopping(1))
             torch.cuda.synchronize()
             result["compile_seconds"] = time.perf_counter() - start
-        train(trainee, Stopping(1))
+        train(trainable, Stopping(1))
         torch.cuda.synchronize()
         start = time.perf_counter()
-        train(trainee, Stopping(3))
+        train(trainable, Stopping(3))
         torch.cuda.synchronize()
         result[f"{name}, seconds an epoch"] = (time.perf_counter() - start) / 3
     return result

@@ -7,29 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from _data import BATCH, random_split
+from _epochs import numpy_trainable, torch_makers
 from _store import Store
-from stableselect import CAE, ScorerSelector
-from stableselect.neural._scorer_minibatch import one_thread
+from stableselect import CAE, ScorerSelectorNetwork
 from stableselect.neural._training import Stopping, train
-from stableselect.paper.methods._epoch import numpy_trainee, torch_makers
 
 EPOCHS = 5
 REPEATS = 5
 NETWORKS: dict[str, Any] = {"linear": "linear", "decoder (256,)": (256,)}
 
 
-def torch_trainees(X: np.ndarray, k: int, batch_size: int, decoder: Any, device: str) -> dict[str, Callable[[], Any]]:
-    """Return makers of a plain autoencoder and of a scorer-selector of the same sizes, in torch."""
-    return dict(zip(("plain", "scorer-selector"), torch_makers(X, k, batch_size, decoder, device), strict=True))
-
-
 def seconds_an_epoch(make: Callable[[], Any]) -> float:
     """Return the seconds of an epoch."""
-    trainee = make()
+    trainable = make()
     start = time.perf_counter()
-    train(trainee, Stopping(EPOCHS))
+    train(trainable, Stopping(EPOCHS))
     return (time.perf_counter() - start) / EPOCHS
 
 
@@ -38,13 +33,13 @@ def epoch_ratio(decoder: Any, device: str = "cpu") -> dict[str, Any]:
     import torch
 
     X, k, batch_size = random_split("mnist_fashion", 0)[0], 50, BATCH["mnist_fashion"]
-    makers = torch_trainees(X, k, batch_size, decoder, device)
+    makers = torch_makers(X, k, batch_size, decoder, device)
     if decoder == "linear" and device == "cpu":
-        makers["NumPy scorer-selector"] = lambda: numpy_trainee(X, k, batch_size)
+        makers["NumPy scorer-selector"] = lambda: numpy_trainable(X, k, batch_size)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with one_thread():
+        with threadpool_limits(1, user_api="blas"):
             for make in makers.values():
                 seconds_an_epoch(make)
             rounds = [{name: seconds_an_epoch(make) for name, make in makers.items()} for _ in range(REPEATS)]
@@ -61,7 +56,7 @@ def published_fit() -> dict[str, float]:
     """Return the seconds of the published training on 6,000 Fashion-MNIST images, one thread, NumPy."""
     X = random_split("mnist_fashion", 0)[0]
     start = time.perf_counter()
-    ScorerSelector.published(50, batch_size=256).fit(X)
+    ScorerSelectorNetwork.published(50, batch_size=256).fit(X)
     return {"seconds": time.perf_counter() - start, "threads": 1, "epochs": 200}
 
 
