@@ -34,9 +34,9 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     the *selector* from the k features with the highest scores only, through the same encoder and decoder. Training
     minimises the selector's error plus ``scorer_weight`` times the scorer's.
 
-    For linear networks :class:`ScorerSelector` solves the same model in closed form, without random numbers, and is
-    usually better. Train one to reproduce the published method (:meth:`published`), or if the features depend on
-    each other in a nonlinear way.
+    :class:`ScorerSelector` solves the linear model in closed form, without random numbers, and is usually better. Use
+    this class to reproduce the published method (:meth:`published`), or if features depend on each other in a nonlinear
+    way.
 
     Parameters
     ----------
