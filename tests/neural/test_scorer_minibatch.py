@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from stableselect import ScorerSelectorNetwork
-from stableselect.neural._adam import Adam
 from stableselect.neural._scorer_minibatch import MinibatchTrainable, batch_gradient
 from stableselect.neural._scorer_parameters import (
-    n_selected_at,
     random_parameters,
-    top_features,
     top_features_with_ties,
 )
 from stableselect.neural._training import Stopping, train
@@ -159,13 +156,6 @@ def test_training_follows_a_plain_loop_over_the_samples(rng, score):
     np.testing.assert_allclose(selector.loss_history_, history, rtol=1e-4)
 
 
-def test_published_start_has_few_distinct_scores_so_the_first_mask_keeps_more_than_k():
-    w = random_parameters(784, 50, True, np.random.RandomState(0)).w
-    assert len(np.unique(w)) <= 17
-    assert len(top_features_with_ties(w, 50)) > 50
-    assert len(np.unique(top_features(w, 50))) == 50
-
-
 @pytest.mark.parametrize("anneal", [False, True])
 @pytest.mark.parametrize("shape", [(40, 12), (10, 30)])
 def test_same_seed_same_network_and_global_generator_untouched(rng, shape, anneal):
@@ -213,25 +203,3 @@ def test_wider_latent_layer_and_no_scorer_term(rng):
     selector = ScorerSelectorNetwork(3, **settings).fit(X)
     assert selector.encoder_.shape == (8, 5)
     assert np.isfinite(selector.loss_history_).all()
-
-
-def test_number_of_selected_features_shrinks_from_all_to_k_and_stays():
-    counts = [n_selected_at(t / 100, 64, 4, True) for t in range(100)]
-    assert counts[0] == 64
-    assert counts == sorted(counts, reverse=True)
-    assert counts[35] == 16
-    assert set(counts[70:]) == {4}
-    assert {n_selected_at(t / 100, 64, 4, False) for t in range(100)} == {4}
-
-
-def test_adam_never_keeps_denormal_moments():
-    weights = np.ones(5, dtype=np.float32)
-    adam = Adam(weights)
-    gradient = np.full(5, 1e-3, dtype=np.float32)
-    adam.step(weights, gradient, 1e-3)
-    for _ in range(2000):
-        gradient[:] = 0
-        adam.step(weights, gradient, 1e-3)
-        moments = np.concatenate([adam._first, adam._second])
-        assert not np.any((moments != 0) & (np.abs(moments) < np.finfo(np.float32).tiny))
-    assert not adam._first.any()

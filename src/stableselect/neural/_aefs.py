@@ -228,13 +228,11 @@ class AEFS(SparseInputSelector):
         alpha, decay = float(self.alpha) * scale, self._decay() * scale
         return AEFSTrainable(gram, k, width, alpha=alpha, decay=decay, eliminate=bool(self.eliminate))
 
-    def _torch_model(self, elimination: Elimination, factor: float, width: int, rng: np.random.RandomState) -> Any:
+    def _torch_model(
+        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
+    ) -> Any:
         from ._torch._aefs import AEFSModel
-        from ._torch._networks import build_network
 
-        m = self.n_features_in_
-        encoder = build_network(self.encoder, m, width, self.activation, rng, role="encoder")
-        decoder = build_network(self.decoder, width, m, self.activation, rng, role="decoder")
         return AEFSModel(encoder, decoder, elimination, factor, alpha=float(self.alpha), beta=self._decay())
 
 

@@ -239,14 +239,12 @@ class AgnoSS(SparseInputSelector):
         l1, decay = float(self.l1) * scale, self._decay() * scale
         return AgnoSSTrainable(gram, k, width, l1=l1, decay=decay, eliminate=bool(self.eliminate))
 
-    def _torch_model(self, elimination: Elimination, factor: float, width: int, rng: np.random.RandomState) -> Any:
+    def _torch_model(
+        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
+    ) -> Any:
         from ._torch._agnoss import AgnoSSModel
-        from ._torch._networks import build_network
 
-        m = self.n_features_in_
-        encoder = build_network(self.encoder, m, width, self.activation, rng, role="encoder")
-        decoder = build_network(self.decoder, width, m, self.activation, rng, role="decoder")
-        slack = np.ones(m) if self.init == "ones" else rng.uniform(size=m)
+        slack = np.ones(self.n_features_in_) if self.init == "ones" else rng.uniform(size=self.n_features_in_)
         return AgnoSSModel(
             slack,
             encoder,

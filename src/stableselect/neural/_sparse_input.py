@@ -119,7 +119,9 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         """Return the linear network on the moments, with its penalties times ``scale``."""
 
     @abstractmethod
-    def _torch_model(self, elimination: Elimination, factor: float, width: int, rng: np.random.RandomState) -> Any:
+    def _torch_model(
+        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
+    ) -> Any:
         """Return the network in torch; ``factor`` multiplies the squared error of a sample."""
 
     def _slack_of(self, trained: Any) -> np.ndarray | None:
@@ -194,7 +196,7 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
 
     def _train_on_samples(self, X: Array, k: int) -> SparseFit:
         torch = require_torch()
-        from ._torch._networks import to_arrays
+        from ._torch._networks import build_network, to_arrays
         from ._torch._rows import Rows
         from ._torch._session import resolve_device, session
         from ._torch._trainable import TorchTrainable
@@ -212,7 +214,9 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             unit = float(np.mean(deviation**2)) or 1.0
             factor = 1 / (2 * unit) if self.error_scale == "variance" else 1 / X.shape[1]
             elimination = Elimination(varying, k, bool(self.eliminate), _MINIBATCH_FRACTION)
-            model = self._torch_model(elimination, factor, width, rng).float().to(device)
+            encoder = build_network(self.encoder, X.shape[1], width, self.activation, rng, role="encoder")
+            decoder = build_network(self.decoder, width, X.shape[1], self.activation, rng, role="decoder")
+            model = self._torch_model(encoder, decoder, elimination, factor, rng).float().to(device)
             return TorchTrainable(
                 model,
                 rows,
@@ -230,8 +234,8 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             run = self._train(make, stopping)
         model: Any = run.trainable.model
         strength = model.finish()
-        encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
-        return SparseFit(model.elimination, strength, width, encoder, decoder, self._slack_of(model), run.history)
+        weights = to_arrays(model.encoder), to_arrays(model.decoder)
+        return SparseFit(model.elimination, strength, width, *weights, self._slack_of(model), run.history)
 
     def _has_converged(self, fit: SparseFit, n_active: int, wanted: int) -> bool:
         """Tell whether training was completed, and warn if it was not."""

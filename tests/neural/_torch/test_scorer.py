@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import stableselect as ss
 from stableselect._core._gram import PrimalGram
@@ -18,11 +17,9 @@ from stableselect.persistence import save
 
 torch = pytest.importorskip("torch")
 
-from stableselect.neural._torch import _rows  # noqa: E402
 from stableselect.neural._torch._networks import build_network  # noqa: E402
 from stableselect.neural._torch._rows import Rows  # noqa: E402
 from stableselect.neural._torch._scorer import ScorerModel  # noqa: E402
-from stableselect.neural._torch._session import resolve_device, session  # noqa: E402
 from stableselect.neural._torch._trainable import TorchTrainable  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -198,37 +195,6 @@ def test_a_missing_torch_is_named(tall, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r'pip install "stableselect\[torch\]"'):
         ss.ScorerSelectorNetwork(4, decoder=(4,), **QUICK).fit(tall)
-
-
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("can't allocate memory")])
-def test_running_out_of_memory_says_what_to_lower(error):
-    with pytest.raises(MemoryError, match=r"lower batch_size \(now 64\)"), session(CPU, 64, np.random.RandomState(0)):
-        raise error
-
-
-def test_threads_and_small_numbers_are_put_back():
-    threads = torch.get_num_threads()
-    with session(CPU, 8, np.random.RandomState(0)):
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == threads
-    assert float(torch.tensor([1e-40]) * 1.0) != 0
-    assert resolve_device("cpu") == CPU
-
-
-@pytest.mark.parametrize("resident", [2**30, 0])
-def test_batches_come_alike_from_every_kind_of_table(rng, tmp_path, monkeypatch, resident):
-    monkeypatch.setattr(_rows, "_RESIDENT_BYTES", resident)
-    X = np.where(rng.random((30, 5)) < 0.4, rng.normal(size=(30, 5)), 0.0)
-    rows, order = np.arange(3, 27), rng.permutation(24)
-    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=X.shape)
-    mapped[:] = X
-    for table in (X, np.asfortranarray(X), mapped, sparse.csr_array(X), torch.from_numpy(X)):
-        reader = Rows(table, rows, dtype=torch.float32, device=CPU)
-        batches = list(reader.batches(7, order))
-        assert [len(batch) for batch in batches] == [7, 7, 7, 3] and reader.n_batches(7) == 4
-        np.testing.assert_array_equal(torch.cat(batches).numpy(), X[rows][order].astype(np.float32))
-        np.testing.assert_array_equal(torch.cat(list(reader.batches(7))).numpy(), X[rows].astype(np.float32))
-        np.testing.assert_allclose(reader.deviation().numpy(), X[rows].std(axis=0), rtol=1e-5)
 
 
 def test_linear_networks_on_torch_agree_with_numpy(tall, monkeypatch):
