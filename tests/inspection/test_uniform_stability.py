@@ -268,7 +268,7 @@ def test_other_refusals(tables):
     with pytest.raises(TypeError, match="one of this package's selectors but is str"):
         uniform_stability("ColumnSubset", X, points)
     frame = pd.DataFrame(X)
-    with pytest.raises(ValueError, match="name the same columns in the same order"):
+    with pytest.raises(ValueError, match="name the same features in the same order"):
         uniform_stability(ColumnSubset(3), frame, frame[frame.columns[::-1]])
     with pytest.raises(ValueError, match="two different numbers above 0"):
         fit_power_law([100, 100], [1.0, 1.0])
