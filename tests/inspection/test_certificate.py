@@ -287,7 +287,7 @@ def test_share_that_differs_counts_searches_without_the_row(ridge):
         ({"X": 1e200 * correlated(9, 4, 0)}, "leave the range of double precision"),
         ({"selected": [0, 4]}, "selected must hold indices from 0 to 3 but holds 0 to 4"),
         ({"selected": [1, 1]}, "selected must hold distinct features"),
-        ({"selected": []}, "selected must hold at least one column"),
+        ({"selected": []}, "selected must hold at least one feature"),
         ({"ridge": -1.0}, "ridge must be a number of at least 0 but is -1.0"),
         ({"ridge": "auto"}, "pass the selector's ridge_"),
         ({"rows": [0, 9]}, "rows must hold numbers from 0 to 8 but holds 0 to 9"),

@@ -23,6 +23,7 @@ from stableselect.graph import LaplacianScore
 from stableselect.inspection import StabilityAnalysis, stability_analysis
 from stableselect.inspection import _stability_analysis as module
 from stableselect.metrics import feature_similarity, ranking_stability, score_stability, similarity_stability, stability
+from stableselect.neural import ScorerSelector as Network
 
 
 @pytest.fixture
@@ -156,7 +157,7 @@ def test_seeds_of_nested_estimators_vary_too(X):
 
 def test_training_on_rows_and_on_moments(X):
     for solver in ("minibatch", "full_batch"):
-        selector = ScorerSelector(3, solver=solver, epochs=3, random_state=0)
+        selector = Network(3, solver=solver, epochs=3, random_state=0)
         analysis = analyse(selector, X, n_repeats=3)
         expected = [clone(selector).fit(X[rows]).support_ for rows in rows_drawn(60, "subsample", 3)]
         assert np.array_equal(analysis.supports, expected)

@@ -11,6 +11,7 @@ from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSel
 from stableselect._refit._refits import Refits
 from stableselect.inspection import _uniform_stability as module
 from stableselect.inspection import fit_power_law, generalization_gap, uniform_stability
+from stableselect.neural import ScorerSelector as Network
 
 
 @pytest.fixture
@@ -21,8 +22,10 @@ def tables(rng):
 
 
 def losses(fitted, points):
-    found = {"selector": ((points - fitted.reconstruct(fitted.transform(points))) ** 2).mean(axis=1)}
-    if isinstance(fitted, ScorerSelector):
+    scorer = isinstance(fitted, ScorerSelector | Network)
+    rebuilt = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
+    found = {"selector": ((points - rebuilt) ** 2).mean(axis=1)}
+    if isinstance(fitted, ScorerSelector | Network):
         found["scorer"] = ((points - fitted.forward(points, path="scorer")) ** 2).mean(axis=1)
         found["total"] = found["selector"] + fitted.scorer_weight * found["scorer"]
     return found
@@ -47,8 +50,8 @@ def brute_force(selector, X, points, rows):
         (ColumnSubset(3), True),
         (ColumnSubset(3, ridge=0.1), True),
         (ScorerSelector(3, scorer_weight=0.5), True),
-        (ScorerSelector(3, solver="full_batch", epochs=20, random_state=1), True),
-        (ScorerSelector(3, solver="minibatch", epochs=2, random_state=1), False),
+        (Network(3, solver="full_batch", epochs=20, random_state=1), True),
+        (Network(3, solver="minibatch", epochs=2, random_state=1), False),
         (LaplacianScore(3), False),
     ],
 )
