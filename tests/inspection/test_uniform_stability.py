@@ -177,7 +177,7 @@ def test_column_names_seeds_and_jobs(tables):
     np.testing.assert_allclose(named.selector.by_row, plain.selector.by_row, rtol=1e-12)
     other = uniform_stability(ColumnSubset(3, include=[4]), X, points, n_left_out=4, random_state=1)
     assert other.rows.tolist() != plain.rows.tolist()
-    with pytest.raises(ValueError, match="Unknown column 'c4' in include: the table has no"):
+    with pytest.raises(ValueError, match="Unknown feature 'c4' in include: the samples have no"):
         uniform_stability(ColumnSubset(3, include=["c4"]), X, points)
 
 
