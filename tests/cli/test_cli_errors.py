@@ -35,7 +35,7 @@ BAD_OPTIONS = {
     "both": ((*ROLES, "--include", "a", "--exclude", "a"), "'a' is both included and excluded"),
     "unknown drop": ((*ROLES, "--drop-columns", "a,zzz"), "--drop-columns: the table has no column 'zzz'"),
     "unknown id": (("--id-column", "zzz"), "--id-column: the table has no column 'zzz'"),
-    "method without include": ((*ROLES, "--method", "randomselector", "--include", "a"), "has no setting include"),
+    "method without include": ((*ROLES, "--method", "pfa", "--include", "a"), "has no setting include"),
     "method": ((*ROLES, "--method", "magic"), "There is no method 'magic'"),
     "scale": ((*ROLES, "--scale", "log"), "--scale must be one of"),
     "ridge": ((*ROLES, "--ridge", "-1"), "--ridge must be 'auto' or a number"),

@@ -263,7 +263,7 @@ def test_few_rows_are_all_used(tall):
             'ColumnSubset has no random_state, so perturb="seed" changes nothing; use perturb="data"',
         ),
         ({"resampling": "subsample", "fraction": 1.5}, "fraction must be a number above 0 and below 1"),
-        ({"estimator": ColumnSubset(include=["x"])}, "Unknown column 'x' in include"),
+        ({"estimator": ColumnSubset(include=["x"])}, "Unknown feature 'x' in include"),
     ],
     ids=str,
 )

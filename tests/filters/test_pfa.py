@@ -4,7 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
+from stableselect import Moments
 from stableselect.filters import PFA
 from stableselect.filters import _pfa as module
 
@@ -179,3 +181,23 @@ def test_bad_share_is_refused_in_a_sentence(tall, share):
 def test_bad_switch_is_refused_in_a_sentence(tall, name):
     with pytest.raises(ValueError, match=f"'{name}' parameter of PFA must be"):
         PFA(2, **{name: "yes"}).fit(tall)
+
+
+def test_weights_moments_and_streams_agree(tall, rng):
+    weights = rng.integers(0, 3, size=60)
+    weighted = PFA(4).fit(tall, sample_weight=weights)
+    repeated = PFA(4).fit(np.repeat(tall, weights, axis=0))
+    whole = PFA(4).fit(tall)
+    streamed = PFA(4).partial_fit(tall[:25]).partial_fit(tall[25:])
+    gathered = PFA(4).fit_moments(Moments.from_array(tall))
+    for one, other in ((weighted, repeated), (streamed, whole), (gathered, whole)):
+        np.testing.assert_array_equal(one.selected_, other.selected_)
+        np.testing.assert_allclose(one.reconstruction_coef_, other.reconstruction_coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_the_map_is_least_squares_and_an_explanation_needs_no_samples(tall):
+    selector = PFA(4).fit(tall)
+    kept = selector.transform(tall)
+    expected = LinearRegression().fit(kept, tall).predict(kept)
+    np.testing.assert_allclose(selector.reconstruct(kept), expected, atol=1e-9)
+    assert selector.explain() == selector.explain(tall)

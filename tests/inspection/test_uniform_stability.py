@@ -21,7 +21,9 @@ def tables(rng):
 
 
 def losses(fitted, points):
-    found = {"selector": ((points - fitted.reconstruct(fitted.transform(points))) ** 2).mean(axis=1)}
+    scorer = isinstance(fitted, ScorerSelector | ScorerSelectorNetwork)
+    rebuilt = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
+    found = {"selector": ((points - rebuilt) ** 2).mean(axis=1)}
     if isinstance(fitted, ScorerSelector | ScorerSelectorNetwork):
         found["scorer"] = ((points - fitted.forward(points, path="scorer")) ** 2).mean(axis=1)
         found["total"] = found["selector"] + fitted.scorer_weight * found["scorer"]
@@ -174,7 +176,7 @@ def test_column_names_seeds_and_jobs(tables):
     np.testing.assert_allclose(named.selector.by_row, plain.selector.by_row, rtol=1e-12)
     other = uniform_stability(ColumnSubset(3, include=[4]), X, points, n_left_out=4, random_state=1)
     assert other.rows.tolist() != plain.rows.tolist()
-    with pytest.raises(ValueError, match="Unknown column 'c4' in include: the table has no"):
+    with pytest.raises(ValueError, match="Unknown feature 'c4' in include: the samples have no"):
         uniform_stability(ColumnSubset(3, include=["c4"]), X, points)
 
 
@@ -268,7 +270,7 @@ def test_other_refusals(tables):
     with pytest.raises(TypeError, match="one of this package's selectors but is str"):
         uniform_stability("ColumnSubset", X, points)
     frame = pd.DataFrame(X)
-    with pytest.raises(ValueError, match="name the same columns in the same order"):
+    with pytest.raises(ValueError, match="name the same features in the same order"):
         uniform_stability(ColumnSubset(3), frame, frame[frame.columns[::-1]])
     with pytest.raises(ValueError, match="two different numbers above 0"):
         fit_power_law([100, 100], [1.0, 1.0])

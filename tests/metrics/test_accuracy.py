@@ -57,10 +57,10 @@ def test_frames_and_text_labels(iris):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y_train": [0, 1]}, "y_train must hold one label per row of X_train, 75, but holds 2"),
+        ({"y_train": [0, 1]}, "y_train must hold one label per sample of X_train, 75, but holds 2"),
         ({"y_test": np.full(75, np.nan)}, "y_test must hold class labels but holds NaN"),
         ({"y_train": np.linspace(0, 1, 75)}, "Unknown label type"),
-        ({"X_test": np.zeros((75, 3))}, "same columns"),
+        ({"X_test": np.zeros((75, 3))}, "same features"),
         ({"selected": [4]}, "indices from 0 to 3"),
         ({"selected": []}, "is empty"),
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1"),

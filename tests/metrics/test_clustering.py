@@ -71,7 +71,7 @@ def test_frames_masks_and_text_labels_agree_with_arrays(blobs):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": [0, 1]}, "one label per row of X, 90, but holds 2"),
+        ({"y": [0, 1]}, "one label per sample of X, 90, but holds 2"),
         ({"selected": [0, 0]}, "repeats 1 of 2"),
         ({"selected": []}, "is empty"),
         ({"X": np.full((90, 4), np.nan)}, "X must hold finite numbers"),

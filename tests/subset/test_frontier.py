@@ -226,6 +226,11 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     again = load(tmp_path / "kept.sselect")
     np.testing.assert_array_equal(again.frontier_.stability, frontier.stability)
     assert again.frontier_.describe(frontier.chosen) == frontier.describe(frontier.chosen)
+    assert f"of {len(frontier.error)} settings, {frontier.describe(frontier.chosen)} was chosen" in str(frontier)
+    assert len(str(frontier)) < 200
+    frame = frontier.to_frame()
+    assert frame["chosen"].sum() == 1 and frame["error"][frame["chosen"]].item() == frontier.error[frontier.chosen]
+    np.testing.assert_array_equal(frame["pareto_optimal"], frontier.pareto_optimal)
     selector.set_params(criterion="error").fit(twins)
     with pytest.raises(AttributeError, match="criterion='stability'"):
         _ = selector.frontier_

@@ -13,6 +13,7 @@ import stableselect as ss
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._subset_search import forward_search
+from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
 from stableselect.subset._n_features import elbow, fewest_to_explain
 from stableselect.subset._path_errors import prefix_errors
@@ -190,6 +191,18 @@ def test_included_columns_are_the_least_and_excluded_ones_never_come(tall):
         assert everything(tall).selected_.size == 12
 
 
+def test_printing_a_path_gives_a_sentence_and_a_frame_has_every_number(tall):
+    path = ColumnSubset("auto", min_explained_variance=0.8).fit(tall).path_
+    assert str(path) == repr(path) and len(str(path)) < 130
+    assert str(path).startswith(f"SelectionPath: {path.n_features} features explain 0.")
+    frame = path.to_frame()
+    assert frame["feature"].tolist() == path.order.tolist() and frame["n_features"].tolist() == list(range(1, 13))
+    np.testing.assert_array_equal(frame["explained_variance_ratio"], path.explained_variance_ratio)
+    with pytest.warns(TargetNotReachedWarning):
+        missed = ColumnSubset("auto", min_explained_variance=0.999999, max_features=2).fit(tall).path_
+    assert "not reached" in str(missed) and "up to 2 considered" in str(missed)
+
+
 def test_the_path_survives_save_and_load(tall, tmp_path):
     for target in (0.8, "elbow"):
         selector = ColumnSubset("auto", min_explained_variance=target).fit(tall)
@@ -239,7 +252,7 @@ def test_without_held_out_rows_a_sentence_says_what_to_do(tall, cls):
         lambda: selector.partial_fit(tall),
         lambda: selector.fit(tall[:2]),
     ):
-        with pytest.raises(ValueError, match=r"needs at least 3 folds .* give fit_moments a list of Moments"):
+        with pytest.raises(ValueError, match=r"needs at least 3 folds.* give fit_moments a list of Moments"):
             action()
 
 

@@ -52,7 +52,7 @@ def test_what_is_not_reached_is_noted_once(factors):
     selection = select_table(
         factors[1], "auto", id_columns=["id"], exclude=["c0", "c1"], min_explained_variance=0.99999999
     )
-    notes = [note for note in selection.notes if "is not reached on held-out rows" in note]
+    notes = [note for note in selection.notes if "is not reached on held-out samples" in note]
     assert len(notes) == 1 and not {"c0", "c1"} & set(selection.kept)
 
 

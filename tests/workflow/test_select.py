@@ -178,7 +178,7 @@ def test_constant_tables_can_be_selected_from():
         ({"drop_columns": [*USED, "word"]}, "No column is left"),
         ({"drop_columns": []}, "Not numbers: 'word'"),
         ({"method": "best"}, "no method 'best'; the methods are"),
-        ({"method": "RandomSelector", "include": ["mix"]}, "RandomSelector has no setting include"),
+        ({"method": "PFA", "include": ["mix"]}, "PFA has no setting include"),
         ({"method": "RandomSelector", "ridge": 1.0}, "RandomSelector has no setting ridge"),
         ({"scale": "log"}, "--scale must be one of none, minmax, standard"),
         ({"seed": -1}, "--seed must be"),

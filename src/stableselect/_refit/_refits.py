@@ -128,9 +128,9 @@ def path_losses(fitted: BaseSelector, points: np.ndarray) -> dict[str, np.ndarra
         "selector": the point rebuilt from its kept columns. For a :class:`~stableselect.ScorerSelector` also "scorer",
         rebuilt from all scored columns, and "total": the first plus ``scorer_weight`` times the second.
     """
-    rebuilt = fitted._predict_features(points[:, fitted.support_])  # the fitted map, for the selected features too
-    losses = {"selector": np.mean((points - rebuilt) ** 2, axis=1)}
-    if isinstance(fitted, ScorerSelector | ScorerSelectorNetwork):
-        losses["scorer"] = np.mean((points - fitted.forward(points, path="scorer")) ** 2, axis=1)
-        losses["total"] = losses["selector"] + float(fitted.scorer_weight) * losses["scorer"]
+    if not isinstance(fitted, ScorerSelector | ScorerSelectorNetwork):
+        return {"selector": np.mean((points - fitted.reconstruct(points[:, fitted.support_])) ** 2, axis=1)}
+    # The theory is about the network's own output, which need not return the selected features unchanged.
+    losses = {path: np.mean((points - fitted.forward(points, path)) ** 2, axis=1) for path in ("selector", "scorer")}
+    losses["total"] = losses["selector"] + float(fitted.scorer_weight) * losses["scorer"]
     return losses

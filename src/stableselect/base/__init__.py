@@ -3,10 +3,18 @@
 from ._checks import check_count, check_labels, check_pair, check_selected, check_some_selected, check_table
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
-from ._frames import make_frame
+from ._frames import data_frame
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, least_squares_map, unchanged_on_error
 from ._streaming import StreamingSelector
-from ._validation import check_columns, check_unique, resolve_columns, resolve_include_exclude, resolve_k
+from ._validation import (
+    TargetNotReachedWarning,
+    TooFewSamplesError,
+    check_columns,
+    check_unique,
+    resolve_columns,
+    resolve_include_exclude,
+    resolve_k,
+)
 
 __all__ = [
     "FEATURES",
@@ -17,6 +25,8 @@ __all__ = [
     "ScoreSelector",
     "Selection",
     "StreamingSelector",
+    "TargetNotReachedWarning",
+    "TooFewSamplesError",
     "check_columns",
     "check_count",
     "check_labels",
@@ -25,8 +35,8 @@ __all__ = [
     "check_some_selected",
     "check_table",
     "check_unique",
+    "data_frame",
     "least_squares_map",
-    "make_frame",
     "resolve_columns",
     "resolve_include_exclude",
     "resolve_k",

@@ -1,6 +1,6 @@
-"""Checks on what a caller hands to a metric: tables, pairs of tables, column sets, labels and counts.
+"""Checks of the arguments of metrics: samples, pairs of them, sets of features, labels and counts.
 
-Each helper returns a clean value or raises a ValueError of one sentence, so the metrics themselves hold only maths.
+Each helper returns a clean value or raises a ValueError, so the metrics themselves hold only maths.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def check_table(X: ArrayLike, name: str) -> np.ndarray:
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
-        raise ValueError(f"{name} must hold numbers only: {error}; drop or encode columns of text first.") from None
+        raise ValueError(f"{name} must hold numbers only: {error}; drop or encode features of text first.") from None
     if not np.isfinite(table).all():
         raise ValueError(
-            f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those cells first."
+            f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those values first."
         )
     return table
 
@@ -35,76 +35,76 @@ def check_table(X: ArrayLike, name: str) -> np.ndarray:
 def check_pair(
     X_train: ArrayLike, X_test: ArrayLike, names: tuple[str, str] = ("X_train", "X_test")
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two tables that have the same columns; ``names`` are those of the arguments."""
+    """Return two arrays that have the same features; ``names`` are those of the arguments."""
     train, test = check_table(X_train, names[0]), check_table(X_test, names[1])
     both = " and ".join(names)
     if train.shape[1] != test.shape[1]:
         raise ValueError(
-            f"{both} must have the same columns but have {train.shape[1]} and {test.shape[1]}; "
-            "pass both with all their columns."
+            f"{both} must have the same features but have {train.shape[1]} and {test.shape[1]} of them; "
+            "pass both with all their features."
         )
     first, second = getattr(X_train, "columns", None), getattr(X_test, "columns", None)
     if first is not None and second is not None and list(first) != list(second):
         raise ValueError(
-            f"{both} must name the same columns in the same order but do not; "
-            "reorder the columns of one to match the other."
+            f"{both} must name the same features in the same order but do not; "
+            "reorder the features of one to match the other."
         )
     return train, test
 
 
 def check_selected(selected: ArrayLike, n_features: int, name: str = "selected") -> np.ndarray:
-    """Return a column set, given as indices or as a Boolean mask, as sorted indices, so that order never matters."""
+    """Return a set of features, given as indices or as a Boolean mask, as sorted indices."""
     chosen = np.asarray(to_numpy(selected))
     if chosen.ndim != 1:
         raise ValueError(
-            f"{name} must be one-dimensional, a Boolean mask or column indices, but has {chosen.ndim} dimensions; "
-            "pass one set of columns."
+            f"{name} must be one-dimensional, a Boolean mask or feature indices, but has {chosen.ndim} dimensions; "
+            "pass one set of features."
         )
     if chosen.dtype.kind == "b":
         if chosen.size != n_features:
             raise ValueError(
-                f"{name} must be a mask of {n_features} values but has {chosen.size}; pass one value per column."
+                f"{name} must be a mask of {n_features} values but has {chosen.size}; pass one value per feature."
             )
         return np.flatnonzero(chosen)
     if chosen.size == 0:
         return np.empty(0, dtype=np.intp)
     if chosen.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be a Boolean mask or integer column indices but has dtype {chosen.dtype}; "
+            f"{name} must be a Boolean mask or integer feature indices but has dtype {chosen.dtype}; "
             "pass support_ or selected_ of a fitted selector."
         )
     if chosen.min() < 0 or chosen.max() >= n_features:
         raise ValueError(
             f"{name} must hold indices from 0 to {n_features - 1} but holds {chosen.min()} to {chosen.max()}; "
-            "count the columns from 0."
+            "count the features from 0."
         )
     unique = np.unique(chosen)
     if unique.size != chosen.size:
         raise ValueError(
-            f"{name} must hold distinct columns but repeats {chosen.size - unique.size} of {chosen.size}; "
-            "name each column once."
+            f"{name} must hold distinct features but repeats {chosen.size - unique.size} of {chosen.size}; "
+            "name each feature once."
         )
     return unique.astype(np.intp)
 
 
 def check_some_selected(selected: ArrayLike, n_features: int) -> np.ndarray:
-    """Return a column set as :func:`check_selected` does, and refuse an empty one."""
+    """Return a set of features as :func:`check_selected` does, and raise if it is empty."""
     chosen = check_selected(selected, n_features)
     if chosen.size == 0:
-        raise ValueError("selected must hold at least one column but is empty; choose one or more columns.")
+        raise ValueError("selected must hold at least one feature but is empty; select one or more.")
     return chosen
 
 
 def check_labels(y: ArrayLike, n_samples: int, name: str, table: str) -> np.ndarray:
-    """Return class labels, one per row of the table named ``table``."""
+    """Return class labels, one per sample of the argument named ``table``."""
     host: Any = to_numpy(y) if is_foreign(y) else y
     labels: np.ndarray = column_or_1d(host)
     if labels.size != n_samples:
         raise ValueError(
-            f"{name} must hold one label per row of {table}, {n_samples}, but holds {labels.size}; align them."
+            f"{name} must hold one label per sample of {table}, {n_samples}, but holds {labels.size}; align them."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"{name} must hold class labels but holds NaN or infinity; drop those rows first.")
+        raise ValueError(f"{name} must hold class labels but holds NaN or infinity; drop those samples first.")
     check_classification_targets(labels)
     return labels
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ._frames import make_frame
+from ._frames import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -116,7 +116,7 @@ class Explanation:
         """
         if which == "selected":
             names = ("feature", "replacement", "error_increase")
-            return make_frame({name: [getattr(kept, name) for kept in self.selected] for name in names})
+            return data_frame({name: [getattr(kept, name) for kept in self.selected] for name in names})
         if which != "discarded":
             raise ValueError(f"which must be 'selected' or 'discarded', got {which!r}.")
         columns: dict[str, list] = {
@@ -129,7 +129,7 @@ class Explanation:
             ]
             columns[f"explained_by_{place + 1}"] = [name for name, _ in best]
             columns[f"fraction_{place + 1}"] = [fraction for _, fraction in best]
-        return make_frame(columns)
+        return data_frame(columns)
 
 
 def _more(items: Sequence[object], which: str) -> Iterator[str]:

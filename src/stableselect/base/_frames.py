@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def make_frame(columns: Mapping[str, Any]) -> DataFrame:
+def data_frame(columns: Mapping[str, Any]) -> DataFrame:
     """Return a pandas data frame; pandas is imported here only, and an error names it where it is missing.
 
     Parameters

@@ -140,9 +140,9 @@ class NDFS(ScoreSelector):
         self.rescale = rescale
         self.max_iter = max_iter
         self.tol = tol
+        self.random_state = random_state
         self.include = include
         self.exclude = exclude
-        self.random_state = random_state
 
     @classmethod
     def published(

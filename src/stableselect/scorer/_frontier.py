@@ -13,19 +13,19 @@ from ._search import search_scorer
 
 
 def scorer_finisher(scorer_weight: float, include: Sequence[int], exclude: Sequence[int]) -> Finish:
-    """Return what lowers J from the columns found and rebuilds all columns by J's own map.
+    """Return what lowers J from the features found and reconstructs all features by J's own map.
 
     Parameters
     ----------
     scorer_weight : float
         Weight of the scorer's error beside the selector's.
     include, exclude : sequence of int
-        Columns that stay and columns that stay out.
+        Features that must or must not be selected.
 
     Returns
     -------
     callable
-        Eigenvectors of the rows of a round are found once.
+        Eigenvectors of the samples of a round are found once.
     """
     known: dict[tuple[int, ...], tuple[Array, Array]] = {}
 

@@ -1,6 +1,6 @@
 """The paper's objective for a fixed subset, in closed form.
 
-Model (2) of [1]_ with linear maps on centred columns is
+Model (2) of [1]_ with linear maps on centred features is
 
     |X - X_S M_S W_D|^2 / n  +  weight |X - X M W_D|^2 / n  (+ alpha |M_S W_D|^2),    M = Phi W_E (m x d).
 
@@ -8,7 +8,7 @@ Only the product M matters, so any S can be made the top k. Minimised over every
 
     J(S) = (1 + weight) tr C - sum of the d largest eigenvalues of Q(S),
 
-where, with c the columns outside S, Sigma = C_SS - C_Sc C_cc^+ C_cS, T = C_S + weight [Sigma in the columns S] and
+where, with c the features outside S, Sigma = C_SS - C_Sc C_cc^+ C_cS, T = C_S + weight [Sigma in the columns S] and
 N = C_SS + alpha I + weight Sigma,
 
     Q(S) = weight C_c' C_cc^+ C_c + T' N^-1 T.
@@ -34,7 +34,7 @@ import numpy as np
 from .._core import Array, Gram, index, pseudo_inverse
 
 _FREE = 1e-9
-"""A kept direction counts as unexplained by the other columns when its row of U is this close to unit length."""
+"""A selected direction counts as unexplained by the other features when its row of U is this close to unit length."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class ScorerObjective:
         self.total = gram.trace()
 
     def floor(self, k: int) -> float:
-        """Return a lower bound on J over all subsets of k columns.
+        """Return a lower bound on J over all subsets of k features.
 
         The selector's map has rank min(k, d) at most and the scorer's d, so neither can do better than as many
         principal components.
@@ -127,7 +127,7 @@ class ScorerObjective:
         return M, (self.U @ top).T
 
     def losses(self, M: Array, W_D: Array, chosen: Sequence[int]) -> tuple[float, float]:
-        """Return the mean squared error per cell of the selector and of the scorer path, without the ridge term."""
+        """Return the mean squared error of the selector and of the scorer path, without the ridge term."""
         xp = self.gram.xp
         only = xp.zeros_like(M)
         rows = index(chosen, M, xp)

@@ -26,7 +26,7 @@ def search_scorer(
     exclude: Sequence[int],
     prices: Array = None,
 ) -> tuple[list[int], int]:
-    """Lower J, and the prices of the columns where they have any, by swaps; return the columns and how many swaps.
+    """Lower J, and the prices of the features where they have any, by swaps; return the features and how many swaps.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def search_scorer(
     chosen : sequence of int
         The start.
     include, exclude : sequence of int
-        Columns that stay and columns that stay out.
+        Features that must or must not be selected.
     prices : array of length m, optional
-        What keeping a column costs beside J.
+        What selecting a feature costs beside J.
 
     Returns
     -------
     chosen : list of int
-        A new column takes the place of the one it replaces.
+        A new feature takes the place of the one it replaces.
     n_swaps : int
         Swaps made.
     """
@@ -82,7 +82,7 @@ def search_scorer(
 def _candidates(
     state: SwapState, directions: Array, include: Sequence[int], exclude: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Return the best few swaps (position, column) by each of the two gains, no swap twice."""
+    """Return the best few swaps (position, feature) by each of the two gains, no swap twice."""
     allowed = open_columns(state.gram, [*state.chosen, *exclude])
     held = np.isin(state.chosen, list(include))
     found: dict[tuple[int, int], None] = {}

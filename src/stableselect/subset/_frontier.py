@@ -1,12 +1,12 @@
 """The frontier of held-out error against stability over ridge, search depth, weight of votes and latent width.
 
-Everything comes from the moments of ten folds of the rows, gathered in one pass. Pairs of folds are held out in turn:
-the sets found without them give the stability, their rows the error. Combinations of half of the other folds
-*vote*: the same search on each tells which columns it keeps. A search that charges for every column by the votes it
-lacks gives up a little error for columns that other rows would choose too.
+Everything comes from the moments of ten folds of the samples, gathered in one pass. Pairs of folds are held out in
+turn: the sets found without them give the stability, their samples the error. Combinations of half of the other folds
+*vote*: the same search on each tells which features it selects. A search that charges for every feature by the votes it
+lacks gives up a little error for features that other samples would select too.
 
-Several settings are usually about as good, as far as a few sets can tell, and lead to different columns. To take the
-best of them would be to take another one for other rows. So the setting taken is a compromise between all of them.
+Several settings are usually about as good, as far as a few sets can tell, and lead to different features. Which of them
+is best changes with the samples, so the setting chosen is a compromise between all of them.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import Array, Gram, Moments, PrimalGram, merged, nogueira
+from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._ridge import RIDGE_GRID, leave_out, refit_errors
 from ._search import Found, Setting, find_columns
 from ._stability_frontier import Point, StabilityFrontier, cheapest_stable, good_points
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
-"""Folds with rows in them at least."""
+"""Fewest folds with samples in them."""
 RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Relative ridge weights looked at where the ridge is "auto"."""
+"""Relative ridge weights tried where the ridge is "auto"."""
 _HIGH = 3.0
-"""Larger ones are looked at where rows are few against columns, and elsewhere while the one before is worth it."""
+"""Larger ones are tried where samples are few against features, and elsewhere while the one before is worth it."""
 MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
-"""Relative ridge weights of the map looked at where the ridge is "auto"."""
+"""Relative ridge weights of the map tried where the ridge is "auto"."""
 CONSENSUS = (0.01, 0.03, 0.1, 0.3)
-"""Weights of the votes looked at."""
+"""Weights of the votes tried."""
 _SMALL = 0.03
 """Added to ridge weights before their geometric mean is taken, since one of them is zero."""
 _MOST_VOTERS = 44
@@ -43,8 +45,8 @@ _MOST_VOTERS = 44
 class Round:
     """Some folds held out, and the others: the moments of these, and of those in the same units.
 
-    ``shift`` is the difference of the means, and an error per row times ``weight`` is one in the table's units, summed
-    over the rows held out.
+    ``shift`` is the difference of the means, and an error per sample times ``weight`` is one in the units of the
+    samples, summed over the samples held out.
     """
 
     held: tuple[int, ...]
@@ -55,28 +57,28 @@ class Round:
 
 
 Finish = Callable[[Round, Found, Setting], tuple[list[int], np.ndarray]]
-"""From the columns found in a round to those kept, and their held-out errors with each of the task's map ridges."""
+"""From the features found in a round to those selected, and their held-out errors with each map ridge of the task."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the frontier is measured for.
+    """The settings to compare, and for which selection.
 
     Attributes
     ----------
     k : int
-        Columns to keep.
+        Number of features to select.
     include, exclude : list of int
-        Columns that must or must not be kept.
+        Features that must or must not be selected.
     ridges : tuple of float
-        Ridge weights to look at, smallest first.
+        Ridge weights to try, smallest first.
     exchange : bool
-        Whether columns may be swapped. With few rows against columns they are not in any case: there swaps cost most,
-        and move error and stability less than chance does.
+        Whether features may be swapped. With few samples against features they are not in any case: there swaps cost
+        most, and move error and stability less than chance does.
     widths : tuple of int or None
-        Latent widths to look at.
+        Latent widths to try.
     map_ridges : tuple of float or None
-        Ridge weights of the map to look at, None for that of the search; the one of least error counts.
+        Ridge weights of the map to try, None for that of the search; the one of least error counts.
     finish : callable
         See :data:`Finish`.
     """
@@ -117,10 +119,11 @@ def choose_setting(
         All settings tried.
     """
     if len(folds) < FEWEST_STABILITY_FOLDS:
-        raise ValueError(
-            "criterion='stability' compares selections on parts of the samples and needs at least "
-            f"{FEWEST_STABILITY_FOLDS} folds of them, got {len(folds)}: fit on more samples, or give fit_moments a "
-            "list of Moments, one for each part of the samples."
+        raise TooFewSamplesError(
+            f"Stability is measured on folds of the samples and needs at least {FEWEST_STABILITY_FOLDS} folds, got "
+            f"{len(folds)}; fit on more samples, or give fit_moments a list of Moments, one for each fold.",
+            len(folds),
+            FEWEST_STABILITY_FOLDS,
         )
     if len(folds) > STABILITY_FOLDS:
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
@@ -135,6 +138,7 @@ def choose_setting(
         warnings.warn(
             f"No setting reaches the stability {min_stability:g} on held-out samples; the most stable has "
             f"{points[chosen].stability:.3g} and is used. Lower min_stability, or select another number of features.",
+            TargetNotReachedWarning,
             stacklevel=2,
         )
     target = None if min_stability is None else float(min_stability)
@@ -160,12 +164,13 @@ def _warn_without_choice(task: Task, m: int) -> None:
         warnings.warn(
             f"{selected} {task.k} features are selected in any case, so there is no choice to repeat and its stability "
             f"is NaN; {advice}.",
+            UndefinedMetricWarning,
             stacklevel=2,
         )
 
 
 class FrontierSearch:
-    """Measure settings on the folds of one table.
+    """Measure settings on the folds of the samples.
 
     Parameters
     ----------
@@ -182,11 +187,11 @@ class FrontierSearch:
         self.rounds = [Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
         self.voters = voting_groups(len(folds))
         self._cells = sum(part.weight_sum for part in folds) * self.rounds[0].gram.n_features
-        # Below this an error is rounding, and a share of it means nothing.
+        # Below this an error is rounding, and a fraction of it means nothing.
         self._nothing = 1e-12 * sum(part.weight * part.gram.n_features for part in self.rounds)
         self._ballots: dict[float, np.ndarray] = {}
         self._pool = np.zeros((0, 0))
-        # Columns that nobody chose would make any choice look stable.
+        # Features that nobody chose would make any choice look stable.
         self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
         self._primal = isinstance(self.rounds[0].gram, PrimalGram)
         self._exchange = task.exchange and self._primal
@@ -248,7 +253,7 @@ class FrontierSearch:
         return every, min(good, key=lambda i: (abs(np.log((points[i].setting.ridge + _SMALL) / (ridge + _SMALL))), i))
 
     def votes(self, setting: Setting, outside: Iterable[int] = ()) -> np.ndarray:
-        """Return for every column the share of voters that keep it, of those with no fold in ``outside``."""
+        """Return for every feature the fraction of voters that select it, of those with no fold in ``outside``."""
         if not setting.pooled and setting.ridge not in self._ballots:
             self._vote([setting.ridge])
         ballots = self._pool if setting.pooled else self._ballots[setting.ridge]

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from .._core import Moments, forward_search, merged
+from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import prefix_errors
 from ._ridge import FEWEST_FOLDS, GIVE_UP, RIDGE_GRID, leave_out
 from ._selection_path import SelectionPath
@@ -50,10 +51,12 @@ def choose_n_features(
     SelectionPath
     """
     if len(folds) < FEWEST_FOLDS:
-        raise ValueError(
-            f"n_features_to_select='auto' chooses by the error on held-out samples and needs at least {FEWEST_FOLDS} "
-            f"folds of them, got {len(folds)}: fit on more samples, give fit_moments a list of Moments, one for each "
-            "part of the samples, or give the number of features."
+        raise TooFewSamplesError(
+            f"n_features_to_select='auto' holds out folds of the samples and needs at least {FEWEST_FOLDS} folds, got "
+            f"{len(folds)}; fit on more samples, give fit_moments a list of Moments, one for each fold, or give the "
+            "number of features.",
+            len(folds),
+            FEWEST_FOLDS,
         )
     m = int(folds[0].n_features or 0)
     n_open, fewest = m - len(exclude), max(1, len(include))
@@ -216,6 +219,7 @@ def _warn(target: float | None, k: int, explained: np.ndarray, may_go_on: bool) 
     warnings.warn(
         f"{what} on held-out samples with up to {limit} features: the largest is {most}, with {k} features, which are "
         f"selected; {advice}{' or raise max_features' if may_go_on else ''}.",
+        TargetNotReachedWarning,
         stacklevel=2,
     )
 

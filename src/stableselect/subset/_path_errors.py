@@ -1,8 +1,8 @@
-"""The error, on other rows, of the ridge map from every prefix of a list of columns, all of them in one go.
+"""The error, on other samples, of the ridge map from every prefix of a list of features, all at once.
 
-With C the moments of the rows the map is fitted on, S the first k columns of the list and L L' = C_SS + alpha I, the
-map from the kept to all columns is V = W' L^-1 with W = L^-1 C_S'. With T the second moments of the other rows around
-the first ones' mean and Z = L^-1 T_S', the error tr(T - 2 V T_S' + V T_SS V') is
+With C the moments of the samples the map is fitted on, S the first k features of the list and L L' = C_SS + alpha I,
+the map from the selected to all features is V = W' L^-1 with W = L^-1 C_S'. With T the second moments of the other
+samples around the first ones' mean and Z = L^-1 T_S', the error tr(T - 2 V T_S' + V T_SS V') is
 
     tr T - 2 sum_t w_t z_t + sum_st (Z_S L^-T)_st (W W')_st,
 
@@ -20,29 +20,29 @@ from scipy.linalg import solve_triangular
 from .._core import Array, Gram, index, like, to_numpy
 
 _DEPENDENT = 1e-12
-"""A column with at most this share of its variance left is a combination of those before it, and adds nothing."""
+"""A feature with at most this fraction of its variance left is a combination of those before it, and adds nothing."""
 
 
 def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int], ridge: float) -> np.ndarray:
-    """Return the squared error per row, on other rows, of the ridge map from the first k columns, k = 0, 1, ...
+    """Return the squared error per sample, on other samples, of the ridge map from the first k features, k = 0, 1, ...
 
     Parameters
     ----------
     gram : Gram
-        Moments of the rows that the maps are fitted on.
+        Moments of the samples that the maps are fitted on.
     target : Gram
-        Moments of the other rows.
+        Moments of the other samples.
     shift : array of shape (m,)
-        Their mean less that of the first rows.
+        Their mean less that of the first samples.
     columns : sequence of int
-        The list whose prefixes are meant.
+        The list of features.
     ridge : float
         Ridge weight, in the units of ``gram``.
 
     Returns
     -------
     ndarray of shape (len(columns) + 1,)
-        Entry k is :func:`~stableselect.subset._ridge.held_out_error` of the first k columns.
+        Entry k is :func:`~stableselect.subset._ridge.held_out_error` of the first k features.
     """
     xp = gram.xp
     C_S = gram.columns(columns)
@@ -54,7 +54,7 @@ def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int]
     W = inverse @ xp.take(C_S, used, axis=1).T
     Z = inverse @ T_S.T
     products = to_numpy((xp.take(Z, kept, axis=1) @ inverse.T) * (W @ W.T))
-    # Row and column t enter with the t-th column; the table is symmetric.
+    # Row and column t enter with the t-th feature; the matrix is symmetric.
     falls = 2 * to_numpy(xp.sum(W * Z, axis=1)) - 2 * np.tril(products).sum(axis=1) + np.diag(products)
     total = target.trace() + float(xp.sum(shift * shift))
     errors = total - np.concatenate([[0.0], np.cumsum(falls)])
@@ -62,7 +62,7 @@ def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int]
 
 
 def _cholesky(M: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the triangular factor of M + ridge I for the columns independent of those before them, and which they are.
+    """Return the triangular factor of M + ridge I for the features independent of those before, and which they are.
 
     LAPACK's factorisation serves where all are independent; else the factor is built a column at a time.
     """

@@ -1,4 +1,4 @@
-"""The ridge weight by held-out error: five folds of the rows, forward search, all from fold moments."""
+"""The ridge weight by held-out error: five folds of the samples, forward search, all from fold moments."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 from .._core import Array, Gram, Moments, forward_search, index, merged, to_numpy
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
-"""Candidate ridge weights, relative to the mean variance of the columns."""
+"""Candidate ridge weights, relative to the mean variance of the features."""
 N_FOLDS = 5
 FEWEST_FOLDS = 3
-"""Folds with rows in them at least, for a held-out choice to mean anything."""
+"""Fewest folds with samples in them for a choice by held-out error."""
 _SINGULAR = 1e-12
-"""A direction with less than this share of the largest variance, times their number, is not there."""
+"""A direction with less than this fraction of the largest variance, times their number, counts as zero."""
 GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
 
 
 def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
-    """Return the squared error per row, on other rows, of the ridge map fitted on the rows of ``gram``."""
+    """Return the squared error per sample, on other samples, of the ridge map fitted on the samples of ``gram``."""
     return map_error(gram.split(chosen, ridge)[1], target, shift, chosen)
 
 
 def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
-    """Return the squared error per row of a map on rows other than those it was fitted on.
+    """Return the squared error per sample of a map on samples other than those it was fitted on.
 
-    With V (m x k) the map from the kept to all centred columns, ``target`` the moments of the other rows, ``shift`` the
-    difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so no row is
-    needed.
+    With V (m x k) the map from the selected to all centred features, ``target`` the moments of the other samples,
+    ``shift`` the difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so
+    no sample is needed.
     """
     xp = target.xp
     rows = index(chosen, V, xp)
@@ -62,7 +62,7 @@ def refit_errors(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], 
 
 
 def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
-    """Return the grid's ridge weight of least held-out error, 0 when the rows fall into too few folds to tell.
+    """Return the grid's ridge weight of least held-out error, 0 when the samples fall into too few folds to tell.
 
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
@@ -87,7 +87,7 @@ def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclu
 def leave_out(folds: Sequence[Moments], held: Sequence[int]) -> tuple[Gram, Gram, Array, float]:
     """Return the moments of all folds but those held, scaled to mean variance one, and of those in the same units.
 
-    Also the difference of the means, and the weight that brings an error back to the table's units.
+    Also the difference of the means, and the weight that brings an error back to the units of the samples.
     """
     train = merged([part for f, part in enumerate(folds) if f not in held])
     test = merged([folds[f] for f in held])

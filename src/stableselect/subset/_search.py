@@ -1,4 +1,4 @@
-"""Search for k columns with one setting of what trades error for stability: ridge, exchange and weight of votes."""
+"""Search for k features with one setting of what trades error for stability: ridge, exchange, weight of the votes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .._core import Array, Gram, exchange_search, forward_search, like
 
 @dataclass(frozen=True)
 class Setting:
-    """How a search goes about it.
+    """How to search.
 
     Attributes
     ----------
     ridge : float
         Relative ridge weight of the search.
     exchange : bool
-        Whether columns are swapped after the forward search.
+        Whether features are swapped after the forward search.
     consensus : float
-        Weight of the votes: a column that no part of the rows votes for costs this share of the loss more than one
-        that all vote for.
+        Weight of the votes: a feature that no subsample votes for costs this fraction of the loss more than
+        one that all vote for.
     width : int or None
         Latent width of a scorer-selector; None for its default.
     map_ridge : float or None
-        Relative ridge weight of the map from the columns found to all; None for that of the search.
+        Relative ridge weight of the map from the features found to all; None for that of the search.
     pooled : bool
         Whether the votes are those of searches with several ridge weights.
     """
@@ -46,7 +46,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came to: the columns in greedy order within the set, the swaps made, and the prices, if any."""
+    """The result of a search: features in greedy order within the set, swaps made, and prices, if any."""
 
     chosen: list[int]
     n_swaps: int
@@ -62,20 +62,20 @@ def find_columns(
     votes: np.ndarray | None = None,
     start: Sequence[int] | None = None,
 ) -> Found:
-    """Return k columns by forward search and exchange, both under prices where the votes have weight.
+    """Return k features by forward search and exchange, both under prices where the votes have weight.
 
     Parameters
     ----------
     gram : Gram
         The moments, of mean variance one.
     k : int
-        Columns to keep.
+        Number of features to select.
     setting : Setting
         Ridge, exchange, weight of the votes.
     include, exclude : sequence of int
-        Columns that must or must not be kept.
+        Features that must or must not be selected.
     votes : ndarray of shape (m,), optional
-        For every column the share, from 0 to 1, of parts of the rows on which the same search keeps it.
+        Fraction of subsamples, from 0 to 1, on which the same search selects each feature.
     start : sequence of int, optional
         What the search without votes finds, where that is known.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..base import make_frame
+from ..base import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -106,7 +106,7 @@ class SelectionPath:
             The columns n_features, feature (the index of the one added), explained_variance_ratio, standard_error,
             train_explained_variance_ratio and ridge.
         """
-        return make_frame(
+        return data_frame(
             {
                 "n_features": np.arange(1, self.limit + 1),
                 "feature": self.order,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from ..base import make_frame
+from ..base import data_frame
 from ._search import Setting
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class StabilityFrontier:
         """
         columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
         chosen = np.arange(len(self.error)) == self.chosen
-        return make_frame({**columns, "pareto_optimal": self.pareto_optimal, "chosen": chosen})
+        return data_frame({**columns, "pareto_optimal": self.pareto_optimal, "chosen": chosen})
 
     def describe(self, i: int) -> str:
         """Return a setting in words.
