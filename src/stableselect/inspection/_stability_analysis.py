@@ -132,7 +132,7 @@ def stability_analysis(
     >>> round(analysis.stability.nogueira, 1)
     0.6
     >>> [(name, round(frequency, 2)) for name, frequency, low, high in analysis.table(2)]
-    [('flavanoids', 1.0), ('od280/od315_of_diluted_wines', 0.85)]
+    [('flavanoids', 1.0), ('total_phenols', 0.8)]
     """
     if perturb not in get_args(Perturb):
         known = ", ".join(get_args(Perturb))

@@ -60,6 +60,12 @@ class StabilityAnalysis:
     >>> from stableselect.inspection import stability_analysis
     >>> X = load_iris(as_frame=True).data
     >>> print(stability_analysis(ColumnSubset(2, ridge=0), X, cv=5))
+    5 runs on 4 features, samples varied (KFold)
+    set stability (Nogueira)  0.60  [0.18, 1.00]
+    with similar features     0.13
+    ranking (Spearman)        0.92
+    scores (Pearson)          0.99
+    features selected         1 always, 2 sometimes, 1 never
     """
 
     supports: np.ndarray
