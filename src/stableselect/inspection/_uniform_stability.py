@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._core import data_frame
-from ..base import BaseSelector, check_count
+from ..base import BaseSelector, check_count, data_frame
 from ._leave_one_out import Refits, check_tables, path_losses, prepare
 from ._power_law import PowerLawFit, fit_power_law
 
