@@ -1,8 +1,18 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
-from ._checks import check_count, check_labels, check_pair, check_selected, check_some_selected, check_table
+from ._checks import (
+    check_count,
+    check_labels,
+    check_number,
+    check_pair,
+    check_selected,
+    check_some_selected,
+    check_supports,
+    check_table,
+)
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
+from ._figures import Figures
 from ._frames import data_frame
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, least_squares_map, unchanged_on_error
 from ._streaming import StreamingSelector
@@ -21,6 +31,7 @@ __all__ = [
     "N_FEATURES",
     "BaseSelector",
     "Explanation",
+    "Figures",
     "SamplesSelector",
     "ScoreSelector",
     "Selection",
@@ -30,9 +41,11 @@ __all__ = [
     "check_columns",
     "check_count",
     "check_labels",
+    "check_number",
     "check_pair",
     "check_selected",
     "check_some_selected",
+    "check_supports",
     "check_table",
     "check_unique",
     "data_frame",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..._refit import path_losses
 from ...experiments import Cell, Options, Protocol, Stored
+from ...inspection import path_losses
 from ..methods import Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import COIL, FASHION, PUBLISHED_WEIGHT, REPEATS, SEARCH, bounded_test_rows, current, first_cell, repeated
