@@ -17,6 +17,8 @@ from .._core import Resample
 from .._refit import Source, resolve_names, with_held_seed
 from ..base import BaseSelector, check_pair
 
+_PATHS = ("selector", "scorer")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -116,8 +118,8 @@ def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:
     -------
     dict of str to ndarray of shape (n,)
         Squared errors, averaged over the features. "selector": the sample reconstructed from its selected features. For
-        :class:`~stableselect.ScorerSelector` also "scorer", reconstructed from all scored features, and "total": the
-        first plus ``scorer_weight`` times the second.
+        :class:`~stableselect.ScorerSelector` that is the output of its network, and there are also "scorer",
+        reconstructed from all scored features, and "total": the first plus ``scorer_weight`` times the second.
 
     Examples
     --------
@@ -130,8 +132,9 @@ def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:
     (['scorer', 'selector', 'total'], (150,))
     """
     points = np.asarray(X, dtype=np.float64)
-    losses = {"selector": np.mean((points - selector.reconstruct(points[:, selector.support_])) ** 2, axis=1)}
-    if hasattr(selector, "scorer_weight"):  # the scorer selectors, closed form or trained
-        losses["scorer"] = np.mean((points - selector.forward(points, path="scorer")) ** 2, axis=1)
-        losses["total"] = losses["selector"] + float(selector.scorer_weight) * losses["scorer"]
+    if not hasattr(selector, "scorer_weight"):
+        return {"selector": np.mean((points - selector.reconstruct(points[:, selector.support_])) ** 2, axis=1)}
+    # The scorer selectors, closed form or trained: the losses of their objective are those of the network's output.
+    losses = {path: np.mean((points - selector.forward(points, path=path)) ** 2, axis=1) for path in _PATHS}
+    losses["total"] = losses["selector"] + float(selector.scorer_weight) * losses["scorer"]
     return losses
