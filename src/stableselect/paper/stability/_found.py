@@ -1,4 +1,4 @@
-"""What the fits of ``stability`` come to: how far the sets agree, and their errors, for each dataset and method."""
+"""What the fits of ``stability`` show: how far the sets agree, and their errors, for each dataset and method."""
 
 from __future__ import annotations
 
@@ -13,64 +13,47 @@ import numpy as np
 
 from ...datasets import info
 from ...experiments import Cell
-from ...metrics import stability
+from ...metrics import Stability, similarity_stability, stability
 from ..methods import Results, Value, find_method, selector_classes
 from ._interchangeable import TASK as INTERCHANGEABLE
-from ._interchangeable import Interchangeable, unpacked
+from ._interchangeable import unpacked
 from ._plan import DATASETS, NETWORKS, RANDOM, TASK, is_seeded, methods, steps, takes_seed
 
 Run = tuple[Cell, dict[str, Any]]
 _FAR = 3.0
 """Errors of the median subsample that make another one stand out."""
 _TWINS = 0.9
-"""Share of equal sets that makes two methods all but one."""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far the sets of several runs agree.
-
-    Attributes
-    ----------
-    value : float
-        Nogueira's measure.
-    low, high : float
-        Its 95 % interval; NaN for two runs.
-    runs : int
-        Number of runs.
-    """
-
-    value: float
-    low: float
-    high: float
-    runs: int
+"""Fraction of equal sets that makes two methods all but one."""
+_DRAWS = 500
+"""Pairs of random sets behind the chance level; it is off by less than 0.005 of the number of features."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A method on a dataset; None for what there are no cells of.
+    """A method on a dataset; None for what there are no runs of.
 
     Attributes
     ----------
     dataset, method : str
         Which.
-    rows, seed, both : Agreement or None
-        What was varied. ``seed`` is None where the method has none. For random columns ``rows`` is ``both``: with one
-        seed they are the same columns on any rows.
+    rows, seed, both : Stability or None
+        Agreement of the sets when the samples, the seed, or both vary. ``seed`` is None where the method has none. For
+        random features ``rows`` is ``both``: with one seed they are the same features on any samples.
     alike : float or None
-        As ``rows``, with interchangeable columns counted as the same.
+        As ``rows``, with interchangeable features counted as the same: the adjusted measure of
+        :func:`stableselect.metrics.similarity_stability`.
     ridge, least_squares : Value or None
-        Error on the rows left out: mean over ``subsamples`` of the mean over seeds, and its standard error.
+        Error on the samples left out: mean over ``subsamples`` of the mean over seeds, and its standard error.
     subsamples : tuple of int
-        Those that every method with cells has on the dataset: subsamples differ many times in their error, so means
+        Those that every method with runs has on the dataset: subsamples differ many times in their error, so means
         over different ones do not compare.
     relative : Value or None
-        The ridge error over that of random columns on the same subsample: geometric mean over the subsamples, and its
+        The ridge error over that of random features on the same subsample: geometric mean over the subsamples, and its
         standard error.
     seconds : float or None
         Mean time of a fit.
     failed : int
-        Cells that failed.
+        Runs that failed.
     by_rows : tuple of Run
         The runs that ``rows`` is from.
     errors : dict of int to float
@@ -79,10 +62,10 @@ class Found:
 
     dataset: str
     method: str
-    rows: Agreement | None = None
+    rows: Stability | None = None
     alike: float | None = None
-    seed: Agreement | None = None
-    both: Agreement | None = None
+    seed: Stability | None = None
+    both: Stability | None = None
     ridge: Value | None = None
     least_squares: Value | None = None
     relative: Value | None = None
@@ -99,24 +82,24 @@ class Paired:
 
     Attributes
     ----------
-    before, after : Agreement
-        Of the rows varied, for the one and for the other.
+    before, after : Stability
+        With the samples varied, for the one and for the other.
     ratio : Value
         The ridge error of the other over that of the one: geometric mean over the subsamples, and its standard error.
     """
 
-    before: Agreement
-    after: Agreement
+    before: Stability
+    after: Stability
     ratio: Value
 
 
 def find(results: Results) -> dict[str, list[Found]]:
-    """Return what is known of every method, by dataset; datasets without a finished cell are left out."""
+    """Return what is known of every method, by dataset; datasets without a finished run are left out."""
     runs: dict[tuple[str, str], list[Run]] = defaultdict(list)
     failed: dict[tuple[str, str], int] = defaultdict(int)
     for item in results.of_task(TASK):
         cell = item.cell
-        # Cells of an earlier limit on the steps stay in the file, but are another experiment.
+        # Runs of an earlier limit on the steps stay in the store, but are another experiment.
         if cell.k != info(cell.dataset).k or cell.cap != steps(cell.method, cell.dataset, fast=cell.mode == "fast"):
             continue
         if item.status == "done":
@@ -132,7 +115,7 @@ def find(results: Results) -> dict[str, list[Found]]:
         if not any(name == dataset for name, _ in runs):
             continue
         record = pairs.get(dataset)
-        alike = None if record is None else Interchangeable(unpacked(record["pairs"], record["n_columns"]))
+        alike = None if record is None else unpacked(record["pairs"], record["n_columns"])
         random = _by_split(runs[dataset, RANDOM], "ridge")
         begun = [{cell.split for cell, _ in runs[dataset, method]} for method in methods() if runs[dataset, method]]
         shared = tuple(sorted(set.intersection(*begun))) if begun else ()
@@ -156,7 +139,7 @@ def paired(one: Found, other: Found) -> Paired | None:
 
 
 def twins(found: dict[str, list[Found]]) -> list[tuple[str, str, int, int]]:
-    """Return the methods that keep the same columns in nearly all runs that both have: names, equal sets, runs."""
+    """Return the methods that select the same features in nearly all runs that both have: names, equal sets, runs."""
     kept: dict[str, dict[tuple[str, int], frozenset[int]]] = defaultdict(dict)
     for items in found.values():
         for item in items:
@@ -172,19 +155,19 @@ def twins(found: dict[str, list[Found]]) -> list[tuple[str, str, int, int]]:
 
 
 def twin_words(found: dict[str, list[Found]]) -> str:
-    """Name the methods that keep nearly always the same columns, and in how many runs; empty where there are none."""
+    """Name the methods that nearly always select the same features, and in how many runs; empty if there are none."""
     return "; ".join(f"{first} and {second} ({equal} of {runs} runs)" for first, second, equal, runs in twins(found))
 
 
 def far_off(items: list[Found]) -> tuple[list[tuple[int, float]], list[tuple[str, int, float, float]]]:
-    """Return the subsamples of a dataset that stand out, for random columns and for one method beside them.
+    """Return the subsamples of a dataset that stand out, for random features and for one method beside them.
 
     Returns
     -------
     hard : list of (int, float)
-        Subsamples where random columns err many times as much as on the median one, and how many times.
+        Subsamples where random features err many times as much as on the median one, and how many times.
     strays : list of (str, int, float, float)
-        Method and subsample where the error relative to random columns is many times the method's median; that ratio,
+        Method and subsample where the error relative to random features is many times the method's median; that ratio,
         and the median.
     """
     errors = {item.method: item.errors for item in items if item.errors}
@@ -212,7 +195,7 @@ def _summed(
     method: str,
     runs: list[Run],
     failed: int,
-    alike: Interchangeable | None,
+    alike: np.ndarray | None,
     random: dict[int, float],
     shared: tuple[int, ...],
 ) -> Found:
@@ -238,20 +221,17 @@ def _summed(
     )
 
 
-def agreement(runs: list[Run]) -> Agreement | None:
+def agreement(runs: list[Run]) -> Stability | None:
     """Return how far the sets of runs agree; None for fewer than two, or where there is no choice."""
     masks = _masks(runs)
-    if len(masks) < 2 or masks.all():
-        return None
-    found = stability(masks)
-    return Agreement(found.nogueira, *found.confidence_interval, len(masks))
+    return None if len(masks) < 2 or masks.all() else stability(masks)
 
 
-def _alike(runs: list[Run], alike: Interchangeable | None) -> float | None:
+def _alike(runs: list[Run], alike: np.ndarray | None) -> float | None:
     masks = _masks(runs)
-    if alike is None or len(masks) < 2 or masks.all() or masks.shape[1] != alike.n_columns:
+    if alike is None or len(masks) < 2 or masks.all() or masks.shape[1] != len(alike):
         return None
-    return alike.stability([np.flatnonzero(mask) for mask in masks])
+    return similarity_stability(masks, alike, threshold=1, n_draws=_DRAWS).adjusted
 
 
 def _masks(runs: list[Run]) -> np.ndarray:
