@@ -1,19 +1,46 @@
-"""Run many fits, keep their results in a store, and go on after an interruption."""
+"""Run many fits, keep their results in a store, go on after an interruption, and compare them on equal terms."""
 
+from ._aggregate import (
+    Comparison,
+    Interval,
+    Measure,
+    MixedRevisionsError,
+    Repeat,
+    Value,
+    by_repeat,
+    geometric_mean,
+    one_revision,
+    part_of,
+    stalled,
+)
 from ._cell import Cell, Mode, Options, Protocol
 from ._executor import Outcome, Report, execute
+from ._revision import CURRENT, Revision
 from ._store import FILE, Status, Store, Stored
 
 __all__ = [
+    "CURRENT",
     "FILE",
     "Cell",
+    "Comparison",
+    "Interval",
+    "Measure",
+    "MixedRevisionsError",
     "Mode",
     "Options",
     "Outcome",
     "Protocol",
+    "Repeat",
     "Report",
+    "Revision",
     "Status",
     "Store",
     "Stored",
+    "Value",
+    "by_repeat",
     "execute",
+    "geometric_mean",
+    "one_revision",
+    "part_of",
+    "stalled",
 ]

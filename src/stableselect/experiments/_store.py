@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from ._cell import Cell
+from ._revision import CURRENT, Revision
 
 FILE = "results.sqlite"
 _VERSION = 1
@@ -44,12 +45,15 @@ class Stored:
         Its results; empty unless done.
     error : str
         Why it failed.
+    revision : Revision
+        Of engine, folds and protocol.
     """
 
     cell: Cell
     status: Status
     record: dict[str, Any]
     error: str
+    revision: Revision = CURRENT
 
 
 class Store:

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...datasets import info, names
-from ...experiments import Cell, Mode, Protocol, Stored
+from ...experiments import Cell, Mode, Protocol, Stored, Value, geometric_mean
 from ._data import is_available
 from ._methods import FAST_DATASETS, cap, find_method
 
 NOT_AVAILABLE = "not available"
 NOT_RUN = "not run"
 
-
-@dataclass(frozen=True)
-class Value:
-    """A measure over the cells of one method on one dataset.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over the splits of the mean over the seeds.
-    spread : float or None
-        Under "sound" the standard error over the splits; under "paper", which has one split, the standard deviation
-        over the seeds. None for a single one.
-    count : int
-        Cells.
-    failed : int
-        Cells that failed, and are not in the mean.
-    """
-
-    mean: float
-    spread: float | None
-    count: int
-    failed: int = 0
+__all__ = ["NOT_AVAILABLE", "NOT_RUN", "Results", "Value", "geometric_mean", "record_part"]
 
 
 class Results:
@@ -143,11 +121,6 @@ class Results:
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
         return "failed" if "failed" in statuses else "running" if "running" in statuses else NOT_RUN
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive numbers."""
-    return float(np.exp(np.mean(np.log(list(values)))))
 
 
 def record_part(record: dict[str, Any], measure: str) -> Any:
