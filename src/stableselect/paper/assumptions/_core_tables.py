@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...datasets import info
+from ...experiments import Value
 from ...inspection import PowerLawFit
 from ..figure3 import PUBLISHED_EPOCHS, epochs, written_rate
-from ..methods import Results, Value
+from ..methods import Results
 from ..report import NONE, Block
 from ._found import PROTOCOLS, Data, Found, csv_value, table_or_reason, text, where_of
 from ._plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED, PUBLISHED_MSE, PUBLISHED_SIZES
@@ -113,16 +114,17 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
             where = ("core", name, protocol)
             ranges = []
             for n in found.sizes(*where, NETWORK):
-                mine, random = (found.number(f"{form}.mse", *where, SEARCH, n=n) for form in ("plain", "random"))
-                network = [found.number(measure, *where, NETWORK, n=n) for measure in ("network_mse", "best_mse")]
-                ranges += [record["scores"] for _, record in found.runs(*where, NETWORK, n=n)]
+                trained = {measure: (measure, (*where, NETWORK)) for measure in ("network_mse", "best_mse")}
+                searched = {form: (f"{form}.mse", (*where, SEARCH)) for form in ("plain", "random")}
+                values = found.row({**trained, **searched}, n)
+                ranges += [item.record["scores"] for item in found.runs(*where, NETWORK, n=n)]
                 known = protocol == "paper" and name == PUBLISHED and n in PUBLISHED_MSE
                 printed = f"{PUBLISHED_MSE[n]:.5f}" if known else NONE
-                numbers = [_error(value) for value in (*network, mine, random)]
+                numbers = map(_error, values.values())
                 rows.append([f"{info(name).title}, {protocol}, n = {n:,}", printed, *numbers])
-                for measure, value in zip(("network_mse", "best_mse"), network, strict=True):
+                for measure in trained:
                     base = where_of(2, name, protocol, NETWORK, "published", n)
-                    data.append(base | {"measure": measure} | csv_value(value))
+                    data.append(base | {"measure": measure} | csv_value(values[measure]))
             if ranges:
                 low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
                 reading.append(

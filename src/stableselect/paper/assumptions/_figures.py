@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
+from ...experiments import Value
 from ..figure3 import drawn_legend
-from ..methods import Value
 from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Picture, picture, plain_ticks
 from ._found import MAPS, PROTOCOLS, Found
 from ._measures import STEPS

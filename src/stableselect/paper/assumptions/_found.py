@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...experiments import Cell, Protocol
+from ...experiments import Comparison, Measure, Protocol, Stored, Value, part_of
 from ...inspection import PowerLawFit
-from ..figure3 import fitted_rate, mean_over_repeats
-from ..methods import Results, Value, record_part
+from ..figure3 import of_one, rate
+from ..methods import Results
 from ..report import NONE, Table
 from ._plan import DATASETS, PUBLISHED_WEIGHT, is_current
 from ._task import NETWORK, SEARCH, TASK
@@ -23,7 +24,6 @@ MAPS = {
 }
 """Which maps are compared: of which method, and refitted without the sample or held."""
 Data = list[dict[str, Any]]
-Pick = Callable[[dict[str, Any]], float | None]
 
 _ROUNDING = 1e-9
 """Sides that differ by no more than this fraction of the larger are equal."""
@@ -44,58 +44,62 @@ class Found:
 
     def __init__(self, results: Results) -> None:
         self._items = [
-            (item.cell, item.record)
+            item
             for item in results.of_task(TASK)
             if item.status == "done" and is_current(item.cell) and _HOLDS[item.cell.details["part"]] in item.record
         ]
 
     def any(self, part: str) -> bool:
         """Tell whether there is a finished run of a part."""
-        return any(cell.details["part"] == part for cell, _ in self._items)
+        return any(item.cell.details["part"] == part for item in self._items)
 
     def sizes(self, part: str, dataset: str, protocol: Protocol, method: str, **details: Any) -> list[int]:
         """Return the n of which there are runs."""
-        return sorted({cell.details["n"] for cell, _ in self.runs(part, dataset, protocol, method, **details)})
+        return sorted({item.cell.details["n"] for item in self.runs(part, dataset, protocol, method, **details)})
 
-    def runs(self, part: str, dataset: str, protocol: Protocol, method: str, **details: Any) -> list[tuple[Cell, dict]]:
-        """Return runs and records of a part, of the published lambda unless another is named."""
+    def runs(self, part: str, dataset: str, protocol: Protocol, method: str, **details: Any) -> list[Stored]:
+        """Return the runs of a part, of the published lambda unless another is named."""
         if part == "removal":
             details = {"weight": PUBLISHED_WEIGHT, **details}
         wanted = {"part": part, **details}
         return [
-            (cell, record)
-            for cell, record in self._items
-            if (cell.dataset, cell.protocol, cell.method) == (dataset, protocol, method)
-            and all(cell.details.get(name) == value for name, value in wanted.items())
+            item
+            for item in self._items
+            if (item.cell.dataset, item.cell.protocol, item.cell.method) == (dataset, protocol, method)
+            and all(item.cell.details.get(name) == value for name, value in wanted.items())
         ]
 
-    def number(self, pick: str | Pick, *where: Any, **details: Any) -> Value | None:
-        """Return mean and spread over the repeats of one kind of run.
+    def number(self, measure: Measure, *where: Any, **details: Any) -> Value | None:
+        """Return mean and spread over the repeats of one kind of run; ``where`` and ``details`` as in :meth:`runs`."""
+        return of_one(self.runs(*where, **details), measure)
 
-        ``pick`` takes the number from a record, or names it with dots; ``where`` and ``details`` as in :meth:`runs`.
-        """
-        take = (lambda record: record_part(record, pick)) if isinstance(pick, str) else pick
-        found = (take(record) for _, record in self.runs(*where, **details))
-        return mean_over_repeats([value for value in found if value is not None])
+    def row(self, measures: Mapping[str, tuple[Measure, tuple[Any, ...]]], n: int) -> dict[str, Value | None]:
+        """Return several numbers that stand side by side, each a measure and where it is from, on shared splits."""
+        runs = {
+            name: [replace(item, record={"value": part_of(item.record, measure)}) for item in self.runs(*where, n=n)]
+            for name, (measure, where) in measures.items()
+        }
+        searched = [name for name, (_, where) in measures.items() if where[-1] == SEARCH]
+        compared = Comparison(runs, "value", seedless=searched)
+        return {name: compared.value(name, over="repeats") for name in measures}
 
-    def by_size(self, measure: str, *where: Any) -> dict[int, Value]:
+    def by_size(self, measure: Measure, *where: Any) -> dict[int, Value]:
         """Return a number of the core samples by n, where there is one."""
         numbers = {n: self.number(measure, "core", *where, n=n) for n in self.sizes("core", *where)}
         return {n: value for n, value in numbers.items() if value is not None}
 
-    def slope(self, measure: str, *where: Any) -> PowerLawFit | None:
+    def slope(self, measure: Measure, *where: Any) -> PowerLawFit | None:
         """Return the power of n that fits a measure of the core samples; None for fewer than three sizes."""
-        by_size: dict[int, dict[tuple[int, int], float]] = {n: {} for n in self.sizes("core", *where)}
-        for cell, record in self.runs("core", *where):
-            by_size[cell.details["n"]][cell.split, cell.seed] = record_part(record, measure)
-        return fitted_rate(by_size) if len(by_size) >= _FEWEST_SIZES else None
+        sizes = self.sizes("core", *where)
+        runs = [self.runs("core", *where, n=n) for n in sizes]
+        return rate(sizes, runs, measure) if len(sizes) >= _FEWEST_SIZES else None
 
     def left_out(self, maps: str, *where: Any, **details: Any) -> list[dict[str, Any]]:
         """Return what was measured for every sample left out, over all repeats."""
-        return [entry for _, record in self.runs(*where, **details) for entry in record["columns"].get(maps, [])]
+        return [entry for item in self.runs(*where, **details) for entry in item.record["columns"].get(maps, [])]
 
 
-def over_left_out(reduce: Callable[[list[float]], Any], maps: str, measure: str) -> Pick:
+def over_left_out(reduce: Callable[[list[float]], Any], maps: str, measure: str) -> Measure:
     """Return what takes from a record ``reduce`` of a measure over the samples left out."""
 
     def pick(record: dict[str, Any]) -> float | None:

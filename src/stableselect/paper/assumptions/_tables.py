@@ -225,18 +225,23 @@ def constants(results: Results, found: Found, data: Data) -> Iterator[Block]:
                 continue
             n = sizes[-1]
             core = ("core", name, protocol, SEARCH)
-            values = {
-                "kappa1": (found.number("kappa1", *where, n=n), 1),
-                "kappa2, held": (found.number(over_left_out(max, "held", "ratio_max"), *where, n=n), 1),
-                "kappa2, refitted": (found.number(over_left_out(max, "refitted", "ratio_max"), *where, n=n), 1),
-                "kappa3": (found.number("centred.eta_max", *core, n=n), n),
-                "kappa4": (found.number("centred.alpha_max", *core, n=n), 1),
-                "kappa5": (found.number(lambda record: max(record["kappa5"].values()), *where, n=n), 1),
-            }
-            rows.append([f"{info(name).title}, {protocol}, n = {n:,}", *(text(*pair) for pair in values.values())])
-            for measure, pair in values.items():
+            values = found.row(
+                {
+                    "kappa1": ("kappa1", where),
+                    "kappa2, held": (over_left_out(max, "held", "ratio_max"), where),
+                    "kappa2, refitted": (over_left_out(max, "refitted", "ratio_max"), where),
+                    "kappa3": ("centred.eta_max", core),
+                    "kappa4": ("centred.alpha_max", core),
+                    "kappa5": (lambda record: max(record["kappa5"].values()), where),
+                },
+                n,
+            )
+            units = {"kappa3": n}
+            numbers = [text(value, units.get(measure, 1)) for measure, value in values.items()]
+            rows.append([f"{info(name).title}, {protocol}, n = {n:,}", *numbers])
+            for measure, value in values.items():
                 line = where_of("constants", name, protocol, SEARCH, "", n)
-                data.append(line | {"measure": measure} | csv_value(*pair))
+                data.append(line | {"measure": measure} | csv_value(value, units.get(measure, 1)))
     header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
     notes = [
         "Over the samples measured, so each is a lower bound of the true one; samples less their mean. kappa_1: "

@@ -12,8 +12,8 @@ from ._shared import (
     PUBLISHED_EPOCHS,
     drawn_legend,
     epochs,
-    fitted_rate,
-    mean_over_repeats,
+    of_one,
+    rate,
     written_rate,
 )
 
@@ -27,7 +27,7 @@ __all__ = [
     "TASKS",
     "drawn_legend",
     "epochs",
-    "fitted_rate",
-    "mean_over_repeats",
+    "of_one",
+    "rate",
     "written_rate",
 ]

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Protocol, Stored
+from ...experiments import Protocol, Stored, Value, by_repeat
 from ...inspection import fit_power_law
 from ..methods import Results
 from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
@@ -40,7 +40,6 @@ from ._shared import (
     csv_value,
     drawn_legend,
     epochs,
-    measured,
     missing,
     over_repeats,
     rate,
@@ -61,9 +60,10 @@ _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 
 class Betas:
-    """The stored runs of the task by setting."""
+    """The stored runs of a network and of the search by setting."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, network: str) -> None:
+        self.network = network
         self._groups = beta_groups(results)
 
     def of(
@@ -79,9 +79,25 @@ class Betas:
         """Return the repeats of a setting."""
         return self._groups[dataset, method, protocol, n, weight, change]
 
+    def value(
+        self,
+        measure: str,
+        dataset: str,
+        method: str,
+        protocol: Protocol,
+        n: int,
+        *,
+        weight: float = PUBLISHED_WEIGHT,
+        change: str = ROW,
+    ) -> Value | None:
+        """Return a measure over the repeats that the network and the search have; another order stands alone."""
+        names = (method,) if change == ORDER else (self.network, SEARCH)
+        runs = {name: self.of(dataset, name, protocol, n, weight=weight, change=change) for name in names}
+        return over_repeats(runs, measure)[method]
+
 
 def _render(name: str, network: str, results: Results) -> Document:
-    betas = Betas(results)
+    betas = Betas(results, network)
     sizes: Sizes = FAST_SIZES if results.mode == "fast" else SIZES
     blocks: list[Block] = [
         "Two fits, the second without one sample; the loss of every test sample changes by some amount. Beta is the "
@@ -101,7 +117,7 @@ def _render(name: str, network: str, results: Results) -> Document:
     data: list[dict[str, Any]] = []
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
-            blocks.append(_table(results, betas, network, dataset, protocol, grid, data))
+            blocks.append(_table(results, betas, dataset, protocol, grid, data))
     blocks.append(_rates(betas, network, sizes))
     blocks += _weights(results, betas, network, data)
     if any(row["beta"] != "" for row in data):
@@ -115,31 +131,34 @@ def _render(name: str, network: str, results: Results) -> Document:
 def _table(
     results: Results,
     betas: Betas,
-    network: str,
     dataset: str,
     protocol: Protocol,
     grid: Sequence[int],
     data: list[dict[str, Any]],
 ) -> Table:
     rows = []
+    network = betas.network
     for place, n in enumerate(grid):
-        own, searched = (betas.of(dataset, method, protocol, n) for method in (network, SEARCH))
-        order = betas.of(dataset, network, protocol, n, change=ORDER)
         row = [str(n)]
-        for items, measures in (
-            (own, ("beta.selector", "beta.scorer", _BETA, _MEAN, "shared")),
-            (order, (_BETA, _MEAN)),
-            (searched, (_BETA, "largest", _MEAN, "unchanged", _HELD)),
+        for method, change, measures in (
+            (network, ROW, ("beta.selector", "beta.scorer", _BETA, _MEAN, "shared")),
+            (network, ORDER, (_BETA, _MEAN)),
+            (SEARCH, ROW, (_BETA, "largest", _MEAN, "unchanged", _HELD)),
         ):
-            why = NONE if items is order and protocol != "paper" else missing(results, dataset, items)
-            row += [compact(over_repeats(items, measure), why) for measure in measures]
+            why = missing(results, dataset, betas.of(dataset, method, protocol, n, change=change))
+            why = NONE if change == ORDER and protocol != "paper" else why
+            values = (betas.value(measure, dataset, method, protocol, n, change=change) for measure in measures)
+            row += [compact(value, why) for value in values]
         if protocol == "paper":
             printed = _PRINTED.get((network, dataset))
             row.append(NONE if printed is None or results.mode == "fast" else f"{printed[place]:g}")
         rows.append(row)
-        for method, items in ((network, own), (SEARCH, searched), (f"{network}, other order", order)):
-            data.append(_line(dataset, protocol, method, n, "1/128", items))
-        data.append(_line(dataset, protocol, f"{SEARCH}, features held", n, "1/128", searched, "held."))
+        where = (dataset, network, protocol, n)
+        data.append(_line(betas, *where))
+        data.append(_line(betas, dataset, SEARCH, protocol, n))
+        data.append(_line(betas, *where, change=ORDER) | {"method": f"{network}, other order"})
+        held = _line(betas, dataset, SEARCH, protocol, n, part="held.")
+        data.append(held | {"method": f"{SEARCH}, features held"})
     header = ["n", "network: selector", "scorer", "total", "mean change", "features in common", "other order: total"]
     header += [
         "mean change",
@@ -154,12 +173,13 @@ def _table(
 
 
 def _line(
-    dataset: str, protocol: Protocol, method: str, n: int, weight: str, items: Sequence[Stored], part: str = ""
+    betas: Betas, dataset: str, method: str, protocol: Protocol, n: int, *, part: str = "", **setting: Any
 ) -> dict[str, Any]:
-    value, mean = (over_repeats(items, part + measure) for measure in (_BETA, _MEAN))
-    line = {"dataset": dataset, "protocol": protocol, "method": method, "n": n, "lambda1": weight}
+    value, mean = (betas.value(part + m, dataset, method, protocol, n, **setting) for m in (_BETA, _MEAN))
+    weight = f"{setting['weight']:g}" if "weight" in setting else "1/128"
     found = csv_value(value, "beta", "beta_sd")
     repeats = found.pop("repeats")
+    line = {"dataset": dataset, "protocol": protocol, "method": method, "n": n, "lambda1": weight}
     return line | found | {"mean_change": "" if mean is None else mean.mean, "repeats": repeats}
 
 
@@ -195,10 +215,11 @@ def _weights(results: Results, betas: Betas, network: str, data: list[dict[str, 
     for weight in WEIGHTS:
         row = [f"{weight:g}"]
         for protocol, method in compared:
-            items = betas.of(FASHION, method, protocol, WEIGHT_SIZE, weight=weight)
-            why = missing(results, FASHION, items)
-            row += [compact(over_repeats(items, measure), why) for measure in ("beta.selector", _BETA, _MEAN)]
-            data.append(_line(FASHION, protocol, method, WEIGHT_SIZE, f"{weight:g}", items))
+            where = (FASHION, method, protocol, WEIGHT_SIZE)
+            why = missing(results, FASHION, betas.of(*where, weight=weight))
+            values = (betas.value(measure, *where, weight=weight) for measure in ("beta.selector", _BETA, _MEAN))
+            row += [compact(value, why) for value in values]
+            data.append(_line(betas, *where, weight=weight))
         rows.append(row)
     header = ["lambda1"]
     for protocol, method in compared:
@@ -214,22 +235,23 @@ def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
         shares: dict[str, list[float]] = {_BETA: [], _MEAN: []}
         over = []
         for n in grid:
-            order, own = (betas.of(dataset, network, "paper", n, change=change) for change in (ORDER, ROW))
             for measure, ratios in shares.items():
-                noise, moved = over_repeats(order, measure), over_repeats(own, measure)
+                noise, moved = (
+                    betas.value(measure, dataset, network, "paper", n, change=change) for change in (ORDER, ROW)
+                )
                 if noise is not None and moved is not None and moved.mean > 0:
                     ratios.append(noise.mean / moved.mean)
-            row = over_repeats(own, _BETA)
-            searched = over_repeats(betas.of(dataset, SEARCH, "paper", n), _BETA)
-            if searched is not None and row is not None and searched.mean > 0:
-                over.append(row.mean / searched.mean)
+            own, searched = (betas.value(_BETA, dataset, method, "paper", n) for method in (network, SEARCH))
+            if searched is not None and own is not None and searched.mean > 0:
+                over.append(own.mean / searched.mean)
         if shares[_MEAN]:
             texts.append(
                 f"{info(dataset).title}, paper: the same samples in another order, with the same start, move the "
                 f"network's losses {span(shares[_MEAN])} times as far as leaving a sample out does in the mean over "
                 f"the test samples, and {span(shares[_BETA])} times at the largest (beta). That is one pair of fits "
-                "for each n beside the mean over the seeds, so the mean over the test samples is the surer of the two. The "
-                "published figure cannot tell a sample's influence from the noise of training where these are near 1."
+                "for each n beside the mean over the seeds, so the mean over the test samples is the surer of the two. "
+                "The published figure cannot tell a sample's influence from the noise of training where these are near "
+                "1."
             )
         if over:
             texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
@@ -239,7 +261,8 @@ def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
 
 def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]:
     def every(protocol: Protocol, measure: str, change: str = ROW) -> list[float]:
-        return [x for n in grid for x in measured(betas.of(dataset, SEARCH, protocol, n, change=change), measure)]
+        runs = (betas.of(dataset, SEARCH, protocol, n, change=change) for n in grid)
+        return [value for items in runs for value in by_repeat(items, measure).values()]
 
     texts, title = [], info(dataset).title
     order = every("paper", "largest", ORDER)
@@ -305,7 +328,7 @@ def _sizes(
     found = _PRINTED.get((network, dataset))
     if protocol == "paper" and printed and found is not None:
         axis.plot(grid, found, color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
-    first = over_repeats(betas.of(dataset, network, protocol, grid[0]), _BETA)
+    first = betas.value(_BETA, dataset, network, protocol, grid[0])
     if first is not None:
         line = [first.mean * grid[0] / n for n in grid]
         axis.plot(grid, line, color=GREY, linewidth=0.8, label="slope -1, from the first")
@@ -325,7 +348,8 @@ def _bars(
     axis: Axes, places: Sequence[int], items: Sequence[list[Stored]], measure: str, label: str, **looks: Any
 ) -> None:
     """Draw the means, with bars from the least to the largest repeat: a standard deviation may reach below zero."""
-    found = {place: values for place, cells in zip(places, items, strict=True) if (values := measured(cells, measure))}
+    numbers = {place: by_repeat(runs, measure).values() for place, runs in zip(places, items, strict=True)}
+    found = {place: values for place, values in numbers.items() if values}
     if not found:
         return
     means = [sum(values) / len(values) for values in found.values()]

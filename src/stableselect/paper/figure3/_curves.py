@@ -12,7 +12,7 @@ from ...datasets import info
 from ...experiments import Cell, Options, Protocol
 from ..methods import Results
 from ..report import BLACK, GREY, NONE, Block, Document, Experiment, Picture, Table, drawn, picture
-from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, dataset, gap_cells, gap_groups
+from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, compared, dataset, gap_cells, gap_groups
 from ._shared import (
     BOUNDED,
     FAST_NOTE,
@@ -27,7 +27,6 @@ from ._shared import (
     drawn_legend,
     error_bars,
     missing,
-    over_repeats,
     rate,
     span,
 )
@@ -151,11 +150,11 @@ def _table(
     rows = []
     for place, setting in enumerate(settings):
         row = [_written(sweep, setting)]
+        found = {measure: compared(gaps, protocol, setting, measure) for measure in (_DIFFERENCE, _TEST)}
         for method in METHODS:
-            items = gaps[method, protocol, setting]
-            why = missing(results, dataset(fast=results.mode == "fast"), items)
+            why = missing(results, dataset(fast=results.mode == "fast"), gaps[method, protocol, setting])
             for measure, unit in ((_DIFFERENCE, _THOUSAND), (_TEST, 1.0)):
-                value = over_repeats(items, measure)
+                value = found[measure][method]
                 row.append(compact(value, why, unit))
                 line = {"protocol": protocol, "method": method, sweep.symbol: sweep.tick(setting), "measure": measure}
                 data.append(line | csv_value(value))
@@ -189,22 +188,19 @@ def _printed(sweep: Sweep, place: int) -> list[str]:
 def _reading(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> list[Block]:
     """Say what the runs show."""
     texts: list[Block] = []
+    ends = settings[0], settings[-1]
     for protocol in PROTOCOLS:
         found = []
+        differences, tests = (
+            [compared(gaps, protocol, end, measure) for end in ends] for measure in (_DIFFERENCE, _TEST)
+        )
         for method in METHODS:
-            ends = [
-                (over_repeats(items, _DIFFERENCE), over_repeats(items, _TEST))
-                for setting in (settings[0], settings[-1])
-                if (items := gaps[method, protocol, setting])
-            ]
-            if len(ends) < 2 or any(value is None for pair in ends for value in pair):
+            if any(values[method] is None for values in (*differences, *tests)):
                 continue
-            (low, low_test), (high, high_test) = ends
-            found.append(
-                f"{WORDS[method]}: difference {compact(low, unit=_THOUSAND)} to {compact(high, unit=_THOUSAND)} "
-                f"thousandths{_rate(gaps, method, protocol, settings) if sweep.symbol == 'n' else ''}, test error "
-                f"{compact(low_test)} to {compact(high_test)}"
-            )
+            changes = " to ".join(compact(values[method], unit=_THOUSAND) for values in differences)
+            errors = " to ".join(compact(values[method]) for values in tests)
+            power = _rate(gaps, method, protocol, settings) if sweep.symbol == "n" else ""
+            found.append(f"{WORDS[method]}: difference {changes} thousandths{power}, test error {errors}")
         if found:
             first, last = (_written(sweep, settings[i]) for i in (0, -1))
             texts.append(f"{protocol.capitalize()}, from {sweep.symbol} = {first} to {last}. {'; '.join(found)}.")
@@ -237,9 +233,9 @@ def _against_search(gaps: Groups, protocol: Protocol, settings: Sequence[Setting
     """Compare the networks' test errors with the search's."""
     ratios = []
     for setting in settings:
-        searched = over_repeats(gaps[SEARCH, protocol, setting], _TEST)
         for method in NETWORKS:
-            trained = over_repeats(gaps[method, protocol, setting], _TEST)
+            pair = compared(gaps, protocol, setting, _TEST, (method, SEARCH))
+            trained, searched = pair[method], pair[SEARCH]
             if searched is not None and trained is not None:
                 ratios.append(trained.mean / searched.mean)
     if not ratios:
@@ -256,7 +252,7 @@ def _role_of_the_scorer(gaps: Groups, settings: Sequence[Setting]) -> list[str]:
         means = {
             setting: value
             for setting in settings
-            if (value := over_repeats(gaps[method, "paper", setting], _TEST)) is not None
+            if (value := compared(gaps, "paper", setting, _TEST)[method]) is not None
         }
         if len(means) < 2 or settings[0] not in means:
             continue
@@ -295,7 +291,7 @@ def _draw(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> Picture:
 def _curves(axis: Axes, gaps: Groups, protocol: Protocol, settings: Sequence[Setting], measure: str) -> None:
     unit = _THOUSAND if measure == _DIFFERENCE else 1.0
     for aside, method in zip(_ASIDE, METHODS, strict=True):
-        values = [over_repeats(gaps[method, protocol, setting], measure) for setting in settings]
+        values = [compared(gaps, protocol, setting, measure)[method] for setting in settings]
         places = [place + aside for place in range(len(settings))]
         error_bars(axis, places, values, unit, label=WORDS[method], **LOOKS[method])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Cell, Options, Protocol, Value
 from ..methods import Results, find_method, load_rows
 from ._shared import (
     COIL,
@@ -23,6 +23,7 @@ from ._shared import (
     first_cell,
     grouped,
     mean_losses,
+    over_repeats,
     repeated,
 )
 
@@ -86,6 +87,13 @@ def gap_groups(results: Results) -> Groups:
         TASK,
         lambda cell, details: (cell.method, cell.protocol, Setting(details["share"], details["weight"], cell.k)),
     )
+
+
+def compared(
+    gaps: Groups, protocol: Protocol, setting: Setting, measure: str, methods: Sequence[str] = METHODS
+) -> dict[str, Value | None]:
+    """Return a measure of the methods at a setting, over the repeats that all of them have."""
+    return over_repeats({method: gaps[method, protocol, setting] for method in methods}, measure)
 
 
 def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ...experiments import Cell, Options, Protocol
 from ..methods import Results
 from ..report import BLACK, Block, Document, Experiment, Picture, Table, drawn, picture
 from ._curves import SWEEPS
-from ._gap import METHODS, Setting, dataset, gap_cells, gap_groups
+from ._gap import METHODS, Setting, compared, dataset, gap_cells, gap_groups
 from ._shared import (
     FAST_NOTE,
     LOOKS,
@@ -22,7 +22,6 @@ from ._shared import (
     drawn_legend,
     error_bars,
     missing,
-    over_repeats,
 )
 
 _SWEEP = SWEEPS[-1]
@@ -80,9 +79,9 @@ def _table(
         for part, (features, _) in _PARTS.items():
             row = [f"{WORDS[method]}, {features}"]
             for setting in settings:
-                items = gaps[method, protocol, setting]
-                value = over_repeats(items, f"norms.{kind}.{part}")
-                row.append(compact(value, missing(results, dataset(fast=results.mode == "fast"), items)))
+                value = compared(gaps, protocol, setting, f"norms.{kind}.{part}")[method]
+                why = missing(results, dataset(fast=results.mode == "fast"), gaps[method, protocol, setting])
+                row.append(compact(value, why))
                 line = {"protocol": protocol, "method": method, "k": setting.k, "norm": kind, "columns": part}
                 data.append(line | csv_value(value))
             rows.append(row)
@@ -101,10 +100,11 @@ def _reading(gaps: Groups, settings: Sequence[Setting]) -> list[str]:
     for protocol in PROTOCOLS:
         found = []
         for method in METHODS:
-            ends = [gaps[method, protocol, setting] for setting in (settings[0], settings[-1])]
             ratios = {}
             for measure in ("difference", *(f"norms.{kind}.{part}" for kind in _KINDS for part in _PARTS)):
-                first, last = (over_repeats(items, measure) for items in ends)
+                first, last = (
+                    compared(gaps, protocol, setting, measure)[method] for setting in (settings[0], settings[-1])
+                )
                 if first is not None and last is not None and first.mean > 0:
                     ratios[measure] = last.mean / first.mean
             if "difference" in ratios and len(ratios) == 1 + len(_KINDS) * len(_PARTS):
@@ -134,7 +134,7 @@ def _draw(gaps: Groups, settings: Sequence[Setting]) -> Picture:
                     error_bars(
                         axis,
                         [setting.k + aside for setting in settings],
-                        [over_repeats(gaps[method, protocol, setting], measure) for setting in settings],
+                        [compared(gaps, protocol, setting, measure)[method] for setting in settings],
                         label=f"{WORDS[method]}, {features}",
                         linestyle=dashes,
                         markerfacecolor=LOOKS[method]["color"] if part == "all" else "none",

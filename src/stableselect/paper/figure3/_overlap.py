@@ -28,7 +28,7 @@ from ._shared import (
     grouped,
     mean_losses,
     missing,
-    over_repeats,
+    of_one,
 )
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _table(
             continue
         jaccard = NONE if found.measures is None else f"{found.measures.jaccard:.3f}"
         counts = [str(found.distinct), str(found.always)]
-        error = compact(over_repeats(found.items, "test.selector"))
+        error = compact(of_one(found.items, "test.selector"))
         rows.append([words, found.nogueira(), jaccard, *counts, error, str(found.runs)])
     if protocol == "paper" and results.mode == "full" and (network, dataset) in _PRINTED:
         rows.append(["printed, seed fixed", *_PRINTED[network, dataset], NONE, "10"])

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...experiments import Cell, Options, Protocol, Stored
+from ...experiments import Cell, Comparison, Measure, Options, Protocol, Stored, Value
 from ...inspection import PowerLawFit, fit_power_law
-from ..methods import Results, Rows, Value, cap, find_method, record_part
+from ..methods import Results, Rows, cap, find_method
 from ..report import BLUE, NONE, ORANGE, VERMILION
 
 if TYPE_CHECKING:
@@ -92,46 +92,20 @@ def grouped(results: Results, task: str, key: Callable[[Cell, dict[str, Any]], H
     return groups
 
 
-def mean_over_repeats(numbers: Sequence[float], failed: int = 0) -> Value | None:
-    """Return the mean of some repeats with their standard deviation, None for none."""
-    if not numbers:
-        return None
-    spread = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
-    return Value(float(np.mean(numbers)), spread, len(numbers), failed)
+def over_repeats(runs: Mapping[str, Sequence[Stored]], measure: Measure) -> dict[str, Value | None]:
+    """Return a measure of several methods over the repeats that all of them have, with its standard deviation."""
+    compared = Comparison(runs, measure, seedless=[SEARCH])
+    return {name: compared.value(name, over="repeats") for name in runs}
 
 
-def over_repeats(items: Sequence[Stored], measure: str) -> Value | None:
-    """Return the mean of a measure over repeats with its standard deviation, None where no run has it."""
-    return mean_over_repeats(measured(items, measure), sum(item.status == "failed" for item in items))
+def of_one(items: Sequence[Stored], measure: Measure) -> Value | None:
+    """Return a measure of one method over its repeats, with its standard deviation."""
+    return over_repeats({"": items}, measure)[""]
 
 
-def measured(items: Iterable[Stored], measure: str) -> list[float]:
-    """Return a measure of every finished run that has it; dots name its parts."""
-    return list(_by_repeat(items, measure).values())
-
-
-def rate(sizes: Sequence[int], items: Sequence[Iterable[Stored]], measure: str) -> PowerLawFit | None:
-    """Return the power of n that fits a measure; see :func:`fitted_rate`."""
-    return fitted_rate({n: _by_repeat(runs, measure) for n, runs in zip(sizes, items, strict=True)})
-
-
-def fitted_rate(by_size: Mapping[int, Mapping[tuple[int, int], float]]) -> PowerLawFit | None:
-    """Return the power of n that fits a measure by size and repeat, from the repeats that have every size.
-
-    None where there is no such repeat, or where a value is not above 0.
-    """
-    found = list(by_size.values())
-    whole = [repeat for repeat in found[0] if all(repeat in values for values in found)]
-    table = [[values[repeat] for values in found] for repeat in whole]
-    return fit_power_law(list(by_size), table) if table and min(map(min, table)) > 0 else None
-
-
-def _by_repeat(items: Iterable[Stored], measure: str) -> dict[tuple[int, int], float]:
-    """Return a measure by split and seed."""
-    found = {
-        (item.cell.split, item.cell.seed): record_part(item.record, measure) for item in items if item.status == "done"
-    }
-    return {repeat: float(number) for repeat, number in found.items() if isinstance(number, int | float)}
+def rate(sizes: Sequence[int], items: Sequence[Iterable[Stored]], measure: Measure) -> PowerLawFit | None:
+    """Return the power of n that fits a measure, from the repeats that have every size; None where there are none."""
+    return Comparison(dict(zip(sizes, items, strict=True)), measure).fit(sizes, fit_power_law)
 
 
 def epochs(network: str, *, fast: bool) -> int:
@@ -141,17 +115,16 @@ def epochs(network: str, *, fast: bool) -> int:
 
 def missing(results: Results, dataset: str, items: Iterable[Stored]) -> str:
     """Say why a value is missing."""
-    statuses = {item.status for item in items}
-    return "failed" if "failed" in statuses else "running" if "running" in statuses else results.reason(dataset)
+    return "failed" if any(item.status == "failed" for item in items) else results.reason(dataset)
 
 
 def compact(value: Value | None, otherwise: str = NONE, unit: float = 1.0) -> str:
-    """Write a value with three digits, whatever its size, and its spread."""
+    """Write a value with three digits, whatever its size, its spread, and what sets it apart: "(4 of 5 splits)"."""
     if value is None:
         return otherwise
     spread = "" if value.spread is None else f" ± {value.spread * unit:.2g}"
-    share = f" ({value.count} of {value.count + value.failed})" if value.failed else ""
-    return f"{value.mean * unit:.3g}{spread}{share}"
+    mark = f" ({value.mark})" if value.mark else ""
+    return f"{value.mean * unit:.3g}{spread}{mark}"
 
 
 def csv_value(value: Value | None, name: str = "mean", spread: str = "sd") -> dict[str, Any]:

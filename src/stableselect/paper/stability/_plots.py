@@ -99,7 +99,7 @@ def _point(axis: Axes, item: Found, look: dict[str, Any]) -> None:
         x,
         item.rows.nogueira,
         yerr=_bars([item.rows]),
-        xerr=item.relative.spread or 0.0,
+        xerr=item.relative.error or 0.0,
         elinewidth=0.8,
         linestyle="",
         **look,

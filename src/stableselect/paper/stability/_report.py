@@ -7,20 +7,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
 from ...datasets import info
-from ...experiments import Cell, Options
+from ...experiments import Cell, Interval, Options, Value, geometric_mean
 from ...metrics import Stability
-from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Results, Value, find_method, geometric_mean
-from ..report import NONE, Block, Document, Experiment, Table, drawn, number, with_spread
+from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Results, find_method
+from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
 from ._interchangeable import THRESHOLD
 from ._plan import RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
 from ._plots import against_error, rows_and_seed
 
-_LEVEL = 0.95
-"""Of the interval that has to leave out 1 for a difference from random features to be worth a word."""
 _UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
 """What a limit counts, by the parameter that it sets."""
 _BASELINES = {NO_RIDGE: "ridge 0", "ColumnSubset": "the default"}
@@ -80,7 +77,7 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
             NONE if item.alike is None else f"{item.alike:.2f}",
             _interval(item.seed) if takes_seed(item.method) else "no seed",
             _interval(item.both) if is_seeded(item.method) else "as samples",
-            with_spread(item.ridge, "error", _why(item)),
+            _error(item.ridge, _why(item)),
             _ratio(item.relative),
             number(item.seconds, "seconds"),
         ]
@@ -148,8 +145,8 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         )
     notes = [
         "Means over the datasets that have runs; to random is a geometric mean. better, worse: datasets where the "
-        f"error is below or above that of random features: Student's {100 * _LEVEL:.0f} % interval of to random over "
-        "the subsamples leaves out 1."
+        "error is below or above that of random features: Student's 95 % interval of to random over the "
+        "subsamples leaves out 1."
     ]
     few = [f"{method} {count}" for method, count, *_ in rows if int(count) < len(found)]
     if few:
@@ -271,7 +268,7 @@ def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
             if both is None:
                 continue
             gain = both.after.nogueira - both.before.nogueira
-            spread = "" if both.ratio.spread is None else f" ± {100 * both.ratio.spread:.1f}"
+            spread = "" if both.ratio.error is None else f" ± {100 * both.ratio.error:.1f}"
             rows.append(
                 [
                     f"{info(dataset).title}, {name}",
@@ -301,7 +298,9 @@ def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
                     low, high = value.confidence_interval
                     line |= {"value": value.nogueira, "low": low, "high": high, "runs": value.n_runs}
                 elif isinstance(value, Value):
-                    line |= {"value": value.mean, "standard_error": value.spread, "runs": value.count}
+                    line |= {"value": value.mean, "standard_error": value.spread, "runs": value.splits}
+                elif isinstance(value, Interval):
+                    line |= {"value": value.mean, "standard_error": value.error, "runs": value.splits}
                 else:
                     line |= {"value": value}
                 data.append({key: "" if entry is None or entry != entry else entry for key, entry in line.items()})
@@ -321,13 +320,9 @@ def _point(value: Stability | None) -> float | None:
     return None if value is None else value.nogueira
 
 
-def _side(value: Value) -> int:
+def _side(ratio: Interval) -> int:
     """Return -1 or 1 where a relative error is clearly below or above 1, 0 elsewhere and for a single subsample."""
-    if value.spread is None:
-        return 0
-    # The spread of the logarithm, of which the mean is the geometric one.
-    margin = float(student.ppf((1 + _LEVEL) / 2, value.count - 1)) * value.spread / value.mean
-    return int(math.log(value.mean) > margin) - int(math.log(value.mean) < -margin)
+    return int(ratio.low > 1) - int(ratio.high < 1)
 
 
 def _interval(value: Stability | None) -> str:
@@ -341,10 +336,17 @@ def _plain(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
-def _ratio(value: Value | None) -> str:
+def _ratio(value: Interval | None) -> str:
     if value is None:
         return NONE
-    return f"{value.mean:.3f}" + ("" if value.spread is None else f" ± {value.spread:.3f}")
+    return f"{value.mean:.3f}" + ("" if value.error is None else f" ± {value.error:.3f}")
+
+
+def _error(value: Value | None, otherwise: str) -> str:
+    if value is None:
+        return otherwise
+    spread = "" if value.spread is None else f" ± {number(value.spread, 'error')}"
+    return number(value.mean, "error") + spread
 
 
 def _why(item: Found) -> str:
