@@ -1,4 +1,4 @@
-"""Which cells the assumptions need: tables, sizes n, weights lambda_1, rows left out and repeats."""
+"""Which runs the assumptions need: datasets, sizes n, weights lambda_1, samples left out and repeats."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ._task import NETWORK, SEARCH, TASK
 
 U = 50
 """Core samples, as published."""
+PUBLISHED = "mnist_fashion"
+"""The dataset of the published check of Assumption 2."""
 PUBLISHED_SIZES = (1200, 1800, 2400, 3000)
-"""Of the published check of Assumption 2, on MNIST-Fashion."""
+"""Of that check."""
 PUBLISHED_MSE = dict(zip(PUBLISHED_SIZES, (0.02377, 0.02304, 0.02283, 0.02268), strict=True))
 """Its printed errors (the paper's notebooks on Assumption 2)."""
 PUBLISHED_WEIGHT = 1 / 128
@@ -36,23 +38,23 @@ _LEFT_OUT = {
     (SEARCH, "fast"): {"held": 3, "refitted": 2},
     (NETWORK, "fast"): {"held": 0, "refitted": 1},
 }
-"""How many rows are left out, one at a time, with the maps held and refitted."""
+"""How many samples are left out, one at a time, with the maps held and refitted."""
 _SPLITS = 3
 _NETWORK_CORE_REPEATS = {"paper": 5, "sound": 3}
 _NETWORK_REMOVAL_REPEATS = {"paper": 3, "sound": 3}
 
 
 def plan_cells(protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the cells.
+    """Return the runs.
 
-    Under "paper" the rows are the published ones, so the search, which has no seed, runs once and the networks run with
-    several seeds; under "sound" every repeat is a split and a seed of its own.
+    Under "paper" the samples are the published ones, so the search, which has no seed, runs once and the networks run
+    with several seeds; under the corrected protocol every repeat is a split and a seed of its own.
     """
     return list(_fast(protocol, options) if options.fast else _full(protocol, options))
 
 
 def is_current(cell: Cell) -> bool:
-    """Tell whether a cell has the present limits; those of earlier ones stay in the file, but are not mixed in."""
+    """Tell whether a run has the present limits; those of earlier ones stay in the store, but are not mixed in."""
     counts = _LEFT_OUT[cell.method, cell.mode] if cell.details["part"] == "removal" else {}
     limit = cap(cell.method, cell.protocol, cell.dataset, fast=cell.mode == "fast")
     return cell.cap == limit and all(cell.details[name] == count for name, count in counts.items())

@@ -1,7 +1,8 @@
-"""The cells of ``stability``: one fit each, on a subsample of the rows with a seed, and which of them a method needs.
+"""The runs of ``stability``: one fit each, on a subsample with a seed, and which of them a method needs.
 
-A cell's split is the number of its subsample. The rows vary over the subsamples with seed 0, the seed varies on
-subsample 0, and both vary where subsample and seed have the same number; so the analyses share what is common to them.
+The split of a run is the number of its subsample. The samples vary over the subsamples with seed 0, the seed varies on
+subsample 0, and both vary where subsample and seed have the same number; so the analyses share the runs they have in
+common, which :func:`stableselect.inspection.stability_analysis` would fit three times.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SEEDLESS = ("AEFS", "AgnoS-S", "ScorerSelector search", STABLE["ScorerSelector s
 _RESAMPLES, _SLOW_RESAMPLES, _FAST_RESAMPLES = 10, 5, 3
 _SEEDS, _SLOW_SEEDS, _FAST_SEEDS = 5, 3, 2
 _RANDOM_DRAWS, _STRIDE = 5, 100
-"""Draws of random columns on each subsample, and the distance of their seeds, so that no two are the same."""
+"""Draws of random features on each subsample, and the distance of their seeds, so that no two are the same."""
 
 _SLOW = {
     "NDFS": ("isolet", "mnist_fashion", "usps"),
@@ -38,7 +39,7 @@ _SLOW = {
     "ConsensusSelector": ("isolet", "mnist_fashion", "glioma", "prostate_ge", "arcene"),
     STABLE["ScorerSelector search"]: ("coil20", "isolet", "mnist_fashion", "usps", "arcene"),
 }
-"""Where a fit takes more than five seconds on one core; what a column subset gains from votes is measured in full."""
+"""Where a fit takes more than five seconds on one core; ColumnSubset with criterion="stability" has all runs."""
 
 _STEPS = {
     **{(name, dataset): epochs for name in NETWORKS for dataset, epochs in (("usps", 95), ("arcene", 60))},
@@ -55,7 +56,7 @@ def methods() -> tuple[str, ...]:
 
 
 def steps(method: str, dataset: str, *, fast: bool) -> int | None:
-    """Return the step limit of a method's cells on a dataset, None where there is none."""
+    """Return the step limit of a method on a dataset, None where there is none."""
     return _FAST_STEPS.get(method) if fast else _STEPS.get((method, dataset))
 
 
@@ -70,7 +71,7 @@ def takes_seed(method: str) -> bool:
 
 
 def cells(protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the fits of every method, and for each dataset which columns are interchangeable; none under "paper"."""
+    """Return the fits of every method, and for each dataset which features are interchangeable; none under "paper"."""
     if protocol == "paper":
         return []
     found = []
@@ -94,25 +95,25 @@ def _runs(method: str, dataset: str, options: Options) -> list[tuple[int, int]]:
     resamples, seeds = max(resamples, options.splits), max(seeds, options.seeds)
     if options.fast:
         resamples, seeds = _FAST_RESAMPLES, _FAST_SEEDS
-    rows = [(split, 0) for split in range(resamples)]
+    samples = [(split, 0) for split in range(resamples)]
     if method in SEEDLESS:
-        return [*rows, (0, 1)]
+        return [*samples, (0, 1)]
     if not is_seeded(method):
-        return rows
+        return samples
     varied = [(0, seed) for seed in range(seeds)]
     both = [(number, number) for number in range(resamples)]
     if method == RANDOM:
-        # With one seed it draws the same columns from any rows; and it is what the errors are compared with.
+        # With one seed it draws the same features from any samples; and it is what the errors are compared with.
         draws = [(split, split + _STRIDE * draw) for split in range(resamples) for draw in range(_RANDOM_DRAWS)]
         return list(dict.fromkeys([*varied, *draws]))
-    return list(dict.fromkeys([*rows, *varied, *both]))
+    return list(dict.fromkeys([*samples, *varied, *both]))
 
 
 def fitted(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
-    """Fit a method on a subsample, and measure its columns on the rows left out.
+    """Fit a method on a subsample, and measure its features on the samples left out.
 
     The record holds ``n_columns`` to choose from, ``n_rows`` fitted on, ``least_squares`` and ``ridge`` (errors on the
-    rows left out), and what ``timed_fit`` says.
+    samples left out), and what ``timed_fit`` returns.
     """
     split = subsample(cell, data_home)
     # The seed of a selection depends on its split as well; here the one must stay while the other varies.
