@@ -23,5 +23,5 @@ def start():
 
 @pytest.fixture
 def cells():
-    """Twelve cells that differ in split alone."""
+    """Twelve runs that differ in split alone."""
     return [Cell("glioma", "random", "sound", split, 0, 3) for split in range(12)]

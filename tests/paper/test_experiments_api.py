@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import re
+import signal
 import sys
 
 import pytest
@@ -11,13 +14,13 @@ from stableselect.cli import _progress, main
 from stableselect.experiments._cell import Cell
 from stableselect.experiments._executor import Outcome
 from stableselect.experiments._store import Store
-from stableselect.paper import _api, list_experiments, run, show
+from stableselect.paper import Request, _api, build, list_experiments, run, show
 from stableselect.paper._registry import EXPERIMENTS
 
 
 @pytest.fixture
 def pretend(monkeypatch, invented, tmp_path):
-    """Invent the results of cells, with three experiments only; the data folder has an (empty) file for one dataset."""
+    """Invent the results of runs, with three experiments only; the data folder has an (empty) file for one dataset."""
     monkeypatch.setattr(_api, "evaluate", invented)
     monkeypatch.setattr(_api, "EXPERIMENTS", {name: EXPERIMENTS[name] for name in ("table1", "table2", "table3")})
     home = tmp_path / "data"
@@ -27,60 +30,83 @@ def pretend(monkeypatch, invented, tmp_path):
 
 
 def files(folder):
-    return {path.name: path.read_bytes() for path in folder.glob("[!r]*.*")}
+    return {path.name: path.read_bytes() for path in folder.glob("*.*") if path.name != "journal.jsonl"}
+
+
+def one(name, report=None, **settings):
+    """Run one experiment and return what it shows."""
+    return run(Request(name, **settings), report=report)[name]
 
 
 def test_run_writes_every_format_and_twice_gives_the_same(pretend, tmp_path):
     results = tmp_path / "results"
-    document = run("table2", results=results, fast=True, data_home=pretend)
+    document = one("table2", results=results, fast=True, data_home=pretend)
     first = files(results / "fast")
-    assert set(first) == {"table2.md", "table2.csv", "index.html"}
+    assert set(first) == {"table2.md", "table2.csv"}
     assert first["table2.md"].decode() == document.markdown()
     assert len(list(csv.DictReader(io.StringIO(first["table2.csv"].decode())))) == len(document.data)
-    again = run("table2", results=results, fast=True, data_home=pretend)
+    again = one("table2", results=results, fast=True, data_home=pretend)
     assert again.markdown() == document.markdown()
     assert files(results / "fast") == first
     other = tmp_path / "other"
-    run("table2", results=other, fast=True, data_home=pretend)
+    one("table2", results=other, fast=True, data_home=pretend)
     assert files(other / "fast") == first
 
 
 def test_fast_files_leave_the_full_ones_alone(pretend, tmp_path):
     results = tmp_path / "results"
-    run("table2", results=results, methods=["LS"], splits=1, data_home=pretend)
+    one("table2", results=results, methods=["LS"], splits=1, data_home=pretend)
     first = files(results)
     assert b"A fast run" not in first["table2.md"]
-    run("table2", results=results, methods=["LS"], fast=True, data_home=pretend)
+    one("table2", results=results, methods=["LS"], fast=True, data_home=pretend)
     assert files(results) == first
     assert b"A fast run" in (results / "fast" / "table2.md").read_bytes()
 
 
-def test_experiments_share_their_cells(pretend, tmp_path):
+def test_experiments_share_their_runs(pretend, tmp_path):
     heard = []
-    run("table2", results=tmp_path, fast=True, data_home=pretend, page=False)
-    assert not (tmp_path / "fast" / "index.html").exists()
-    run("table3", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
+    one("table2", results=tmp_path, fast=True, data_home=pretend)
+    one("table3", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
     assert heard == []
-    page = (tmp_path / "fast" / "index.html").read_text()
-    assert "id='table1'" in page
-    assert "id='table2'" in page
-    assert "id='table3'" in page
-    run("supp_table1", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
+    one("supp_table1", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
     assert {args[0].cell.method for args in heard} == {"all columns"}
     assert (tmp_path / "fast" / "supp_figure9.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "fast" / "supp_figure9.svg").read_bytes()
 
 
-def test_only_what_is_at_hand_is_computed(pretend, tmp_path):
-    run("table2", results=tmp_path, fast=True, protocol="sound", data_home=pretend)
-    with Store(tmp_path) as store:
-        cells = [item.cell for item in store.cells()]
+def test_a_run_renders_what_it_was_asked_for_and_build_the_rest(pretend, tmp_path):
+    one("table2", results=tmp_path, fast=True, data_home=pretend)
+    assert set(files(tmp_path / "fast")) == {"table2.md", "table2.csv"}
+    page = build(results=tmp_path, data_home=pretend)
+    assert page == tmp_path / "fast" / "index.md"
+    text = page.read_text()
+    linked = re.findall(r"\]\((.*?)\)", text)
+    assert linked == ["table1.md", "table2.md", "table3.md"]
+    assert all((page.parent / name).is_file() for name in linked)
+    assert "Revision: engine 1, folds 1, protocol 1." in text
+    assert "Versions: numpy 1." in text
+
+
+def test_the_page_lists_runs_that_failed(pretend, tmp_path, monkeypatch):
+    def evaluate(cell, data_home):
+        raise ValueError("a | b")
+
+    monkeypatch.setattr(_api, "evaluate", evaluate)
+    one("table2", results=tmp_path, fast=True, methods=["LS"], protocol="sound", data_home=pretend)
+    text = build(results=tmp_path, data_home=pretend).read_text()
+    assert "0 runs (fast), 1 failed." in text
+    assert r"ValueError: a \| b" in text
+
+
+def test_only_datasets_that_are_there_are_computed(pretend, tmp_path):
+    one("table2", results=tmp_path, fast=True, protocol="sound", data_home=pretend)
+    cells = [item.cell for item in Store(tmp_path).runs()]
     assert {cell.dataset for cell in cells} == {"glioma"}
     assert {cell.protocol for cell in cells} == {"sound"}
 
 
 def test_show_computes_nothing(pretend, tmp_path, monkeypatch):
-    run("table3", results=tmp_path, fast=True, data_home=pretend)
+    one("table3", results=tmp_path, fast=True, data_home=pretend)
     monkeypatch.setattr(_api, "evaluate", None)
     assert "Table 3" in show("table3", results=tmp_path, data_home=pretend).markdown()
 
@@ -88,16 +114,24 @@ def test_show_computes_nothing(pretend, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "table9"}, "There is no experiment 'table9'"),
-        ({"name": "table2", "protocol": "mine"}, "protocol must be"),
-        ({"name": "table2", "splits": 0}, "splits must be a whole number"),
-        ({"name": "table2", "seeds": True}, "seeds must be a whole number"),
+        ({"experiments": "table9"}, "There is no experiment 'table9'"),
+        ({"protocol": "mine"}, "protocol must be"),
+        ({"splits": 0}, "splits must be a whole number"),
+        ({"seeds": True}, "seeds must be a whole number"),
+        ({"jobs": 1.5}, "jobs must be a whole number"),
+        ({"methods": ["XY"]}, "There is no method 'XY'"),
+        ({"datasets": ["XY"]}, "XY"),
     ],
 )
-def test_bad_arguments_are_refused_before_anything_is_written(tmp_path, arguments, message):
+def test_a_bad_request_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        run(results=tmp_path / "new", **arguments)
-    assert not (tmp_path / "new").exists()
+        Request(**{"experiments": "table2"} | arguments)
+
+
+def test_a_request_names_experiments_in_one_or_many():
+    assert Request("table2").names == ["table2"]
+    assert Request(["table3", "table2", "table3"]).names == ["table3", "table2"]
+    assert Request("all").names == Request(["all", "table2"]).names == list(list_experiments())
 
 
 def test_experiments_and_datasets_come_in_order():
@@ -128,7 +162,7 @@ class Terminal(io.StringIO):
 OUTCOMES = [
     Outcome(Cell("glioma", "LS", "sound", 0, 0, 64), "done", 1.25),
     Outcome(Cell("glioma", "|W|", "paper", 0, 1, 64, "fast", 20), "failed", error="ValueError: [bad]"),
-    Outcome(Cell("glioma", "UDFS", "sound", 0, 0, 64), "running"),
+    Outcome(Cell("glioma", "UDFS", "sound", 0, 0, 64), "done"),
 ]
 
 
@@ -140,7 +174,7 @@ def test_progress_in_plain_lines():
     assert stream.getvalue().splitlines() == [
         "[1/3] glioma, LS, sound, k 64, split 0, seed 0: done in 1.2 s",
         "[2/3] glioma, |W|, paper, k 64, split 0, seed 1, fast: failed: ValueError: [bad]",
-        "[3/3] glioma, UDFS, sound, k 64, split 0, seed 0: left to another run",
+        "[3/3] glioma, UDFS, sound, k 64, split 0, seed 0: done",
     ]
 
 
@@ -168,12 +202,14 @@ def test_command_line(pretend, tmp_path, capsys):
     where = ["--results", str(tmp_path / "r"), "--data", str(pretend)]
     assert main(["paper", "run", "table2", "--fast", "--with-faults", *where]) == 0
     captured = capsys.readouterr()
-    assert captured.out.endswith("index.html.\n")
+    assert captured.out.endswith("table2.md.\n")
     assert "LS with fault A" in captured.err
     assert main(["paper", "show", "table2", *where]) == 0
     assert capsys.readouterr().out.startswith("# Table 2")
-    assert main(["paper", "all", "--fast", "-q", *where]) == 0
+    assert main(["paper", "run", "all", "--fast", "-q", *where]) == 0
     assert capsys.readouterr() == ("", "")
+    assert main(["paper", "build", *where]) == 0
+    assert capsys.readouterr().out.endswith("index.md and the pages it links.\n")
     assert {f"{name}.md" for name in list_experiments()} <= {path.name for path in (tmp_path / "r" / "fast").iterdir()}
 
 
@@ -194,39 +230,59 @@ def test_command_line_refuses(tmp_path, capsys, arguments, message):
     assert not (tmp_path / "none").exists()
 
 
-def test_only_the_methods_asked_for_are_computed(monkeypatch, tmp_path):
-    asked = []
-    monkeypatch.setattr(_api, "is_available", lambda name, home: True)
-    monkeypatch.setattr(_api, "execute", lambda cells, *args, **kwargs: asked.extend(cells) or [])
-    monkeypatch.setattr(_api, "show", lambda *args, **kwargs: None)
-    _api.run("table2", results=tmp_path, methods=["LS", "random"])
-    assert {cell.method for cell in asked} == {"LS", "random"}
-    asked.clear()
-    _api.run("table2", results=tmp_path, methods=["LS"], with_faults=True)
-    assert {cell.method for cell in asked} == {"LS", "LS with fault A"}
-    with pytest.raises(ValueError, match="There is no method 'XY'"):
-        _api.run("table2", results=tmp_path, methods=["XY"])
+def test_only_methods_and_datasets_asked_for_are_computed():
+    (cells,) = Request("table2", methods=["LS", "random"]).cells().values()
+    assert {cell.method for cell in cells} == {"LS", "random"}
+    (cells,) = Request("table2", methods=["LS"], with_faults=True, datasets=["usps", "glioma"]).cells().values()
+    assert {cell.method for cell in cells} == {"LS", "LS with fault A"}
+    assert {cell.dataset for cell in cells} == {"usps", "glioma"}
+
+
+def test_command_line_takes_datasets(pretend, tmp_path):
+    (pretend / "usps.npz").touch()
+    where = ["--results", str(tmp_path / "r"), "--data", str(pretend), "-q"]
+    assert main(["paper", "run", "table2", "--fast", "-m", "LS", "--dataset", "usps", *where]) == 0
+    assert {item.cell.dataset for item in Store(tmp_path / "r").runs()} == {"usps"}
 
 
 def test_no_dataset_at_all_is_an_error_that_says_where_it_looked(tmp_path, capsys):
     home, results = tmp_path / "nowhere", tmp_path / "results"
     with pytest.raises(FileNotFoundError, match=r"nowhere; expected a file like mice_protein\.npz.*STABLESELECT_DATA"):
-        run("table2", results=results, data_home=home)
-    assert main(["paper", "all", "--results", str(results), "--data", str(home)]) == 2
+        one("table2", results=results, data_home=home)
+    assert main(["paper", "run", "all", "--results", str(results), "--data", str(home)]) == 2
     assert "stableselect.datasets.fetch('mice_protein')" in capsys.readouterr().err
     assert not results.exists()
 
 
 def test_results_are_shown_where_the_data_is_gone(pretend, tmp_path):
-    first = run("table3", results=tmp_path, fast=True, methods=["LS"], data_home=pretend)
-    again = run("table3", results=tmp_path, fast=True, methods=["LS"], data_home=tmp_path / "gone")
+    first = one("table3", results=tmp_path, fast=True, methods=["LS"], data_home=pretend)
+    again = one("table3", results=tmp_path, fast=True, methods=["LS"], data_home=tmp_path / "gone")
     assert [row["mean"] for row in again.data] == [row["mean"] for row in first.data]
+
+
+def test_ctrl_c_ends_with_130_and_stores_nothing_cut_short(pretend, tmp_path, monkeypatch, invented):
+    """A network that is interrupted returns its best weights so far; the run must not pass for a whole one."""
+    calls = []
+
+    def evaluate(cell, data_home):
+        calls.append(cell)
+        if len(calls) == 3:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        return invented(cell)
+
+    monkeypatch.setattr(_api, "evaluate", evaluate)
+    where = ["--results", str(tmp_path / "r"), "--data", str(pretend), "-q"]
+    assert main(["paper", "run", "table2", "--fast", *where]) == 130
+    assert {item.cell for item in Store(tmp_path / "r").runs()} == set(calls[:2])
+    assert main(["paper", "run", "table2", "--fast", *where]) == 0
+    assert len(Store(tmp_path / "r").runs()) == len(calls) - 1
 
 
 def test_command_line_names_what_is_left_out_and_counts_failures(pretend, tmp_path, capsys, monkeypatch, invented):
     where = ["--fast", "-m", "LS", "--results", str(tmp_path / "r"), "--data", str(pretend)]
     assert main(["paper", "run", "table2", *where]) == 0
-    assert capsys.readouterr().out.startswith("Not at hand, and left out: mice_protein, coil20, usps.\n")
+    assert capsys.readouterr().out.startswith("Datasets that are missing, and left out: mice_protein, coil20, usps.\n")
     where[2] = "random"
     calls = []
 
@@ -238,12 +294,12 @@ def test_command_line_names_what_is_left_out_and_counts_failures(pretend, tmp_pa
 
     monkeypatch.setattr(_api, "evaluate", evaluate)
     assert main(["paper", "run", "table2", "-q", *where]) == 1
-    assert "stableselect: 1 cell failed" in capsys.readouterr().err
+    assert "stableselect: 1 run failed" in capsys.readouterr().err
     assert (tmp_path / "r" / "fast" / "table2.md").exists()
     assert main(["paper", "run", "table3", "-q", *where]) == 1
     # Experiments that share a failing cell try it again once between them.
     calls.clear()
-    assert main(["paper", "all", "-q", "--retry", *where]) == 1
+    assert main(["paper", "run", "all", "-q", "--retry", *where]) == 1
     assert len(calls) == 1
 
 
@@ -252,5 +308,5 @@ def test_tables_are_written_without_pictures(pretend, tmp_path, capsys, monkeypa
     where = ["--fast", "-m", "|W|", "--results", str(tmp_path / "r"), "--data", str(pretend)]
     assert main(["paper", "run", "supp_table1", *where]) == 0
     assert 'pip install "stableselect[plot]"' in capsys.readouterr().out
-    assert set(files(tmp_path / "r" / "fast")) == {"supp_table1.md", "supp_table1.csv", "index.html"}
+    assert set(files(tmp_path / "r" / "fast")) == {"supp_table1.md", "supp_table1.csv"}
     assert "Pictures are left out" in (tmp_path / "r" / "fast" / "supp_table1.md").read_text()

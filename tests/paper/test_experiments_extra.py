@@ -10,6 +10,7 @@ from scipy.stats import bootstrap
 from sklearn.linear_model import LinearRegression
 
 from stableselect import ScorerSelector
+from stableselect.experiments import paired_interval
 from stableselect.experiments._cell import Cell, Options
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
@@ -19,7 +20,6 @@ from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import EPOCH, WEIGHTS, find_method, weighted
 from stableselect.paper.methods._results import Results
 from stableselect.paper.report._document import Table
-from stableselect.paper.tables._bootstrap import paired_interval
 
 FASHION = Cell("mnist_fashion", "|W|", "paper", 0, 0, 3)
 
@@ -83,7 +83,7 @@ def test_timing_takes_its_seconds_from_the_cells(invented, tmp_path):
     items = [Stored(cell, "done", invented(cell) | {"seconds": 2.0 + cell.split}, "") for cell in cells]
     document = EXPERIMENTS["timing"].render(Results(items, data_home=tmp_path))
     (line,) = [row for row in document.data if row["seconds"] != ""]
-    assert (line["method"], line["dataset"], line["seconds"], line["cells"]) == ("LS", "usps", 2.5, 2)
+    assert (line["method"], line["dataset"], line["seconds"], line["runs"]) == ("LS", "usps", 2.5, 2)
 
 
 def test_an_epoch_is_measured_for_all_three(tiny, monkeypatch):

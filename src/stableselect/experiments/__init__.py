@@ -13,14 +13,14 @@ from ._aggregate import (
     part_of,
     stalled,
 )
+from ._bootstrap import paired_interval
 from ._cell import Cell, Mode, Options, Protocol
 from ._executor import Outcome, Report, execute
 from ._revision import CURRENT, Revision
-from ._store import FILE, Status, Store, Stored
+from ._store import Rename, Status, Store, Stored, has_results, write_whole
 
 __all__ = [
     "CURRENT",
-    "FILE",
     "Cell",
     "Comparison",
     "Interval",
@@ -30,6 +30,7 @@ __all__ = [
     "Options",
     "Outcome",
     "Protocol",
+    "Rename",
     "Repeat",
     "Report",
     "Revision",
@@ -40,7 +41,10 @@ __all__ = [
     "by_repeat",
     "execute",
     "geometric_mean",
+    "has_results",
     "one_revision",
+    "paired_interval",
     "part_of",
     "stalled",
+    "write_whole",
 ]

@@ -95,7 +95,7 @@ class Options:
     """
 
     fast: bool = False
-    splits: int = 3
+    splits: int = 5
     seeds: int = 2
     with_faults: bool = False
 

@@ -53,7 +53,8 @@ def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
     dict
         ``selected`` (None where nothing is), ``seconds`` to select, ``least_squares``, ``ridge`` and ``accuracy`` on
         the test rows (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
-        (errors on training rows that the selection did not see, where there are any), ``halves``, ``cap``,
+        (errors on training rows that the selection did not see, where there are any), ``training`` (a search's own
+        error and its lower bound), ``halves``, ``cap``,
         ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``. A task's record holds what the task says,
         and the last three.
     """
@@ -81,6 +82,8 @@ def _measure(cell: Cell, rows: Rows) -> dict[str, Any]:
     selector, record = timed_fit(method, cell, rows.X_fit)
     record |= measures(rows, selector.selected_)
     record["own"] = _own_errors(selector, rows.X_test)
+    if hasattr(selector, "lower_bound_"):
+        record["training"] = {"error": float(selector.objective_), "lower_bound": float(selector.lower_bound_)}
     if rows.X_valid is not None:
         own = _own_errors(selector, rows.X_valid)
         refitted = reconstruction_error(rows.X_fit, rows.X_valid, selector.selected_)

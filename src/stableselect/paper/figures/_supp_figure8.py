@@ -6,7 +6,20 @@ from typing import Any
 
 from ...experiments import Cell, Options, Protocol
 from ..methods import METHODS, NOT_AVAILABLE, Results, plan
-from ..report import NONE, Block, Document, Experiment, Picture, Table, drawn, line_style, number, picture, published
+from ..report import (
+    NONE,
+    Block,
+    Document,
+    Experiment,
+    Picture,
+    Table,
+    drawn,
+    line_style,
+    number,
+    picture,
+    published,
+    without_spread,
+)
 
 _DATASET = "isolet"
 _KS = (10, 25, 40, 55, 70, 85)
@@ -43,7 +56,7 @@ def _table(results: Results, protocol: Protocol, measure: str, words: str, data:
         for k in _KS:
             value = results.value(_DATASET, method, protocol, measure, k)
             missing = results.reason(_DATASET, method, protocol, k)
-            row.append(number(value.mean, measure) if value else "n/a" if missing == NOT_AVAILABLE else NONE)
+            row.append(without_spread(value, measure, "n/a" if missing == NOT_AVAILABLE else NONE))
             data.append(
                 {
                     "k": k,
@@ -52,6 +65,9 @@ def _table(results: Results, protocol: Protocol, measure: str, words: str, data:
                     "measure": measure,
                     "mean": "" if value is None else value.mean,
                     "spread": "" if value is None or value.spread is None else value.spread,
+                    "splits": 0 if value is None else value.splits,
+                    "seeds": 0 if value is None else value.seeds,
+                    "mark": "" if value is None else value.mark,
                 }
             )
         rows.append(row)

@@ -1,4 +1,4 @@
-"""Look cells up: the mean of a measure over splits and seeds, its spread, and why there is none."""
+"""Look runs up: which there are of a method on a dataset, how it compares with the others, and why it has none."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...datasets import info, names
-from ...experiments import Cell, Mode, Protocol, Stored, Value, geometric_mean
+from ...experiments import Cell, Comparison, Measure, Mode, Protocol, Stored, Value, geometric_mean, part_of
 from ._data import is_available
-from ._methods import FAST_DATASETS, cap, find_method
+from ._methods import FAST_DATASETS, METHODS, cap, find_method
 
 NOT_AVAILABLE = "not available"
 NOT_RUN = "not run"
@@ -41,6 +39,7 @@ class Results:
         begun = {item.cell.dataset for item in stored if item.cell.mode == mode and item.status == "done"}
         self._here = begun | {name for name in names() if is_available(name, data_home)}
         self._by_row: dict[tuple[str, str, str, int], list[Stored]] = defaultdict(list)
+        self._compared: dict[tuple[Any, ...], Comparison[str]] = {}
         self._by_task: dict[str, list[Stored]] = defaultdict(list)
         for item in stored:
             cell = item.cell
@@ -79,35 +78,57 @@ class Results:
         found = self.stored(dataset, method, protocol, k)
         return [(item.cell, item.record) for item in found if item.status == "done"]
 
-    def value(self, dataset: str, method: str, protocol: Protocol, measure: str, k: int | None = None) -> Value | None:
-        """Return a measure, named as in the record, with dots for its parts; None where there is none."""
-        by_split: dict[int, list[float]] = defaultdict(list)
-        for cell, record in self.records(dataset, method, protocol, k):
-            number = record_part(record, measure)
-            if number is not None:
-                by_split[cell.split].append(float(number))
-        if not by_split:
-            return None
-        means = [float(np.mean(by_split[split])) for split in sorted(by_split)]
-        count = sum(len(values) for values in by_split.values())
-        if protocol == "sound":
-            spread = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None
-        else:
-            spread = float(np.std(by_split[min(by_split)], ddof=1)) if count > 1 else None
-        return Value(float(np.mean(means)), spread, count, self.failures(dataset, method, protocol, k))
+    def compared(
+        self,
+        dataset: str,
+        protocol: Protocol,
+        measure: Measure,
+        *,
+        methods: Sequence[str] = tuple(METHODS),
+        k: int | None = None,
+    ) -> Comparison[str]:
+        """Return methods on the splits and seeds that all of them have; those of the tables by default.
+
+        Random columns keep all their draws, and under "paper", which has one split, every method keeps all its seeds;
+        such values are marked.
+        """
+        key = dataset, protocol, measure, tuple(methods), k
+        if key not in self._compared:
+            drawn = [name for name in methods if find_method(name).selector == "RandomSelector"]
+            self._compared[key] = Comparison(
+                {name: self.stored(dataset, name, protocol, k) for name in methods},
+                measure,
+                seedless=[name for name in methods if not find_method(name).seeded],
+                every_seed=methods if protocol == "paper" else drawn,
+            )
+        return self._compared[key]
+
+    def value(
+        self,
+        dataset: str,
+        method: str,
+        protocol: Protocol,
+        measure: Measure,
+        k: int | None = None,
+        *,
+        methods: Sequence[str] | None = None,
+    ) -> Value | None:
+        """Return a measure, compared with the other methods of the tables, or with those named; None without a run.
+
+        Under "paper" the spread is the standard deviation over the seeds, otherwise the standard error over the splits.
+        """
+        if methods is None:
+            methods = tuple(METHODS) if method in METHODS else (method,)
+        compared = self.compared(dataset, protocol, measure, methods=methods, k=k)
+        return compared.value(method, over="repeats" if protocol == "paper" else "splits")
+
+    def seconds(self, dataset: str, method: str, protocol: Protocol) -> float | None:
+        """Return the median time to select."""
+        return self.compared(dataset, protocol, "seconds").median(method)
 
     def failures(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> int:
-        """Return how many cells of a method on a dataset failed."""
+        """Return how many runs of a method on a dataset failed."""
         return sum(item.status == "failed" for item in self.stored(dataset, method, protocol, k))
-
-    def by_split(self, dataset: str, method: str, measure: str, k: int | None = None) -> dict[int, float]:
-        """Return a measure under "sound" by split, mean over the seeds."""
-        found: dict[int, list[float]] = defaultdict(list)
-        for cell, record in self.records(dataset, method, "sound", k):
-            number = record_part(record, measure)
-            if number is not None:
-                found[cell.split].append(float(number))
-        return {split: float(np.mean(values)) for split, values in sorted(found.items())}
 
     def reason(
         self, dataset: str, method: str | None = None, protocol: Protocol | None = None, k: int | None = None
@@ -120,13 +141,7 @@ class Results:
         if not find_method(method).available():
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
-        return "failed" if "failed" in statuses else "running" if "running" in statuses else NOT_RUN
+        return "failed" if "failed" in statuses else NOT_RUN
 
 
-def record_part(record: dict[str, Any], measure: str) -> Any:
-    found: Any = record
-    for name in measure.split("."):
-        if not isinstance(found, dict):
-            return None
-        found = found.get(name)
-    return found
+record_part = part_of

@@ -29,7 +29,10 @@ def overview(results: Results, measure: str, title: str) -> Table:
             row.append(without_spread(value, measure, "n/a" if reason == NOT_AVAILABLE else NONE))
         rows.append(row)
     notes = [
-        "n/a: not available. Mean over splits and seeds; the spread is in the tables below.",
+        "n/a: not available. Mean over splits of the mean over seeds, on the splits and seeds that all methods of a "
+        'dataset share; the spread is in the tables below. "3 of 5 splits" after a figure: some method has finished '
+        'three of the five only, and all figures of the dataset are over these three. "10 seeds": random columns are '
+        "the mean of ten draws for each split, other methods of as many seeds as all of them have (two).",
         "SPEC by phi2 on the graph of LS is LS: with default settings, as here, both are one ranking.",
     ]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
@@ -75,7 +78,8 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
             empty = value is None and bool(results.records(dataset, method, protocol))
             row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
             if faulty and (protocol, measure) == ("paper", compared):
-                row.append(with_spread(results.value(dataset, method + FAULTY, "paper", compared), compared))
+                fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
+                row.append(with_spread(fault, compared))
         ours = results.value(dataset, method, "paper", compared)
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
@@ -103,7 +107,7 @@ def limits(results: Results) -> Table:
             if capped or unsettled:
                 rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
     notes = ["Limits are epochs; for annealed full-batch steps and for NDFS updates."]
-    return Table("Step limits, and cells that did not converge", ["method", "limit", "not converged"], rows, notes)
+    return Table("Step limits, and runs that did not converge", ["method", "limit", "not converged"], rows, notes)
 
 
 def tidy(results: Results, measures: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -127,7 +131,10 @@ def tidy(results: Results, measures: tuple[str, ...]) -> list[dict[str, Any]]:
                             "measure": measure,
                             "mean": "" if value is None else value.mean,
                             "spread": "" if value is None or value.spread is None else value.spread,
-                            "cells": 0 if value is None else value.count,
+                            "splits": 0 if value is None else value.splits,
+                            "seeds": 0 if value is None else value.seeds,
+                            "mark": "" if value is None else value.mark,
+                            "runs": 0 if value is None else value.count,
                             "failed": results.failures(dataset, method, protocol),
                             "published": "" if theirs is None else theirs,
                             "missing": "" if value else results.reason(dataset, method, protocol),
@@ -142,10 +149,17 @@ def introduction(results: Results) -> list[str]:
         "published: as printed. paper: the published split, scaling and settings, faults left out; ± is the standard "
         "deviation over seeds. sound: scaling fitted on training rows, several splits, default settings for the "
         "baselines; ± is the standard error over splits.",
-        "(2 of 3) after a figure: of three cells that ended one failed, and the figure is that of the other two.",
+        "Under sound all methods of a dataset are compared on the same splits and seeds; a figure that is not is "
+        'marked in brackets: "3 of 5 splits", or "10 seeds". Under paper there is one split, and "3 seeds" marks a '
+        'figure over several seeds. "2 of 3 runs": of three runs one failed.',
         "The letters say what may lie behind a large difference between the published figure and ours under paper (a "
         "quarter of an error, five points of accuracy), ? that no cause is known; they are listed at the end.",
     ]
     if results.mode == "fast":
         text.append("A fast run: four tables, at most 2,000 rows, one split, few steps. Not for comparison.")
     return text
+
+
+def complete(number: int, total: int) -> str:
+    """Say over how many datasets a figure is, where it is not over all."""
+    return "" if number == total else f" ({number} of {total} datasets)"

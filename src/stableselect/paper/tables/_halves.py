@@ -19,7 +19,7 @@ def _cells(protocol: Protocol, options: Options) -> list[Cell]:
 def _render(results: Results) -> Document:
     text = (
         "If the order of selection means anything, the half chosen first should do better than the other. For random "
-        "columns the two are alike but for chance."
+        "columns the two are alike but for chance. All methods of a dataset are compared on the same splits and seeds."
     )
     blocks: list[Block] = [text]
     data: list[dict[str, Any]] = []
@@ -30,7 +30,7 @@ def _render(results: Results) -> Document:
                 row = [f"{info(name).title}, {method}"]
                 for measure in ("ridge", "accuracy"):
                     for half in ("upper", "lower"):
-                        value = results.value(name, method, protocol, f"halves.{half}.{measure}")
+                        value = results.value(name, method, protocol, f"halves.{half}.{measure}", methods=_METHODS)
                         row.append(with_spread(value, measure, results.reason(name, method, protocol)))
                         data.append(
                             {
@@ -40,6 +40,9 @@ def _render(results: Results) -> Document:
                                 "measure": measure,
                                 "half": half,
                                 "mean": "" if value is None else value.mean,
+                                "splits": 0 if value is None else value.splits,
+                                "seeds": 0 if value is None else value.seeds,
+                                "mark": "" if value is None else value.mark,
                             }
                         )
                 rows.append(row)
