@@ -11,17 +11,17 @@ from scipy.linalg import subspace_angles
 from scipy.optimize import minimize
 from scipy.stats import linregress
 from sklearn.linear_model import LinearRegression
+from stableselect.paper.assumptions._summary import Number, fitted_slope, holds1, holds3
 
 from stableselect import ScorerSelector
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.assumptions import _core_samples as cores
 from stableselect.paper.assumptions import _figures as figures
 from stableselect.paper.assumptions import _measures as measures
-from stableselect.paper.assumptions._plan import PUBLISHED_MSE, PUBLISHED_SIZES, U, plan_cells
-from stableselect.paper.assumptions._summary import Number, fitted_slope, holds1, holds3
+from stableselect.paper.assumptions._plan import PUBLISHED_MSE, PUBLISHED_SIZES, U, plan_runs
 from stableselect.paper.assumptions._task import NETWORK, SEARCH, TASK
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._results import Results
@@ -216,13 +216,13 @@ def test_the_core_network_follows_its_loss(rng, monkeypatch):
     assert chosen.tolist() == sorted(np.argsort(-scores, kind="stable")[:4].tolist())
 
 
-def test_a_removal_cell_is_what_the_pieces_say(tiny):
-    cell = Cell("glioma", SEARCH, "paper", 0, 0, 3).of_task(
+def test_a_removal_run_is_what_the_pieces_say(tiny):
+    run = Run("glioma", SEARCH, "paper", 0, 0, 3).of_task(
         TASK, part="removal", n=30, u=5, weight=WEIGHT, held=2, refitted=2
     )
-    record = evaluate(cell)
+    record = evaluate(run)
     assert record["left_out"][0] == 29
-    rows = load_rows(cell)
+    rows = load_rows(run)
     X, X_test = rows.X_fit[:30], rows.X_test
     full = ScorerSelector(3, ridge=0.0, scorer_weight=WEIGHT).fit(X)
     centred = [part - X.mean(axis=0) for part in (X, X_test)]
@@ -244,32 +244,32 @@ def test_a_removal_cell_is_what_the_pieces_say(tiny):
     assert all(entry["same_set"] for entry in record["columns"]["held"])
 
 
-def test_a_network_is_refitted_only_and_core_cells_measure_both_forms(tiny):
-    cell = Cell("glioma", NETWORK, "sound", 1, 0, 3, "fast", 5)
-    record = evaluate(cell.of_task(TASK, part="removal", n=30, u=5, weight=1 / 128, held=0, refitted=1))
+def test_a_network_is_refitted_only_and_core_runs_measure_both_forms(tiny):
+    run = Run("glioma", NETWORK, "corrected", 1, 0, 3, "fast", 5)
+    record = evaluate(run.of_task(TASK, part="removal", n=30, u=5, weight=1 / 128, held=0, refitted=1))
     assert list(record["columns"]) == ["refitted"]
-    record = evaluate(cell.of_task(TASK, part="core", n=30, u=5))
+    record = evaluate(run.of_task(TASK, part="core", n=30, u=5))
     assert record["best_mse"] < record["network_mse"]
-    mine = evaluate(replace(cell, method=SEARCH, cap=None).of_task(TASK, part="core", n=30, u=5))
+    mine = evaluate(replace(run, method=SEARCH, cap=None).of_task(TASK, part="core", n=30, u=5))
     assert mine["plain"]["mse"] < mine["random"]["mse"]
     with pytest.raises(ValueError, match="between 5 core samples and the 40 rows"):
-        evaluate(cell.of_task(TASK, part="core", n=41, u=5))
+        evaluate(run.of_task(TASK, part="core", n=41, u=5))
 
 
 def test_the_plan_has_the_published_grid():
     assert PUBLISHED_SIZES == (1200, 1800, 2400, 3000)
     assert list(PUBLISHED_MSE.values()) == [0.02377, 0.02304, 0.02283, 0.02268]
-    cells = plan_cells("paper", Options())
-    network = [cell for cell in cells if (cell.method, cell.dataset) == (NETWORK, "mnist_fashion")]
-    core = [cell for cell in network if cell.details["part"] == "core"]
-    assert {(cell.details["n"], cell.seed) for cell in core} == {(n, s) for n in PUBLISHED_SIZES for s in range(5)}
-    assert {cell.details["u"] for cell in cells} == {U} == {50}
-    assert {cell.split for cell in cells} == {0}
-    assert {cell.split for cell in plan_cells("sound", Options()) if cell.method == SEARCH} == set(range(3))
-    assert len(set(cells)) == len(cells)
-    fast = plan_cells("sound", Options(fast=True))
-    assert {cell.mode for cell in fast} == {"fast"}
-    assert {cell.dataset for cell in fast} == {"coil20", "mice_protein"}
+    runs = plan_runs("paper", Options())
+    network = [run for run in runs if (run.method, run.dataset) == (NETWORK, "mnist_fashion")]
+    core = [run for run in network if run.details["part"] == "core"]
+    assert {(run.details["n"], run.seed) for run in core} == {(n, s) for n in PUBLISHED_SIZES for s in range(5)}
+    assert {run.details["u"] for run in runs} == {U} == {50}
+    assert {run.split for run in runs} == {0}
+    assert {run.split for run in plan_runs("corrected", Options()) if run.method == SEARCH} == set(range(3))
+    assert len(set(runs)) == len(runs)
+    fast = plan_runs("corrected", Options(fast=True))
+    assert {run.mode for run in fast} == {"fast"}
+    assert {run.dataset for run in fast} == {"coil20", "mice_protein"}
 
 
 def test_the_slope_is_that_of_the_regression(rng):
@@ -307,40 +307,38 @@ def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert "not available" in empty.markdown()
     assert not [block for block in empty.blocks if isinstance(block, Picture)]
-    cells = [
-        replace(cell, k=3).of_task(
-            TASK, **{**cell.details, "u": 5, "n": {100: 20, 200: 25, 300: 30}[cell.details["n"]]}
-        )
-        for protocol in ("paper", "sound")
-        for cell in EXPERIMENT.cells(protocol, Options(fast=True))
+    runs = [
+        replace(run, k=3).of_task(TASK, **{**run.details, "u": 5, "n": {100: 20, 200: 25, 300: 30}[run.details["n"]]})
+        for protocol in ("paper", "corrected")
+        for run in EXPERIMENT.runs(protocol, Options(fast=True))
     ]
-    stored = [Stored(cell, "done", evaluate(cell), "") for cell in cells]
+    stored = [Stored(run, "done", evaluate(run), "") for run in runs]
     some = EXPERIMENT.render(Results(stored[:1], data_home=tmp_path))
     assert [block.name for block in some.blocks if isinstance(block, Picture)] == ["assumptions_core"]
     document = EXPERIMENT.render(Results(stored, data_home=tmp_path))
     pictures = [block.name for block in document.blocks if isinstance(block, Picture)]
     assert pictures == ["assumptions_core", "assumptions_sides"]
-    # No panel for a table without cells; two tables by three columns.
+    # No panel for a table without runs; two tables by three columns.
     assert panels == [2, 2, 6]
     assert document.blocks[0].startswith("A fast run")
     assert "200 epochs, here 20)" in document.markdown()
     assert "epochs, here" not in empty.markdown()
     tables = {block.title: block for block in document.blocks if isinstance(block, Table)}
     shown = {row[0]: row for row in tables["Assumption 2, paper: 50 core samples"].rows}
-    first = next(item.record for item in stored if item.cell.details["part"] == "core")
+    first = next(item.record for item in stored if item.run.details["part"] == "core")
     assert shown["COIL-20, n = 20"][1] == f"{first['plain']['eta_max']:.3g}"
     assert "the interval" in document.markdown()
     published = tables["Assumption 2, published procedure"].rows
     network = next(item.record for item in stored if "network_mse" in item.record)
-    assert [row[0] for row in published] == ["COIL-20, paper, n = 20", "COIL-20, sound, n = 20"]
+    assert [row[0] for row in published] == ["COIL-20, paper, n = 20", "COIL-20, corrected, n = 20"]
     assert published[0][1:4] == ["–", f"{network['network_mse']:.5f}", f"{network['best_mse']:.5f}"]  # noqa: RUF001
     assert {row["part"] for row in document.data} == {
         *(f"assumption {i}" for i in (1, 2, 3)),
         "P1",
         "constants",
     }
-    removal = next(item for item in stored if item.cell.details["part"] == "removal")
-    older = replace(removal, cell=removal.cell.of_task(TASK, **{**removal.cell.details, "refitted": 9}))
+    removal = next(item for item in stored if item.run.details["part"] == "removal")
+    older = replace(removal, run=removal.run.of_task(TASK, **{**removal.run.details, "refitted": 9}))
     assert EXPERIMENT.render(Results([*stored, older], data_home=tmp_path)).data == document.data
-    failed = Stored(cells[0], "failed", {}, "ValueError: no")
+    failed = Stored(runs[0], "failed", {}, "ValueError: no")
     assert "not available" in EXPERIMENT.render(Results([failed], data_home=tmp_path)).markdown()

@@ -1,4 +1,4 @@
-"""Figure 3: its cells against other computations, its grids, and what it shows of nothing, some and all cells."""
+"""Figure 3: its runs against other computations, its grids, and what it shows of nothing, some and all runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from stableselect import ScorerSelector
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
@@ -23,8 +23,8 @@ from stableselect.paper.report import _document as _tables
 from stableselect.paper.report._document import Picture, Table
 
 NAMES = [f"figure3{letter}" for letter in "abcdefgh"]
-SEARCH = "ScorerSelector search"
-FASHION = Cell("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
+SEARCH = "ScorerSelector"
+FASHION = Run("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
 PATHS = ("selector", "scorer", "total")
 
 
@@ -45,7 +45,7 @@ def losses(selector, X):
 
 
 def bounded(rows, protocol):
-    """The test rows, which under "sound" stay in the range of the training rows."""
+    """The test rows, which under "corrected" stay in the range of the training rows."""
     return rows.X_test if protocol == "paper" else np.minimum(np.maximum(rows.X_test, 0), 1)
 
 
@@ -53,12 +53,12 @@ def network(k, seed, **settings):
     return ScorerSelector.published(k, batch_size=256, random_state=seed).set_params(epochs=15, **settings)
 
 
-@pytest.mark.parametrize(("protocol", "n"), [("paper", 18), ("sound", 18)])
+@pytest.mark.parametrize(("protocol", "n"), [("paper", 18), ("corrected", 18)])
 @pytest.mark.parametrize("method", ["|W|", "W^2", SEARCH])
 def test_gap_is_that_of_a_fit_on_the_first_rows(tiny, method, protocol, n):
-    cell = replace(FASHION, method=method, protocol=protocol, cap=None if method == SEARCH else 15)
-    record = evaluate(cell.of_task("gap", share=50, weight=0.5))
-    rows = load_rows(cell)
+    run = replace(FASHION, method=method, protocol=protocol, cap=None if method == SEARCH else 15)
+    record = evaluate(run.of_task("gap", share=50, weight=0.5))
+    rows = load_rows(run)
     # 36 of the 40 training rows are the published training part.
     X = rows.X_fit[:n]
     if method == SEARCH:
@@ -68,7 +68,7 @@ def test_gap_is_that_of_a_fit_on_the_first_rows(tiny, method, protocol, n):
     selector.fit(X)
     assert record["n"] == n
     assert record["selected"] == selector.selected_.tolist()
-    assert (rows.X_test.max() > 1) == (protocol == "sound")
+    assert (rows.X_test.max() > 1) == (protocol == "corrected")
     for part, table in (("train", X), ("test", bounded(rows, protocol))):
         expected = losses(selector, table)
         assert record[part] == pytest.approx({path: np.mean(expected[path]) for path in ("selector", "scorer")})
@@ -106,9 +106,9 @@ def test_only_the_third_norm_ignores_the_scale_of_the_scores(tiny):
 
 @pytest.mark.parametrize("method", ["|W|", SEARCH])
 def test_beta_under_paper_leaves_out_the_last_row(tiny, method):
-    cell = replace(FASHION, method=method, cap=None if method == SEARCH else 15)
-    record = evaluate(cell.of_task("beta", n=30, weight=0.25, change="row", rows=1))
-    rows = load_rows(cell)
+    run = replace(FASHION, method=method, cap=None if method == SEARCH else 15)
+    record = evaluate(run.of_task("beta", n=30, weight=0.25, change="row", rows=1))
+    rows = load_rows(run)
     make = ScorerSelector(3) if method == SEARCH else network(3, 1, batch_size=8)
     fits = [ScorerSelector(**make.get_params()).set_params(scorer_weight=0.25).fit(rows.X_train[:n]) for n in (30, 29)]
     with_row, without = (losses(selector, rows.X_test) for selector in fits)
@@ -122,14 +122,14 @@ def test_beta_under_paper_leaves_out_the_last_row(tiny, method):
     assert ("held" in record) == (method == SEARCH)
 
 
-def test_beta_under_sound_leaves_out_rows_in_turn(tiny):
-    cell = replace(FASHION, method=SEARCH, protocol="sound", seed=0, split=2, cap=None)
+def test_beta_under_corrected_leaves_out_rows_in_turn(tiny):
+    run = replace(FASHION, method=SEARCH, protocol="corrected", seed=0, split=2, cap=None)
     # All 25 rows in turn: then the order in which they are drawn does not matter.
-    record = evaluate(cell.of_task("beta", n=25, weight=1 / 128, change="row", rows=25))
-    rows = load_rows(cell)
+    record = evaluate(run.of_task("beta", n=25, weight=1 / 128, change="row", rows=25))
+    rows = load_rows(run)
     X = rows.X_train[:25]
     full = ScorerSelector(3).fit(X)
-    points = bounded(rows, "sound")
+    points = bounded(rows, "corrected")
     before, largest, held, same = losses(full, points)["total"], [], [], []
     for row in range(25):
         left = np.delete(X, row, axis=0)
@@ -157,14 +157,14 @@ def test_beta_refuses_more_rows_than_there_are(tiny):
         evaluate(FASHION.of_task("beta", n=41, weight=1 / 128, change="row", rows=1))
 
 
-@pytest.mark.parametrize("protocol", ["paper", "sound"])
+@pytest.mark.parametrize("protocol", ["paper", "corrected"])
 @pytest.mark.parametrize("method", ["|W|", SEARCH])
 def test_overlap_selects_on_nine_tenths_of_the_pool(tiny, method, protocol):
-    cell = replace(FASHION, method=method, protocol=protocol, split=4, cap=None if method == SEARCH else 15)
-    record = evaluate(cell.of_task("overlap"))
-    rows = load_rows(replace(cell, split=0))
+    run = replace(FASHION, method=method, protocol=protocol, split=4, cap=None if method == SEARCH else 15)
+    record = evaluate(run.of_task("overlap"))
+    rows = load_rows(replace(run, split=0))
     train, test = train_test_split(np.vstack([rows.X_train, rows.X_test]), test_size=0.1, random_state=4)
-    if protocol == "sound":
+    if protocol == "corrected":
         low, span = train.min(axis=0), np.ptp(train, axis=0)
         train, test = (train - low) / span, (test - low) / span
     selector = ScorerSelector(3) if method == SEARCH else network(3, 1, patience=20, tol=0.0)
@@ -176,12 +176,12 @@ def test_overlap_selects_on_nine_tenths_of_the_pool(tiny, method, protocol):
 
 
 def points(name, protocol, method="|W|"):
-    cells = [cell for cell in EXPERIMENTS[name].cells(protocol, Options()) if cell.method == method]
-    return cells, [(cell.details, cell.k) for cell in cells]
+    runs = [run for run in EXPERIMENTS[name].runs(protocol, Options()) if run.method == method]
+    return runs, [(run.details, run.k) for run in runs]
 
 
 def test_grids_of_a_to_d_are_the_published_ones():
-    cells, found = points("figure3a", "paper")
+    runs, found = points("figure3a", "paper")
     assert {detail["share"] for detail, _ in found} == set(range(10, 101, 10))
     assert {(detail["weight"], k) for detail, k in found} == {(1 / 128, 50)}
     _, found = points("figure3b", "paper")
@@ -189,65 +189,65 @@ def test_grids_of_a_to_d_are_the_published_ones():
     assert {(detail["share"], k) for detail, k in found} == {(100, 50)}
     _, found = points("figure3c", "paper")
     assert {k for _, k in found} == {10, 25, 40, 55, 70, 85}
-    assert {cell.seed for cell in cells} == set(range(5))
-    assert {cell.dataset for cell in cells} == {"mnist_fashion"}
-    for protocol in ("paper", "sound"):
-        assert EXPERIMENTS["figure3d"].cells(protocol, Options()) == EXPERIMENTS["figure3c"].cells(protocol, Options())
+    assert {run.seed for run in runs} == set(range(5))
+    assert {run.dataset for run in runs} == {"mnist_fashion"}
+    for protocol in ("paper", "corrected"):
+        assert EXPERIMENTS["figure3d"].runs(protocol, Options()) == EXPERIMENTS["figure3c"].runs(protocol, Options())
     # The search has no seed.
-    assert {cell.seed for cell in points("figure3a", "paper", SEARCH)[0]} == {0}
-    assert {cell.split for cell in points("figure3a", "sound", SEARCH)[0]} == set(range(5))
+    assert {run.seed for run in points("figure3a", "paper", SEARCH)[0]} == {0}
+    assert {run.split for run in points("figure3a", "corrected", SEARCH)[0]} == set(range(5))
 
 
 def test_grids_of_e_to_h_are_the_published_ones():
     for name, method in (("figure3e", "|W|"), ("figure3f", "W^2")):
-        cells, _ = points(name, "paper", method)
-        plain = [cell for cell in cells if cell.details["weight"] == 1 / 128 and cell.details["change"] == "row"]
-        assert {(cell.dataset, cell.details["n"]) for cell in plain} == {
+        runs, _ = points(name, "paper", method)
+        plain = [run for run in runs if run.details["weight"] == 1 / 128 and run.details["change"] == "row"]
+        assert {(run.dataset, run.details["n"]) for run in plain} == {
             *(("mnist_fashion", n) for n in (3000, 4000, 5000, 6000)),
             *(("coil20", n) for n in (100, 300, 500, 700, 900)),
         }
-        assert {(cell.k, cell.seed) for cell in plain} == {(50, seed) for seed in range(5)}
-        sound, _ = points(name, "sound", method)
-        assert {cell.split for cell in sound if cell.details["weight"] == 1 / 128} == set(range(5))
-        weighted = {cell.details["weight"] for cell in cells if cell.details["n"] == 3000} - {1 / 128}
+        assert {(run.k, run.seed) for run in plain} == {(50, seed) for seed in range(5)}
+        corrected, _ = points(name, "corrected", method)
+        assert {run.split for run in corrected if run.details["weight"] == 1 / 128} == set(range(5))
+        weighted = {run.details["weight"] for run in runs if run.details["n"] == 3000} - {1 / 128}
         assert weighted == {0, 5e-4, 1e-2, 0.5, 1, 5, 10, 15, 20}
-        assert sum(cell.details["change"] == "order" for cell in cells) == 9
+        assert sum(run.details["change"] == "order" for run in runs) == 9
     for name, method in (("figure3g", "|W|"), ("figure3h", "W^2")):
-        cells, _ = points(name, "paper", method)
+        runs, _ = points(name, "paper", method)
         for dataset, k in (("mnist_fashion", 10), ("coil20", 5)):
-            found = {(cell.split, cell.seed) for cell in cells if (cell.dataset, cell.k) == (dataset, k)}
+            found = {(run.split, run.seed) for run in runs if (run.dataset, run.k) == (dataset, k)}
             assert found == {(split, 0) for split in range(10)} | {(split, split) for split in range(10)}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fast_runs_are_small(name):
-    for protocol in ("paper", "sound"):
-        cells = EXPERIMENTS[name].cells(protocol, Options(fast=True))
-        assert len(cells) <= 16
-        assert {cell.dataset for cell in cells} == {"coil20"}
+    for protocol in ("paper", "corrected"):
+        runs = EXPERIMENTS[name].runs(protocol, Options(fast=True))
+        assert len(runs) <= 16
+        assert {run.dataset for run in runs} == {"coil20"}
 
 
-def invent(cell):
+def invent(run):
     """Records of the right form, with values that the tables can be checked against."""
-    repeat = cell.split + cell.seed
-    if cell.task == "gap":
-        n = 54 * cell.details["share"]
+    repeat = run.split + run.seed
+    if run.task == "gap":
+        n = 54 * run.details["share"]
         difference = 0.1 / n**0.5 * (1 + 0.1 * repeat)
-        norms = {kind: {"all": 2.0 * cell.k, "kept": 1.0 * cell.k} for kind in ("product", "norms", "map")}
-        test = 0.02 if cell.method == SEARCH else 0.03
+        norms = {kind: {"all": 2.0 * run.k, "kept": 1.0 * run.k} for kind in ("product", "norms", "map")}
+        test = 0.02 if run.method == SEARCH else 0.03
         return {"n": n, "difference": difference, "test": {"selector": test, "scorer": 0.01}, "norms": norms}
-    if cell.task == "beta":
-        beta = 100.0 * (1 + 0.1 * repeat) / cell.details["n"]
+    if run.task == "beta":
+        beta = 100.0 * (1 + 0.1 * repeat) / run.details["n"]
         found = {"beta": dict.fromkeys(PATHS, beta), "mean": dict.fromkeys(PATHS, beta / 10), "largest": 2 * beta}
         return found | {"shared": 40.0, "unchanged": 0.5, "held": found}
     # With the seed fixed the sets agree; with the seed free no two of them share a column.
-    first = 0 if cell.seed == 0 else cell.seed * cell.k
-    return {"selected": list(range(first, first + cell.k)), "test": {"selector": 0.04, "scorer": 0.03}}
+    first = 0 if run.seed == 0 else run.seed * run.k
+    return {"selected": list(range(first, first + run.k)), "test": {"selector": 0.04, "scorer": 0.03}}
 
 
 def stored(name, keep=lambda place: True, options=Options()):  # noqa: B008
-    cells = [cell for protocol in ("paper", "sound") for cell in EXPERIMENTS[name].cells(protocol, options)]
-    return [Stored(cell, "done", invent(cell), "") for place, cell in enumerate(cells) if keep(place)]
+    runs = [run for protocol in ("paper", "corrected") for run in EXPERIMENTS[name].runs(protocol, options)]
+    return [Stored(run, "done", invent(run), "") for place, run in enumerate(runs) if keep(place)]
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ def no_pictures(monkeypatch):
         ("figure3e", Options(fast=True)),
     ],
 )
-def test_all_cells_make_a_table_and_a_picture(name, options, tmp_path):
+def test_all_runs_make_a_table_and_a_picture(name, options, tmp_path):
     document = EXPERIMENTS[name].render(Results(stored(name, options=options), data_home=tmp_path))
     assert [block.name for block in document.blocks if isinstance(block, Picture)] == [name]
     assert any(isinstance(block, Table) for block in document.blocks)
@@ -272,7 +272,7 @@ def test_all_cells_make_a_table_and_a_picture(name, options, tmp_path):
 
 @pytest.mark.parametrize("options", [Options(), Options(fast=True)], ids=["full", "fast"])
 @pytest.mark.parametrize("name", NAMES)
-def test_all_cells_leave_no_gap(name, options, tmp_path, no_pictures):
+def test_all_runs_leave_no_gap(name, options, tmp_path, no_pictures):
     text = EXPERIMENTS[name].render(Results(stored(name, options=options), data_home=tmp_path)).markdown()
     assert "Pictures are left out" in text
     assert "not run" not in text
@@ -280,10 +280,10 @@ def test_all_cells_leave_no_gap(name, options, tmp_path, no_pictures):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_some_cells_and_failures_leave_words(name, tmp_path, no_pictures):
+def test_some_runs_and_failures_leave_words(name, tmp_path, no_pictures):
     items = stored(name, lambda place: place % 3 == 0)
-    items[0] = Stored(items[0].cell, "failed", {}, "ValueError: no")
-    items[1] = Stored(items[1].cell, "running", {}, "")
+    items[0] = Stored(items[0].run, "failed", {}, "ValueError: no")
+    items[1] = Stored(items[1].run, "running", {}, "")
     (tmp_path / "mnist_fashion.npz").touch()
     text = EXPERIMENTS[name].render(Results(items, data_home=tmp_path)).markdown()
     assert "failed" in text or " of " in text
@@ -309,7 +309,7 @@ def test_the_rates_are_fitted(tmp_path, no_pictures):
 
 def test_a_difference_that_grows_is_not_said_to_fall(tmp_path, no_pictures):
     items = [
-        replace(item, record=item.record | {"difference": 1e-3 * item.cell.details["share"]})
+        replace(item, record=item.record | {"difference": 1e-3 * item.run.details["share"]})
         for item in stored("figure3a")
     ]
     text = EXPERIMENTS["figure3a"].render(Results(items, data_home=tmp_path)).markdown()
@@ -318,11 +318,9 @@ def test_a_difference_that_grows_is_not_said_to_fall(tmp_path, no_pictures):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_cells_of_another_limit_are_not_mixed_in(name, tmp_path, no_pictures):
+def test_runs_of_another_limit_are_not_mixed_in(name, tmp_path, no_pictures):
     items = stored(name)
-    others = [
-        replace(item, cell=replace(item.cell, cap=7), record=invent(replace(item.cell, seed=9))) for item in items
-    ]
+    others = [replace(item, run=replace(item.run, cap=7), record=invent(replace(item.run, seed=9))) for item in items]
     expected = EXPERIMENTS[name].render(Results(items, data_home=tmp_path)).markdown()
     assert EXPERIMENTS[name].render(Results([*others, *items], data_home=tmp_path)).markdown() == expected
 
@@ -348,7 +346,7 @@ def test_every_panel_over_n_has_numbers_on_its_axes(tmp_path, figures):
 
 
 def test_a_picture_names_only_what_it_shows(tmp_path, figures):
-    items = [item for item in stored("figure3a") if item.cell.method != SEARCH]
+    items = [item for item in stored("figure3a") if item.run.method != SEARCH]
     EXPERIMENTS["figure3a"].render(Results(items, data_home=tmp_path))
     (figure,) = figures
     names = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -359,8 +357,8 @@ def test_a_picture_names_only_what_it_shows(tmp_path, figures):
 
 def test_a_rate_takes_the_repeats_that_have_every_size():
     def items(values):
-        cell = Cell("coil20", "|W|", "paper", 0, 0, 50)
-        return [Stored(replace(cell, seed=seed), "done", {"beta": value}, "") for seed, value in values.items()]
+        run = Run("coil20", "|W|", "paper", 0, 0, 50)
+        return [Stored(replace(run, seed=seed), "done", {"beta": value}, "") for seed, value in values.items()]
 
     # Seeds 1 and 2 have both sizes; paired by place instead, the slopes would be other ones.
     found = rate([10, 100], [items({0: 9.0, 1: 10.0, 2: 100.0}), items({1: 1.0, 2: 1.0, 3: 7.0})], "beta")

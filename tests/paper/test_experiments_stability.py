@@ -1,4 +1,4 @@
-"""The experiment of stability: its cells, its subsamples, what it makes of them and how it shows that."""
+"""The experiment of stability: its runs, its subsamples, what it makes of them and how it shows that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from stableselect import LaplacianScore, RandomSelector, all_selectors
 from stableselect.datasets import Dataset, info
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.experiments._store import Stored
 from stableselect.metrics import similarity_stability
 from stableselect.paper._measure import evaluate
@@ -34,26 +34,26 @@ from stableselect.paper.stability._plan import RANDOM, SEEDLESS
 from stableselect.paper.stability._report import _side
 
 EXPERIMENT = EXPERIMENTS["stability"]
-MICE = Cell("mice_protein", "LS", "sound", 0, 0, 10).of_task("stability")
-GLIOMA = Cell("glioma", "LS", "sound", 0, 0, 3).of_task("stability")
-PAIRS = Cell("mice_protein", "all columns", "sound", 0, 0, 10).of_task("interchangeable")
+MICE = Run("mice_protein", "LS", "corrected", 0, 0, 10).of_task("stability")
+GLIOMA = Run("glioma", "LS", "corrected", 0, 0, 3).of_task("stability")
+PAIRS = Run("mice_protein", "all columns", "corrected", 0, 0, 10).of_task("interchangeable")
 
 
 def fits(method, dataset="mice_protein", **options):
     """Return the subsamples and seeds that a method is fitted with."""
-    found = EXPERIMENT.cells("sound", Options(**options))
-    return [(cell.split, cell.seed) for cell in found if cell.method == method and cell.dataset == dataset]
+    found = EXPERIMENT.runs("corrected", Options(**options))
+    return [(run.split, run.seed) for run in found if run.method == method and run.dataset == dataset]
 
 
-def stored(cells):
-    return [Stored(cell, "done", evaluate(cell), "") for cell in cells]
+def stored(runs):
+    return [Stored(run, "done", evaluate(run), "") for run in runs]
 
 
-def invent(cell):
-    """Return a record with columns drawn by the cell's name, without its seed where the method makes no use of it."""
-    if cell.task == "interchangeable":
+def invent(run):
+    """Return a record with columns drawn by the run's name, without its seed where the method makes no use of it."""
+    if run.task == "interchangeable":
         return {"n_columns": 77, "pairs": packed(np.eye(77, dtype=bool)), "seconds": 0.0}
-    named = cell if _stability.is_seeded(cell.method) else replace(cell, seed=0)
+    named = run if _stability.is_seeded(run.method) else replace(run, seed=0)
     rng = np.random.default_rng(zlib.crc32(named.key.encode()))
     columns = rng.choice(77, 10, replace=False).tolist()
     return {"selected": columns, "n_columns": 77, "seconds": 1.0, "ridge": rng.uniform(), "least_squares": 1.0}
@@ -105,13 +105,13 @@ def test_the_variants_are_skipped_where_a_setting_is_not_there(monkeypatch):
 
 
 def test_the_plan_shares_what_the_analyses_have_in_common():
-    assert EXPERIMENT.cells("paper", Options()) == []
-    cells = EXPERIMENT.cells("sound", Options())
-    assert len(set(cells)) == len(cells)
-    assert {cell.dataset for cell in cells} == set(_stability.DATASETS)
-    assert all(cell.k == info(cell.dataset).k for cell in cells)
+    assert EXPERIMENT.runs("paper", Options()) == []
+    runs = EXPERIMENT.runs("corrected", Options())
+    assert len(set(runs)) == len(runs)
+    assert {run.dataset for run in runs} == set(_stability.DATASETS)
+    assert all(run.k == info(run.dataset).k for run in runs)
     assert fits("LS") == [(split, 0) for split in range(10)]
-    assert fits("ScorerSelector search") == [*fits("LS"), (0, 1)]
+    assert fits("ScorerSelector") == [*fits("LS"), (0, 1)]
     rows, seeds, both = (
         {(split, 0) for split in range(10)},
         {(0, seed) for seed in range(5)},
@@ -129,11 +129,11 @@ def test_the_plan_shares_what_the_analyses_have_in_common():
 
 
 def test_fast_has_two_small_tables_and_few_steps():
-    cells = EXPERIMENT.cells("sound", Options(fast=True))
-    assert {cell.dataset for cell in cells} == {"mice_protein", "coil20"}
-    assert {cell.cap for cell in cells if cell.method == "|W|"} == {20}
-    assert len(cells) < 250
-    assert {cell.method for cell in cells if cell.dataset == "coil20"}.isdisjoint(STABLE.values())
+    runs = EXPERIMENT.runs("corrected", Options(fast=True))
+    assert {run.dataset for run in runs} == {"mice_protein", "coil20"}
+    assert {run.cap for run in runs if run.method == "|W|"} == {20}
+    assert len(runs) < 250
+    assert {run.method for run in runs if run.dataset == "coil20"}.isdisjoint(STABLE.values())
 
 
 def test_limits_are_on_steps_of_methods_that_can_be_limited():
@@ -142,13 +142,13 @@ def test_limits_are_on_steps_of_methods_that_can_be_limited():
         assert dataset in _stability.DATASETS
     assert _methods.CAPPED.keys() >= _stability._FAST_STEPS.keys()
     built = find_method("|W|").build(
-        Cell("usps", "|W|", "sound", 0, 0, 50, cap=_stability.steps("|W|", "usps", fast=False))
+        Run("usps", "|W|", "corrected", 0, 0, 50, cap=_stability.steps("|W|", "usps", fast=False))
     )
     assert built.epochs == 95
     assert built.batch_size == info("usps").batch_size
 
 
-def test_a_cell_is_what_its_definition_says(tiny):
+def test_a_run_is_what_its_definition_says(tiny):
     X, _ = tiny
     train, test = train_test_split(X, test_size=0.2, random_state=1)
     low, high = train.min(axis=0), train.max(axis=0)
@@ -163,9 +163,9 @@ def test_a_cell_is_what_its_definition_says(tiny):
 
 
 def test_the_seed_stays_while_the_rows_vary(tiny):
-    cells = [replace(GLIOMA, method="PFA", split=split, seed=3) for split in range(2)]
-    assert [evaluate(cell)["settings"]["random_state"] for cell in cells] == [3, 3]
-    assert evaluate(replace(cells[0], seed=4))["settings"]["random_state"] == 4
+    runs = [replace(GLIOMA, method="PFA", split=split, seed=3) for split in range(2)]
+    assert [evaluate(run)["settings"]["random_state"] for run in runs] == [3, 3]
+    assert evaluate(replace(runs[0], seed=4))["settings"]["random_state"] == 4
 
 
 def test_whole_mice_are_drawn(tiny):
@@ -178,19 +178,19 @@ def test_whole_mice_are_drawn(tiny):
 def test_subsamples_of_fashion_have_the_published_size(monkeypatch):
     table = Dataset(np.arange(18_000.0).reshape(9000, 2), np.zeros(9000, int), info("mnist_fashion"))
     monkeypatch.setattr(_data, "_load", lambda *args: table)
-    cell = replace(GLIOMA, dataset="mnist_fashion")
-    first, second = (subsample(replace(cell, split=split)) for split in range(2))
+    run = replace(GLIOMA, dataset="mnist_fashion")
+    first, second = (subsample(replace(run, split=split)) for split in range(2))
     assert (len(first.train), len(first.test)) == (6000, 1500)
-    assert len(pool(cell).y) == 7500
+    assert len(pool(run).y) == 7500
     # Two subsamples of four fifths share four fifths of their rows on average.
     assert len(set(first.train) & set(second.train)) == pytest.approx(4800, abs=100)
-    assert len(pool(replace(cell, mode="fast")).y) == 2000
+    assert len(pool(replace(run, mode="fast")).y) == 2000
 
 
 @pytest.mark.parametrize("method", [name for name in SEEDLESS if name not in STABLE.values()])
-def test_what_makes_no_use_of_its_seed_says_so_in_two_cells(tiny, method):
-    cells = [replace(GLIOMA, method=method, seed=seed) for seed in range(2)]
-    assert evaluate(cells[0])["selected"] == evaluate(cells[1])["selected"]
+def test_what_makes_no_use_of_its_seed_says_so_in_two_runs(tiny, method):
+    runs = [replace(GLIOMA, method=method, seed=seed) for seed in range(2)]
+    assert evaluate(runs[0])["selected"] == evaluate(runs[1])["selected"]
 
 
 def test_pairs_survive_packing(rng):
@@ -198,11 +198,11 @@ def test_pairs_survive_packing(rng):
         alike = rng.random((m, m)) < 0.3
         alike = alike | alike.T | np.eye(m, dtype=bool)
         np.testing.assert_array_equal(unpacked(packed(alike), m).toarray(), alike)
-    with pytest.raises(ValueError, match="compute the cell again"):
+    with pytest.raises(ValueError, match="compute the run again"):
         unpacked(packed(alike), 20)
 
 
-def test_the_pairs_of_a_cell_are_those_of_the_correlations(tiny):
+def test_the_pairs_of_a_run_are_those_of_the_correlations(tiny):
     X, _ = tiny
     record = evaluate(PAIRS)
     expected = np.abs(np.corrcoef(X.T)) >= 0.8
@@ -224,14 +224,14 @@ def test_stability_of_interchangeable_columns_is_that_of_the_metrics(rng):
 
 
 def test_figures_come_from_the_fits(tiny, tmp_path):
-    cells = [replace(MICE, method="PFA", split=split, seed=seed) for split, seed in fits("PFA", splits=1) if split < 4]
+    runs = [replace(MICE, method="PFA", split=split, seed=seed) for split, seed in fits("PFA", splits=1) if split < 4]
     draws = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM) if split < 4]
-    items = stored([*cells, *draws, PAIRS])
+    items = stored([*runs, *draws, PAIRS])
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
-    by_cell = {(item.cell.method, item.cell.split, item.cell.seed): item.record for item in items}
+    by_run = {(item.run.method, item.run.split, item.run.seed): item.record for item in items}
 
     def sets(pairs):
-        return [by_cell["PFA", split, seed]["selected"] for split, seed in pairs]
+        return [by_run["PFA", split, seed]["selected"] for split, seed in pairs]
 
     pfa = found["PFA"]
     assert pfa.rows.value == pytest.approx(pairwise(sets((split, 0) for split in range(4)), 20))
@@ -243,8 +243,8 @@ def test_figures_come_from_the_fits(tiny, tmp_path):
     expected = similarity_stability(rows, alike, threshold=1, n_draws=_interchangeable._DRAWS)
     assert pfa.alike == pytest.approx(expected.adjusted)
     ratios = [
-        np.mean([record["ridge"] for (method, i, _), record in by_cell.items() if (method, i) == ("PFA", split)])
-        / np.mean([record["ridge"] for (method, i, _), record in by_cell.items() if (method, i) == (RANDOM, split)])
+        np.mean([record["ridge"] for (method, i, _), record in by_run.items() if (method, i) == ("PFA", split)])
+        / np.mean([record["ridge"] for (method, i, _), record in by_run.items() if (method, i) == (RANDOM, split)])
         for split in range(4)
     ]
     assert pfa.relative.mean == pytest.approx(np.prod(ratios) ** 0.25)
@@ -254,8 +254,8 @@ def test_figures_come_from_the_fits(tiny, tmp_path):
 
 
 def test_random_columns_are_at_0_within_their_interval(tiny, tmp_path):
-    cells = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM)]
-    found = {item.method: item for item in find(Results(stored(cells), data_home=tmp_path))["mice_protein"]}
+    runs = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM)]
+    found = {item.method: item for item in find(Results(stored(runs), data_home=tmp_path))["mice_protein"]}
     for part in (found[RANDOM].rows, found[RANDOM].seed, found[RANDOM].both):
         assert part.low <= 0 <= part.high
         assert abs(part.value) < 0.2
@@ -263,30 +263,29 @@ def test_random_columns_are_at_0_within_their_interval(tiny, tmp_path):
     assert found[RANDOM].both.runs == 10
 
 
-def test_cells_of_another_limit_are_left_out(tiny, tmp_path):
-    cells = [replace(MICE, dataset="usps", method="|W|", split=split, k=50, cap=5) for split in range(3)]
+def test_runs_of_another_limit_are_left_out(tiny, tmp_path):
+    runs = [replace(MICE, dataset="usps", method="|W|", split=split, k=50, cap=5) for split in range(3)]
     items = [
-        Stored(cell, "done", {"selected": [1], "ridge": 1.0, "least_squares": 1.0, "seconds": 1.0}, "")
-        for cell in cells
+        Stored(run, "done", {"selected": [1], "ridge": 1.0, "least_squares": 1.0, "seconds": 1.0}, "") for run in runs
     ]
     assert find(Results(items, data_home=tmp_path)) == {}
 
 
-def made(cells, error, columns=lambda cell: [cell.split, 20 + cell.split]):
-    """Return cells with invented errors and columns."""
+def made(runs, error, columns=lambda run: [run.split, 20 + run.split]):
+    """Return runs with invented errors and columns."""
     return [
         Stored(
-            cell,
+            run,
             "done",
-            {"selected": columns(cell), "n_columns": 77, "seconds": 1.0, "ridge": error(cell), "least_squares": 1.0},
+            {"selected": columns(run), "n_columns": 77, "seconds": 1.0, "ridge": error(run), "least_squares": 1.0},
             "",
         )
-        for cell in cells
+        for run in runs
     ]
 
 
 def of(method, splits, dataset="mice_protein"):
-    start = Cell(dataset, method, "sound", 0, 0, info(dataset).k).of_task("stability")
+    start = Run(dataset, method, "corrected", 0, 0, info(dataset).k).of_task("stability")
     limit = _stability.steps(method, dataset, fast=False)
     return [replace(start, split=split, seed=split if method == RANDOM else 0, cap=limit) for split in splits]
 
@@ -294,8 +293,8 @@ def of(method, splits, dataset="mice_protein"):
 def test_errors_side_by_side_are_over_the_same_subsamples(tmp_path):
     """LS and random columns have two hard subsamples more than PFA; on what they share all err alike."""
 
-    def error(cell):
-        return 10.0 if cell.split > 2 else 1.0 + cell.split
+    def error(run):
+        return 10.0 if run.split > 2 else 1.0 + run.split
 
     items = made([*of(RANDOM, range(5)), *of("LS", range(5)), *of("PFA", range(3))], error)
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
@@ -303,7 +302,7 @@ def test_errors_side_by_side_are_over_the_same_subsamples(tmp_path):
     assert {found[name].relative.count for name in ("LS", RANDOM)} == {5}
     assert found["LS"].subsamples == (0, 1, 2)
     text = EXPERIMENT.render(Results(items, data_home=tmp_path)).markdown()
-    assert "error: over the subsamples that all methods with cells have (0, 1, 2);" in text
+    assert "error: over the subsamples that all methods with runs have (0, 1, 2);" in text
     # A method with no subsample in common leaves no error to show, which is not the same as not run.
     items += made(of("UDFS", [8]), error)
     (table,) = [
@@ -319,12 +318,12 @@ def test_asking_for_stability_is_compared_on_the_subsamples_of_both(tmp_path):
     """Asked for, the error is half on subsample 0 and the same on 1 and 2; the others are of ridge 0 alone."""
     asked = STABLE["ColumnSubset"]
 
-    def error(cell):
-        return 4.0 if cell.split > 2 else (0.5 if (cell.method, cell.split) == (asked, 0) else 1.0)
+    def error(run):
+        return 4.0 if run.split > 2 else (0.5 if (run.method, run.split) == (asked, 0) else 1.0)
 
-    def columns(cell):
+    def columns(run):
         # Ridge 0 keeps one set on the subsamples of both, and another on every other.
-        return list(range(10)) if cell.split < 3 else list(range(10 * (cell.split - 2), 10 * (cell.split - 1)))
+        return list(range(10)) if run.split < 3 else list(range(10 * (run.split - 2), 10 * (run.split - 1)))
 
     items = made([*of(NO_RIDGE, range(6)), *of(asked, range(3))], error, columns)
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
@@ -357,17 +356,17 @@ def test_few_subsamples_have_to_differ_more():
 
 def test_limits_and_methods_that_are_one_are_named(tmp_path):
     names = ("LS", "SPEC", "UDFS", "ConsensusSelector", "|W|", RANDOM)
-    cells = [cell for name in names for cell in of(name, range(10), "arcene")]
+    runs = [run for name in names for run in of(name, range(10), "arcene")]
 
-    def columns(cell):
-        shift = {"LS": 0, "SPEC": 0, "UDFS": int(cell.split > 4)}.get(cell.method, names.index(cell.method))
+    def columns(run):
+        shift = {"LS": 0, "SPEC": 0, "UDFS": int(run.split > 4)}.get(run.method, names.index(run.method))
         return list(range(64 * shift, 64 * shift + 64))
 
-    def error(cell):
+    def error(run):
         # Subsample 7 is a hard one, and the network fails on 2.
-        return (8.0 if cell.split == 7 else 1.0) * (5.0 if (cell.method, cell.split) == ("|W|", 2) else 1.0)
+        return (8.0 if run.split == 7 else 1.0) * (5.0 if (run.method, run.split) == ("|W|", 2) else 1.0)
 
-    items = [replace(item, record=item.record | {"n_columns": 10_000}) for item in made(cells, error, columns)]
+    items = [replace(item, record=item.record | {"n_columns": 10_000}) for item in made(runs, error, columns)]
     results = Results(items, data_home=tmp_path)
     assert twins(find(results)) == [("LS", "SPEC", 10, 10)]
     document = EXPERIMENT.render(results)
@@ -397,42 +396,42 @@ def test_render_with_nothing_some_and_all(tmp_path):
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert empty.data == []
     assert "Mice Protein (not available)" in empty.markdown()
-    cells = [cell for cell in EXPERIMENT.cells("sound", Options(fast=True)) if cell.dataset == "mice_protein"]
-    done = [Stored(cell, "done", invent(cell), "") for cell in cells]
+    runs = [run for run in EXPERIMENT.runs("corrected", Options(fast=True)) if run.dataset == "mice_protein"]
+    done = [Stored(run, "done", invent(run), "") for run in runs]
     one = EXPERIMENT.render(Results(done[1:2], data_home=tmp_path))
     assert "not run" in one.markdown()
     assert not any(isinstance(block, Picture) for block in one.blocks)
-    lost = [Stored(item.cell, "failed", {}, "lost") if item.cell.method == "UDFS" else item for item in done]
+    lost = [Stored(item.run, "failed", {}, "lost") if item.run.method == "UDFS" else item for item in done]
     some = EXPERIMENT.render(Results(lost[:-20], data_home=tmp_path))
-    assert "Cells that failed: UDFS 3." in some.markdown()
+    assert "Runs that failed: UDFS 3." in some.markdown()
     full = EXPERIMENT.render(Results(done, data_home=tmp_path))
     (table,) = [block for block in full.blocks if isinstance(block, Table) and block.title.startswith("Mice")]
     assert [row[0] for row in table.rows] == list(_stability.methods())
     assert "not run" not in table.markdown()
     assert [block.name for block in full.blocks if isinstance(block, Picture)] == ["stability", "stability_seed"]
     lines = {(line["method"], line["measure"]): line for line in full.data}
-    assert lines["ScorerSelector search", "seed"]["value"] == 1
+    assert lines["ScorerSelector", "seed"]["value"] == 1
     assert lines["LS", "seed"]["value"] == ""
     assert "Seed stability exactly 1" in full.markdown()
     assert full.csv().count("\n") == len(full.data) + 1
 
 
-def test_what_is_said_is_what_the_cells_say(tmp_path):
+def test_what_is_said_is_what_the_runs_say(tmp_path):
     """LS never moves and loses to random, the network follows its seed, ridge 0 moves with the rows: all invented."""
 
     def record(columns, ridge):
         return {"selected": columns, "n_columns": 77, "seconds": 1.0, "ridge": ridge, "least_squares": ridge}
 
-    def sets(cell):
-        block = {"LS": 0, "|W|": cell.seed % 7, NO_RIDGE: cell.split % 7, RANDOM: (cell.seed + cell.seed // 100) % 7}
-        start = 10 * block[cell.method]
+    def sets(run):
+        block = {"LS": 0, "|W|": run.seed % 7, NO_RIDGE: run.split % 7, RANDOM: (run.seed + run.seed // 100) % 7}
+        start = 10 * block[run.method]
         return list(range(start, start + 10))
 
     error = {"LS": 1.5, "|W|": 1.0, NO_RIDGE: 0.7, RANDOM: 1.0}
-    cells = [
-        cell for cell in EXPERIMENT.cells("sound", Options()) if cell.dataset == "mice_protein" and cell.method in error
+    runs = [
+        run for run in EXPERIMENT.runs("corrected", Options()) if run.dataset == "mice_protein" and run.method in error
     ]
-    items = [Stored(cell, "done", record(sets(cell), error[cell.method]), "") for cell in cells]
+    items = [Stored(run, "done", record(sets(run), error[run.method]), "") for run in runs]
     document = EXPERIMENT.render(Results(items, data_home=tmp_path))
     text = " ".join(block for block in document.blocks if isinstance(block, str))
     assert "These lose to random columns: LS on Mice Protein." in text
