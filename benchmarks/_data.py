@@ -33,6 +33,6 @@ def table(name: str) -> np.ndarray:
 @cache
 def split_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the training and the test rows of the first split."""
-    dataset = datasets.load(name, protocol="sound")
-    split = dataset.split(kind="random" if dataset.groups is None else "group", seed=0, protocol="sound")
+    dataset = datasets.load(name, protocol="corrected")
+    split = dataset.split(kind="random" if dataset.groups is None else "group", seed=0, protocol="corrected")
     return np.concatenate([split.X_train, split.X_valid]), split.X_test

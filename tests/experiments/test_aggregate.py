@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from stableselect.experiments import (
-    Cell,
     Comparison,
     MixedRevisionsError,
     Revision,
+    Run,
     Stored,
     by_repeat,
     one_revision,
@@ -21,9 +21,9 @@ from stableselect.inspection import fit_power_law
 
 
 def run(method, split, seed, value, status="done", revision=None):
-    cell = Cell("glioma", method, "sound", split, seed, 64)
+    run = Run("glioma", method, "corrected", split, seed, 64)
     record = {"ridge": value, "seconds": value} if status == "done" else {}
-    return Stored(cell, status, record, "", Revision() if revision is None else revision)
+    return Stored(run, status, record, "", Revision() if revision is None else revision)
 
 
 def runs(table):
@@ -139,5 +139,5 @@ def test_parts_of_a_record():
 
 def test_a_stalled_run_is_found():
     items = [run("a", split, 0, seconds) for split, seconds in enumerate([0.6, 250.0, 0.5, 0.7])]
-    assert [item.cell.split for item in stalled(items)] == [1]
+    assert [item.run.split for item in stalled(items)] == [1]
     assert stalled(items[:1]) == stalled([]) == []

@@ -11,26 +11,26 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 from stableselect.experiments import _executor
-from stableselect.experiments._cell import Cell
 from stableselect.experiments._executor import execute, pending
 from stableselect.experiments._revision import CURRENT, Revision
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import Store, Stored
 
 SCRIPT = """
 import os, time
-from stableselect.experiments._cell import Cell
+from stableselect.experiments._run import Run
 from stableselect.experiments._executor import execute
 
-def evaluate(cell, data_home):
+def evaluate(run, data_home):
     # One write of a line to a file opened for appending is not torn apart by another process.
     with open(os.path.join(folder, "trace"), "ab", buffering=0) as trace:
-        trace.write(f"{cell.split}\\n".encode())
+        trace.write(f"{run.split}\\n".encode())
     time.sleep(seconds)
-    return {"seconds": 0.0, "value": cell.split}
+    return {"seconds": 0.0, "value": run.split}
 
-cells = [Cell("glioma", "random", "sound", split, 0, 3) for split in range(number)]
+runs = [Run("glioma", "random", "corrected", split, 0, 3) for split in range(number)]
 if __name__ == "__main__":
-    execute(cells, folder, evaluate)
+    execute(runs, folder, evaluate)
 """
 
 
@@ -38,7 +38,7 @@ def here(folder, number, seconds):
     """Run the script in this process."""
     names = {"__name__": "script", "folder": str(folder), "number": number, "seconds": seconds}
     exec(SCRIPT, names)
-    return execute(names["cells"], folder, names["evaluate"])
+    return execute(names["runs"], folder, names["evaluate"])
 
 
 def trace(folder):
@@ -54,7 +54,7 @@ def until(condition, seconds=60.0):
 
 
 def done(folder):
-    return {item.cell.split for item in Store(folder).runs() if item.status == "done"}
+    return {item.run.split for item in Store(folder).runs() if item.status == "done"}
 
 
 def test_kill_and_restart_lose_nothing_and_compute_nothing_twice(tmp_path, start):
@@ -72,74 +72,72 @@ def test_kill_and_restart_lose_nothing_and_compute_nothing_twice(tmp_path, start
     assert done(tmp_path) == set(after) == set(range(number))
     assert all(after[split] == before[split] == 1 for split in finished)
     assert [item.record["value"] for item in Store(tmp_path).runs()] == [
-        item.cell.split for item in Store(tmp_path).runs()
+        item.run.split for item in Store(tmp_path).runs()
     ]
 
 
-def test_processes_compute_what_one_does(tmp_path, cells):
-    def evaluate(cell, data_home):
-        if cell.split == 3:
+def test_processes_compute_what_one_does(tmp_path, runs):
+    def evaluate(run, data_home):
+        if run.split == 3:
             raise ValueError("three is bad")
-        return {"value": cell.split, "process": os.getpid() == parent}
+        return {"value": run.split, "process": os.getpid() == parent}
 
     parent = os.getpid()
-    outcomes = execute(cells, tmp_path, evaluate, jobs=2)
-    assert {outcome.cell for outcome in outcomes} == set(cells)
-    assert {item.cell.split: item.status for item in Store(tmp_path).runs()} == {
+    outcomes = execute(runs, tmp_path, evaluate, jobs=2)
+    assert {outcome.run for outcome in outcomes} == set(runs)
+    assert {item.run.split: item.status for item in Store(tmp_path).runs()} == {
         split: "failed" if split == 3 else "done" for split in range(12)
     }
     assert all(
-        item.record == {"value": item.cell.split, "process": False} for item in Store(tmp_path).runs() if item.record
+        item.record == {"value": item.run.split, "process": False} for item in Store(tmp_path).runs() if item.record
     )
 
 
-def test_a_failed_run_says_why_and_the_rest_go_on(tmp_path, cells):
+def test_a_failed_run_says_why_and_the_rest_go_on(tmp_path, runs):
     broken = tmp_path / "broken"
     broken.touch()
 
-    def evaluate(cell, data_home):
-        if cell.split == 3 and broken.exists():
+    def evaluate(run, data_home):
+        if run.split == 3 and broken.exists():
             raise ValueError("three is\nbad")
         return {"seconds": 0.5}
 
     heard = []
-    outcomes = execute(cells, tmp_path, evaluate, report=lambda *args: heard.append(args))
+    outcomes = execute(runs, tmp_path, evaluate, report=lambda *args: heard.append(args))
     assert [args[1:] for args in heard] == [(number, 12) for number in range(1, 13)]
     (failed,) = [outcome for outcome in outcomes if outcome.status == "failed"]
-    assert failed.cell.split == 3
+    assert failed.run.split == 3
     assert failed.error.startswith("ValueError: three is bad (in evaluate, line ")
     assert os.sep not in failed.error
-    assert execute(cells, tmp_path, evaluate) == []
+    assert execute(runs, tmp_path, evaluate) == []
     store = Store(tmp_path)
     assert collections.Counter(item.status for item in store.runs()) == {"done": 11, "failed": 1}
-    assert pending(cells, store) == []
-    assert pending(cells, store, retry=True) == [cells[3]]
+    assert pending(runs, store) == []
+    assert pending(runs, store, retry=True) == [runs[3]]
     broken.unlink()
-    assert [outcome.status for outcome in execute(cells, tmp_path, evaluate, retry=True)] == ["done"]
+    assert [outcome.status for outcome in execute(runs, tmp_path, evaluate, retry=True)] == ["done"]
 
 
-def test_runs_of_an_earlier_revision_are_computed_again(tmp_path, cells):
+def test_runs_of_an_earlier_revision_are_computed_again(tmp_path, runs):
     with Store(tmp_path, write=True) as store:
-        store.add(Stored(cells[0], "done", {"old": 1}, "", Revision(0, 1, 1)))
-        store.add(Stored(cells[1], "done", {"old": 1}, ""))
-    assert [outcome.cell for outcome in execute(cells[:2], tmp_path, lambda cell, data_home: {"new": 1})] == [cells[0]]
+        store.add(Stored(runs[0], "done", {"old": 1}, "", Revision(0, 1, 1)))
+        store.add(Stored(runs[1], "done", {"old": 1}, ""))
+    assert [outcome.run for outcome in execute(runs[:2], tmp_path, lambda run, data_home: {"new": 1})] == [runs[0]]
     assert {item.revision for item in Store(tmp_path).runs()} == {CURRENT}
-    assert Store(tmp_path).get(cells[0]).record == {"new": 1}
+    assert Store(tmp_path).get(runs[0]).record == {"new": 1}
 
 
-def test_a_record_that_json_cannot_hold_is_a_failure(tmp_path, cells):
-    (outcome, other) = execute(
-        cells[:2], tmp_path, lambda cell, data_home: {"x": float("nan")} if not cell.split else {}
-    )
+def test_a_record_that_json_cannot_hold_is_a_failure(tmp_path, runs):
+    (outcome, other) = execute(runs[:2], tmp_path, lambda run, data_home: {"x": float("nan")} if not run.split else {})
     assert (outcome.status, other.status) == ("failed", "done")
     assert outcome.error.startswith("ValueError: Out of range float values are not JSON compliant")
 
 
-def test_a_run_that_kills_its_process_fails(tmp_path, cells):
-    def evaluate(cell, data_home):
+def test_a_run_that_kills_its_process_fails(tmp_path, runs):
+    def evaluate(run, data_home):
         os._exit(1)
 
-    (outcome,) = execute(cells[:1], tmp_path, evaluate, jobs=2)
+    (outcome,) = execute(runs[:1], tmp_path, evaluate, jobs=2)
     (stored,) = Store(tmp_path).runs()
     assert stored.status == outcome.status == "failed"
     assert "ended from outside" in stored.error == outcome.error
@@ -149,52 +147,52 @@ def fake_pool(monkeypatch, deadly):
     """Stand in for processes: the runs whose split is deadly break the pool; return the batches that were tried."""
     batches = []
 
-    def pool(cells, jobs, evaluate, data_home):
-        batches.append([cell.split for cell in cells])
-        for cell in cells:
-            if cell.split in deadly:
+    def pool(runs, jobs, evaluate, data_home):
+        batches.append([run.split for run in runs])
+        for run in runs:
+            if run.split in deadly:
                 raise BrokenProcessPool
-            yield _executor._whole(_executor._compute(cell, evaluate, data_home))
+            yield _executor._whole(_executor._compute(run, evaluate, data_home))
 
     monkeypatch.setattr(_executor, "_pool", pool)
     return batches
 
 
-def test_runs_beside_one_that_kills_its_process_are_not_blamed(tmp_path, cells, monkeypatch):
+def test_runs_beside_one_that_kills_its_process_are_not_blamed(tmp_path, runs, monkeypatch):
     batches = fake_pool(monkeypatch, {2})
-    outcomes = execute(cells[:8], tmp_path, lambda cell, data_home: {}, jobs=2)
+    outcomes = execute(runs[:8], tmp_path, lambda run, data_home: {}, jobs=2)
     assert batches == [[0, 1, 2, 3, 4, 5, 6, 7], [2], [3], [4], [5], [6, 7]]
-    assert {outcome.cell.split: outcome.status for outcome in outcomes} == {
+    assert {outcome.run.split: outcome.status for outcome in outcomes} == {
         split: "failed" if split == 2 else "done" for split in range(8)
     }
     assert len(outcomes) == 8
 
 
-def test_processes_that_all_die_end_the_run_and_blame_nobody(tmp_path, cells, monkeypatch):
+def test_processes_that_all_die_end_the_run_and_blame_nobody(tmp_path, runs, monkeypatch):
     batches = fake_pool(monkeypatch, set(range(12)))
     with pytest.raises(ChildProcessError, match="Every process ended"):
-        execute(cells, tmp_path, lambda cell, data_home: {}, jobs=2)
+        execute(runs, tmp_path, lambda run, data_home: {}, jobs=2)
     assert batches == [list(range(12)), [0], [1], [2], [3]]
     assert not (tmp_path / "runs").exists()
 
 
-def test_an_interrupted_run_is_not_stored(tmp_path, cells):
-    def evaluate(cell, data_home):
-        if cell.split == 1:
+def test_an_interrupted_run_is_not_stored(tmp_path, runs):
+    def evaluate(run, data_home):
+        if run.split == 1:
             raise KeyboardInterrupt
         return {}
 
     with pytest.raises(KeyboardInterrupt):
-        execute(cells, tmp_path, evaluate)
+        execute(runs, tmp_path, evaluate)
     assert done(tmp_path) == {0}
     assert len(Store(tmp_path).runs()) == 1
 
 
-def test_a_run_that_makes_do_with_less_when_interrupted_is_not_stored(tmp_path, cells):
+def test_a_run_that_makes_do_with_less_when_interrupted_is_not_stored(tmp_path, runs):
     """Training ends early at Ctrl-C and returns its best weights so far; that is not the run that was asked for."""
 
-    def evaluate(cell, data_home):
-        if cell.split == 1:
+    def evaluate(run, data_home):
+        if run.split == 1:
             try:
                 signal.raise_signal(signal.SIGINT)
             except KeyboardInterrupt:
@@ -203,31 +201,31 @@ def test_a_run_that_makes_do_with_less_when_interrupted_is_not_stored(tmp_path, 
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        execute(cells, tmp_path, evaluate)
+        execute(runs, tmp_path, evaluate)
     assert signal.getsignal(signal.SIGINT) is before
     assert done(tmp_path) == {0}
 
 
-def test_an_interrupted_worker_stores_nothing(tmp_path, cells):
-    def evaluate(cell, data_home):
+def test_an_interrupted_worker_stores_nothing(tmp_path, runs):
+    def evaluate(run, data_home):
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
             return {"cut": "short"}
 
     with pytest.raises(KeyboardInterrupt):
-        execute(cells[:2], tmp_path, evaluate, jobs=2)
+        execute(runs[:2], tmp_path, evaluate, jobs=2)
     assert not (tmp_path / "runs").exists()
 
 
 def test_the_same_run_is_computed_once(tmp_path):
-    cell = Cell("glioma", "random", "sound", 0, 0, 3)
+    run = Run("glioma", "random", "corrected", 0, 0, 3)
     calls = []
-    execute([cell, cell], tmp_path, lambda cell, data_home: calls.append(cell) or {})
-    assert calls == [cell]
+    execute([run, run], tmp_path, lambda run, data_home: calls.append(run) or {})
+    assert calls == [run]
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
 def test_jobs_must_be_a_count(tmp_path, jobs):
     with pytest.raises(ValueError, match="jobs must be a whole number"):
-        execute([], tmp_path, lambda cell, data_home: {}, jobs=jobs)
+        execute([], tmp_path, lambda run, data_home: {}, jobs=jobs)

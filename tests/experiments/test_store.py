@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from stableselect.experiments._cell import Cell
 from stableselect.experiments._revision import CURRENT, Revision
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import JOURNAL, Store, Stored, has_results
 
-CELL = Cell("glioma", "|W|", "paper", 0, 1, 64)
-TASK = CELL.of_task("gap", weight=0.5)
-DONE = Stored(CELL, "done", {"ridge": 0.1 + 0.2, "own": {"b": 1, "a": None}}, "", ended=12.5)
+RUN = Run("glioma", "|W|", "paper", 0, 1, 64)
+TASK = RUN.of_task("gap", weight=0.5)
+DONE = Stored(RUN, "done", {"ridge": 0.1 + 0.2, "own": {"b": 1, "a": None}}, "", ended=12.5)
 FAILED = Stored(TASK, "failed", {}, "ValueError: no", Revision(2, 3, 4), 13.0)
 
 
@@ -22,18 +22,18 @@ def filled(folder):
 
 
 def test_key_is_canonical_json_and_comes_back():
-    fast = Cell("glioma", "|W|", "paper", 0, 1, 64, "fast", 20)
+    fast = Run("glioma", "|W|", "paper", 0, 1, 64, "fast", 20)
     assert fast.key == (
         '{"cap":20,"dataset":"glioma","k":64,"method":"|W|","mode":"fast","protocol":"paper","seed":1,"split":0}'
     )
-    assert Cell.from_key(fast.key) == fast
+    assert Run.from_key(fast.key) == fast
 
 
 def test_runs_come_back_as_they_were(tmp_path):
     filled(tmp_path)
-    assert Store(tmp_path).runs() == sorted([DONE, FAILED], key=lambda item: item.cell.key)
-    assert Store(tmp_path).get(CELL) == DONE
-    assert Store(tmp_path).get(Cell("usps", "LS", "paper", 0, 0, 50)) is None
+    assert Store(tmp_path).runs() == sorted([DONE, FAILED], key=lambda item: item.run.key)
+    assert Store(tmp_path).get(RUN) == DONE
+    assert Store(tmp_path).get(Run("usps", "LS", "paper", 0, 0, 50)) is None
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {
         "selection-glioma.jsonl.xz",
         "gap-glioma.jsonl.xz",
@@ -43,14 +43,14 @@ def test_runs_come_back_as_they_were(tmp_path):
 
 def test_a_run_is_of_the_current_revision_and_knows_when_it_ended(tmp_path):
     with Store(tmp_path, write=True) as store:
-        store.add(Stored(CELL, "done", {}, ""))
+        store.add(Stored(RUN, "done", {}, ""))
     (item,) = Store(tmp_path).runs()
     assert item.revision == CURRENT
     assert item.ended > 1e9
 
 
 def test_equal_runs_give_equal_files_in_whatever_order_they_end(tmp_path):
-    other = Stored(Cell("glioma", "LS", "paper", 0, 0, 64), "done", {"x": 1}, "", ended=1.0)
+    other = Stored(Run("glioma", "LS", "paper", 0, 0, 64), "done", {"x": 1}, "", ended=1.0)
     for name, items in (("one", [DONE, other]), ("two", [other, DONE])):
         with Store(tmp_path / name, write=True) as store:
             for item in items:
@@ -65,15 +65,15 @@ def test_only_files_with_new_runs_are_written(tmp_path):
     paths = sorted((tmp_path / "runs").iterdir())
     before = [path.stat().st_mtime_ns for path in paths]
     with Store(tmp_path, write=True) as store:
-        store.add(Stored(CELL, "done", {"ridge": 1.0}, ""))
+        store.add(Stored(RUN, "done", {"ridge": 1.0}, ""))
     after = [path.stat().st_mtime_ns for path in paths]
     assert (before[0] == after[0], before[1] == after[1]) == (True, False)
-    assert Store(tmp_path).get(CELL).record == {"ridge": 1.0}
+    assert Store(tmp_path).get(RUN).record == {"ridge": 1.0}
 
 
 def test_fast_runs_have_a_folder_of_their_own(tmp_path):
     with Store(tmp_path, write=True) as store:
-        store.add(Stored(Cell("glioma", "LS", "paper", 0, 0, 64, "fast"), "done", {}, ""))
+        store.add(Stored(Run("glioma", "LS", "paper", 0, 0, 64, "fast"), "done", {}, ""))
     assert not (tmp_path / "runs").exists()
     assert (tmp_path / "fast" / "runs" / "selection-glioma.jsonl.xz").is_file()
     assert len(Store(tmp_path).runs()) == 1
@@ -92,7 +92,7 @@ def test_the_journal_of_a_killed_process_is_read_and_put_away(tmp_path):
     with Store(tmp_path, write=True) as again:
         assert len(again.runs()) == 2
         assert (tmp_path / JOURNAL).stat().st_size == 0
-        again.add(Stored(Cell("usps", "LS", "paper", 0, 0, 50), "done", {}, ""))
+        again.add(Stored(Run("usps", "LS", "paper", 0, 0, 50), "done", {}, ""))
     assert len(Store(tmp_path).runs()) == 3
 
 
@@ -112,18 +112,18 @@ def test_renamed_runs_are_read_under_their_new_name(tmp_path):
     def rename(run):
         return run | {"method": "network"} if run["method"] == "|W|" else run
 
-    assert {item.cell.method for item in Store(tmp_path, rename=rename).runs()} == {"network"}
-    assert {item.cell.method for item in Store(tmp_path).runs()} == {"|W|"}
+    assert {item.run.method for item in Store(tmp_path, rename=rename).runs()} == {"network"}
+    assert {item.run.method for item in Store(tmp_path).runs()} == {"|W|"}
     with Store(tmp_path, write=True, rename=rename) as store:
-        store.add(Stored(Cell("glioma", "network", "paper", 0, 1, 64), "done", {"ridge": 2.0}, ""))
-    found = [item for item in Store(tmp_path).runs() if not item.cell.task]
-    assert [(item.cell.method, item.record) for item in found] == [("network", {"ridge": 2.0})]
+        store.add(Stored(Run("glioma", "network", "paper", 0, 1, 64), "done", {"ridge": 2.0}, ""))
+    found = [item for item in Store(tmp_path).runs() if not item.run.task]
+    assert [(item.run.method, item.record) for item in found] == [("network", {"ridge": 2.0})]
 
 
 def test_numbers_that_json_lacks_are_refused_and_leave_no_trace(tmp_path):
     with Store(tmp_path, write=True) as store:
         with pytest.raises(ValueError, match="JSON"):
-            store.add(Stored(CELL, "done", {"ridge": float("nan")}, ""))
+            store.add(Stored(RUN, "done", {"ridge": float("nan")}, ""))
         assert store.runs() == []
     assert not (tmp_path / "runs").exists()
 

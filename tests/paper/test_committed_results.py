@@ -33,7 +33,7 @@ from stableselect.paper.methods import METHODS, Results, find_method, is_availab
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "results"
 LARGEST_FILE = 2_000_000
-FIRST, FIRST_ENDED = 5_739, 1e12
+FIRST, FIRST_ENDED = 5_739, 1794775000.0
 FIRST_DIGEST = ""
 """The runs that were moved from a database into text files: their number, when the last of them ended, and the SHA-256
 of their names (as they are called now) and records."""
@@ -88,16 +88,16 @@ def bounded(runs):
 
 
 def below(runs):
-    return [str(item.cell) for item, value, least in bounded(runs) if value < least * (1 - 1e-6)]
+    return [str(item.run) for item, value, least in bounded(runs) if value < least * (1 - 1e-6)]
 
 
 def slower_than_its_runs(lines, runs):
     """Name the times of a table that one stalled run decides."""
     times = defaultdict(list)
     for item in runs:
-        cell = item.cell
-        if not cell.task and cell.k == info(cell.dataset).k and item.status == "done":
-            times[cell.dataset, cell.method, cell.protocol].append(item)
+        run = item.run
+        if not run.task and run.k == info(run.dataset).k and item.status == "done":
+            times[run.dataset, run.method, run.protocol].append(item)
     found = []
     for line in lines:
         place = line["dataset"], line["method"], line["protocol"]
@@ -137,7 +137,7 @@ def test_mixed_revisions_would_be_noticed(runs):
     doctored = [replace(runs[0], revision=Revision(CURRENT.engine + 1)), *runs[1:]]
     with pytest.raises(MixedRevisionsError):
         one_revision(doctored)
-    first = next(i for i, item in enumerate(runs) if not item.cell.task and item.cell.protocol == "sound")
+    first = next(i for i, item in enumerate(runs) if not item.run.task and item.run.protocol == "corrected")
     doctored = [*runs[:first], replace(runs[first], revision=Revision(2)), *runs[first + 1 :]]
     with pytest.raises(MixedRevisionsError):
         EXPERIMENTS["table2"].render(Results(doctored, "full"))
@@ -155,7 +155,7 @@ TABLES = {
 def test_figures_that_stand_side_by_side_are_over_the_same_splits_and_seeds(name):
     data = [line for line in rows(name) if "fault" not in line["method"]]
     assert unequal(data, TABLES[name]) == []
-    assert {line["splits"] for line in data if line["mean"] and line["protocol"] == "sound"} == {
+    assert {line["splits"] for line in data if line["mean"] and line["protocol"] == "corrected"} == {
         "2" if name == "supp_figure8" else "5"
     }
     assert not any("of" in line["mark"] for line in data)
@@ -167,16 +167,17 @@ def test_unequal_figures_would_be_noticed(key):
     (line,) = [
         line
         for line in data
-        if (line["dataset"], line["method"], line["protocol"], line["measure"]) == ("arcene", "CAE", "sound", "ridge")
+        if (line["dataset"], line["method"], line["protocol"], line["measure"])
+        == ("arcene", "CAE", "corrected", "ridge")
     ]
     line[key] = "3"
-    assert unequal(data, TABLES["table2"]) == [("arcene", "sound", "ridge")]
+    assert unequal(data, TABLES["table2"]) == [("arcene", "corrected", "ridge")]
 
 
 def test_a_method_with_fewer_splits_takes_the_others_down_with_it(runs):
-    kept = [item for item in runs if (item.cell.dataset, item.cell.method) != ("arcene", "CAE") or item.cell.split < 3]
+    kept = [item for item in runs if (item.run.dataset, item.run.method) != ("arcene", "CAE") or item.run.split < 3]
     text = EXPERIMENTS["table2"].render(Results(kept, "full"))
-    lines = [line for line in text.data if (line["dataset"], line["protocol"]) == ("arcene", "sound")]
+    lines = [line for line in text.data if (line["dataset"], line["protocol"]) == ("arcene", "corrected")]
     assert {line["splits"] for line in lines if line["mean"] != ""} == {3}
     assert {line["mark"] for line in lines if line["mean"] != ""} == {"3 of 5 splits"}
     assert "(3 of 5 splits)" in text.markdown()
@@ -186,14 +187,14 @@ def test_table2_by_hand(runs):
     """The means of Table 2 from the runs, without the aggregator."""
     found = defaultdict(dict)
     for item in runs:
-        cell = item.cell
-        current = cell.mode == "full" and not cell.task and cell.protocol == "sound" and cell.k == info(cell.dataset).k
-        if current and cell.method in METHODS:
-            found[cell.dataset, cell.method][cell.split, cell.seed] = item.record["ridge"]
+        run = item.run
+        current = run.mode == "full" and not run.task and run.protocol == "corrected" and run.k == info(run.dataset).k
+        if current and run.method in METHODS:
+            found[run.dataset, run.method][run.split, run.seed] = item.record["ridge"]
     printed = {
         (line["dataset"], line["method"]): float(line["mean"])
         for line in rows("table2")
-        if line["protocol"] == "sound" and line["measure"] == "ridge" and line["mean"]
+        if line["protocol"] == "corrected" and line["measure"] == "ridge" and line["mean"]
     }
     assert set(printed) == set(found)
     for (dataset, method), numbers in found.items():
@@ -214,7 +215,7 @@ def test_a_training_error_below_its_bound_would_be_noticed(runs, error):
     record = {"network_mse": least * 0.9, "best_mse": least}
     if error == "training":
         record = {"training": {"error": least * 0.9, "lower_bound": least}}
-    assert below([*runs, replace(item, record=record)]) == [str(item.cell)]
+    assert below([*runs, replace(item, record=record)]) == [str(item.run)]
 
 
 def test_no_time_is_that_of_a_stalled_machine(runs):
@@ -225,8 +226,8 @@ def test_no_time_is_that_of_a_stalled_machine(runs):
 def grouped(runs):
     groups = defaultdict(list)
     for item in runs:
-        if not item.cell.task:
-            groups[item.cell.dataset, item.cell.method, item.cell.protocol, item.cell.k].append(item)
+        if not item.run.task:
+            groups[item.run.dataset, item.run.method, item.run.protocol, item.run.k].append(item)
     return groups
 
 
@@ -289,5 +290,5 @@ _PIXEL = _pixel()
 
 def test_read_finds_the_runs_of_every_dataset():
     found = read(FOLDER, fast=False)
-    assert {item.cell.dataset for item in found.everything()} == set(names()) - {"activity", "smk_can_187"}
+    assert {item.run.dataset for item in found.everything()} == set(names()) - {"activity", "smk_can_187"}
     assert all(isinstance(item, Stored) for item in found.everything())

@@ -11,8 +11,8 @@ import pytest
 
 from stableselect import datasets
 from stableselect.cli import _progress, main
-from stableselect.experiments._cell import Cell
 from stableselect.experiments._executor import Outcome
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import Store
 from stableselect.paper import Request, _api, build, list_experiments, run, show
 from stableselect.paper._registry import EXPERIMENTS
@@ -69,7 +69,7 @@ def test_experiments_share_their_runs(pretend, tmp_path):
     one("table3", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
     assert heard == []
     one("supp_table1", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
-    assert {args[0].cell.method for args in heard} == {"all columns"}
+    assert {args[0].run.method for args in heard} == {"all columns"}
     assert (tmp_path / "fast" / "supp_figure9.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "fast" / "supp_figure9.svg").read_bytes()
 
@@ -88,21 +88,21 @@ def test_a_run_renders_what_it_was_asked_for_and_build_the_rest(pretend, tmp_pat
 
 
 def test_the_page_lists_runs_that_failed(pretend, tmp_path, monkeypatch):
-    def evaluate(cell, data_home):
+    def evaluate(run, data_home):
         raise ValueError("a | b")
 
     monkeypatch.setattr(_api, "evaluate", evaluate)
-    one("table2", results=tmp_path, fast=True, methods=["LS"], protocol="sound", data_home=pretend)
+    one("table2", results=tmp_path, fast=True, methods=["LS"], protocol="corrected", data_home=pretend)
     text = build(results=tmp_path, data_home=pretend).read_text()
     assert "0 runs (fast), 1 failed." in text
     assert r"ValueError: a \| b" in text
 
 
 def test_only_datasets_that_are_there_are_computed(pretend, tmp_path):
-    one("table2", results=tmp_path, fast=True, protocol="sound", data_home=pretend)
-    cells = [item.cell for item in Store(tmp_path).runs()]
-    assert {cell.dataset for cell in cells} == {"glioma"}
-    assert {cell.protocol for cell in cells} == {"sound"}
+    one("table2", results=tmp_path, fast=True, protocol="corrected", data_home=pretend)
+    runs = [item.run for item in Store(tmp_path).runs()]
+    assert {run.dataset for run in runs} == {"glioma"}
+    assert {run.protocol for run in runs} == {"corrected"}
 
 
 def test_show_computes_nothing(pretend, tmp_path, monkeypatch):
@@ -160,9 +160,9 @@ class Terminal(io.StringIO):
 
 
 OUTCOMES = [
-    Outcome(Cell("glioma", "LS", "sound", 0, 0, 64), "done", 1.25),
-    Outcome(Cell("glioma", "|W|", "paper", 0, 1, 64, "fast", 20), "failed", error="ValueError: [bad]"),
-    Outcome(Cell("glioma", "UDFS", "sound", 0, 0, 64), "done"),
+    Outcome(Run("glioma", "LS", "corrected", 0, 0, 64), "done", 1.25),
+    Outcome(Run("glioma", "|W|", "paper", 0, 1, 64, "fast", 20), "failed", error="ValueError: [bad]"),
+    Outcome(Run("glioma", "UDFS", "corrected", 0, 0, 64), "done"),
 ]
 
 
@@ -172,9 +172,9 @@ def test_progress_in_plain_lines():
         for i, outcome in enumerate(OUTCOMES, 1):
             report(outcome, i, 3)
     assert stream.getvalue().splitlines() == [
-        "[1/3] glioma, LS, sound, k 64, split 0, seed 0: done in 1.2 s",
+        "[1/3] glioma, LS, corrected, k 64, split 0, seed 0: done in 1.2 s",
         "[2/3] glioma, |W|, paper, k 64, split 0, seed 1, fast: failed: ValueError: [bad]",
-        "[3/3] glioma, UDFS, sound, k 64, split 0, seed 0: done",
+        "[3/3] glioma, UDFS, corrected, k 64, split 0, seed 0: done",
     ]
 
 
@@ -186,7 +186,7 @@ def test_progress_on_a_terminal_shows_a_bar_and_failures(monkeypatch):
             report(outcome, i, 3)
     assert "3/3" in stream.getvalue()
     assert "ValueError: [bad]" in stream.getvalue()
-    assert "LS, sound" not in stream.getvalue()
+    assert "LS, corrected" not in stream.getvalue()
 
 
 def test_quiet_says_nothing():
@@ -231,18 +231,18 @@ def test_command_line_refuses(tmp_path, capsys, arguments, message):
 
 
 def test_only_methods_and_datasets_asked_for_are_computed():
-    (cells,) = Request("table2", methods=["LS", "random"]).cells().values()
-    assert {cell.method for cell in cells} == {"LS", "random"}
-    (cells,) = Request("table2", methods=["LS"], with_faults=True, datasets=["usps", "glioma"]).cells().values()
-    assert {cell.method for cell in cells} == {"LS", "LS with fault A"}
-    assert {cell.dataset for cell in cells} == {"usps", "glioma"}
+    (runs,) = Request("table2", methods=["LS", "random"]).runs().values()
+    assert {run.method for run in runs} == {"LS", "random"}
+    (runs,) = Request("table2", methods=["LS"], with_faults=True, datasets=["usps", "glioma"]).runs().values()
+    assert {run.method for run in runs} == {"LS", "LS with fault A"}
+    assert {run.dataset for run in runs} == {"usps", "glioma"}
 
 
 def test_command_line_takes_datasets(pretend, tmp_path):
     (pretend / "usps.npz").touch()
     where = ["--results", str(tmp_path / "r"), "--data", str(pretend), "-q"]
     assert main(["paper", "run", "table2", "--fast", "-m", "LS", "--dataset", "usps", *where]) == 0
-    assert {item.cell.dataset for item in Store(tmp_path / "r").runs()} == {"usps"}
+    assert {item.run.dataset for item in Store(tmp_path / "r").runs()} == {"usps"}
 
 
 def test_no_dataset_at_all_is_an_error_that_says_where_it_looked(tmp_path, capsys):
@@ -264,17 +264,17 @@ def test_ctrl_c_ends_with_130_and_stores_nothing_cut_short(pretend, tmp_path, mo
     """A network that is interrupted returns its best weights so far; the run must not pass for a whole one."""
     calls = []
 
-    def evaluate(cell, data_home):
-        calls.append(cell)
+    def evaluate(run, data_home):
+        calls.append(run)
         if len(calls) == 3:
             with contextlib.suppress(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
-        return invented(cell)
+        return invented(run)
 
     monkeypatch.setattr(_api, "evaluate", evaluate)
     where = ["--results", str(tmp_path / "r"), "--data", str(pretend), "-q"]
     assert main(["paper", "run", "table2", "--fast", *where]) == 130
-    assert {item.cell for item in Store(tmp_path / "r").runs()} == set(calls[:2])
+    assert {item.run for item in Store(tmp_path / "r").runs()} == set(calls[:2])
     assert main(["paper", "run", "table2", "--fast", *where]) == 0
     assert len(Store(tmp_path / "r").runs()) == len(calls) - 1
 
@@ -286,18 +286,18 @@ def test_command_line_names_what_is_left_out_and_counts_failures(pretend, tmp_pa
     where[2] = "random"
     calls = []
 
-    def evaluate(cell, data_home):
-        calls.append(cell)
-        if cell.seed == 0 and cell.protocol == "sound":
+    def evaluate(run, data_home):
+        calls.append(run)
+        if run.seed == 0 and run.protocol == "corrected":
             raise ValueError("no")
-        return invented(cell)
+        return invented(run)
 
     monkeypatch.setattr(_api, "evaluate", evaluate)
     assert main(["paper", "run", "table2", "-q", *where]) == 1
     assert "stableselect: 1 run failed" in capsys.readouterr().err
     assert (tmp_path / "r" / "fast" / "table2.md").exists()
     assert main(["paper", "run", "table3", "-q", *where]) == 1
-    # Experiments that share a failing cell try it again once between them.
+    # Experiments that share a failing run try it again once between them.
     calls.clear()
     assert main(["paper", "run", "all", "-q", "--retry", *where]) == 1
     assert len(calls) == 1

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from stableselect import ScorerSelector
 from stableselect.experiments import paired_interval
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
@@ -21,7 +21,7 @@ from stableselect.paper.methods._methods import EPOCH, WEIGHTS, find_method, wei
 from stableselect.paper.methods._results import Results
 from stableselect.paper.report._document import Table
 
-FASHION = Cell("mnist_fashion", "|W|", "paper", 0, 0, 3)
+FASHION = Run("mnist_fashion", "|W|", "paper", 0, 0, 3)
 
 
 def test_the_grid_is_the_published_one():
@@ -29,7 +29,7 @@ def test_the_grid_is_the_published_one():
     assert weighted("|W|", 1 / 128) == "|W|"
     for weight in WEIGHTS:
         for solver in ("minibatch", "search"):
-            name = weighted("|W|" if solver == "minibatch" else "ScorerSelector search", weight)
+            name = weighted("|W|" if solver == "minibatch" else "ScorerSelector", weight)
             selector = find_method(name).build(replace(FASHION, method=name))
             assert (selector.solver, selector.scorer_weight) == (solver, weight)
 
@@ -39,37 +39,37 @@ def test_the_weights_are_the_published_network_otherwise():
     assert {key for key in plain if plain[key] != other[key]} == {"scorer_weight"}
 
 
-def test_lambda_cells_share_the_tables_and_have_one_seed_by_default():
+def test_lambda_runs_share_the_tables_and_have_one_seed_by_default():
     experiment = EXPERIMENTS["lambda_search"]
-    assert experiment.cells("sound", Options()) == []
-    cells = experiment.cells("paper", Options())
-    assert len(cells) == 2 * len(WEIGHTS)
-    assert {cell.seed for cell in cells} == {0}
-    assert set(cells) & set(EXPERIMENTS["table2"].cells("paper", Options())) == {
-        replace(FASHION, method=method, k=50) for method in ("|W|", "ScorerSelector search")
+    assert experiment.runs("corrected", Options()) == []
+    runs = experiment.runs("paper", Options())
+    assert len(runs) == 2 * len(WEIGHTS)
+    assert {run.seed for run in runs} == {0}
+    assert set(runs) & set(EXPERIMENTS["table2"].runs("paper", Options())) == {
+        replace(FASHION, method=method, k=50) for method in ("|W|", "ScorerSelector")
     }
-    assert {cell.seed for cell in experiment.cells("paper", Options(seeds=3))} == {0, 1, 2}
+    assert {run.seed for run in experiment.runs("paper", Options(seeds=3))} == {0, 1, 2}
 
 
 def test_validation_errors_are_those_of_the_rows_left_out(tiny):
-    cell = replace(FASHION, dataset="glioma", method="|W|, weight 2")
-    rows = load_rows(cell)
+    run = replace(FASHION, dataset="glioma", method="|W|, weight 2")
+    rows = load_rows(run)
     assert (len(rows.X_fit), len(rows.X_valid)) == (36, 4)
     selector = ScorerSelector.published(3, batch_size=16, random_state=0).set_params(scorer_weight=2.0).fit(rows.X_fit)
     own = np.mean((rows.X_valid - selector.forward(rows.X_valid)) ** 2)
     model = LinearRegression().fit(rows.X_fit[:, selector.selected_], rows.X_fit)
     refitted = np.mean((rows.X_valid - model.predict(rows.X_valid[:, selector.selected_])) ** 2)
-    assert evaluate(cell)["validation"] == pytest.approx({"own": own, "least_squares": refitted})
-    assert "validation" not in evaluate(replace(cell, method="LS", protocol="sound"))
+    assert evaluate(run)["validation"] == pytest.approx({"own": own, "least_squares": refitted})
+    assert "validation" not in evaluate(replace(run, method="LS", protocol="corrected"))
 
 
 def test_lambda_table_names_the_best_weight_and_the_seeds(tmp_path):
     items = []
     for i, weight in enumerate(WEIGHTS):
         for seed in range(3 if weight == 1 / 128 else 1):
-            cell = replace(FASHION, method=weighted("|W|", weight), seed=seed, k=50)
+            run = replace(FASHION, method=weighted("|W|", weight), seed=seed, k=50)
             record = {"validation": {"own": 0.02 + 0.001 * abs(i - 5) + 0.01 * seed, "least_squares": 0.02}}
-            items.append(Stored(cell, "done", record, ""))
+            items.append(Stored(run, "done", record, ""))
     document = EXPERIMENTS["lambda_search"].render(Results(items, data_home=tmp_path))
     (table,) = [block for block in document.blocks if isinstance(block, Table)]
     assert [row[3] for row in table.rows] == ["3" if weight == 1 / 128 else "1" for weight in WEIGHTS]
@@ -78,9 +78,9 @@ def test_lambda_table_names_the_best_weight_and_the_seeds(tmp_path):
     assert "3 seeds of the network go from 0.0230 to 0.0430" in document.markdown()
 
 
-def test_timing_takes_its_seconds_from_the_cells(invented, tmp_path):
-    cells = [Cell("usps", "LS", "sound", split, 0, 50) for split in range(2)]
-    items = [Stored(cell, "done", invented(cell) | {"seconds": 2.0 + cell.split}, "") for cell in cells]
+def test_timing_takes_its_seconds_from_the_runs(invented, tmp_path):
+    runs = [Run("usps", "LS", "corrected", split, 0, 50) for split in range(2)]
+    items = [Stored(run, "done", invented(run) | {"seconds": 2.0 + run.split}, "") for run in runs]
     document = EXPERIMENTS["timing"].render(Results(items, data_home=tmp_path))
     (line,) = [row for row in document.data if row["seconds"] != ""]
     assert (line["method"], line["dataset"], line["seconds"], line["runs"]) == ("LS", "usps", 2.5, 2)
@@ -89,15 +89,15 @@ def test_timing_takes_its_seconds_from_the_cells(invented, tmp_path):
 def test_an_epoch_is_measured_for_all_three(tiny, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr(_epoch, "_ROUNDS", 1)
-    cell = Cell("coil20", EPOCH.name, "paper", 0, 0, 3)
-    record = evaluate(cell)
+    run = Run("coil20", EPOCH.name, "paper", 0, 0, 3)
+    record = evaluate(run)
     found = record["epoch"]
     assert set(found["seconds"]) == {_epoch.PLAIN, *_epoch.NETWORKS}
     assert min(found["seconds"].values()) > 0
     for name in _epoch.NETWORKS:
         assert found["ratio"][name] == pytest.approx(found["seconds"][name] / found["seconds"][_epoch.PLAIN])
     assert "torch" in record["versions"]
-    document = EXPERIMENTS["timing"].render(Results([Stored(replace(cell, k=50), "done", record, "")]))
+    document = EXPERIMENTS["timing"].render(Results([Stored(replace(run, k=50), "done", record, "")]))
     assert [row["method"] for row in document.data if row["seconds"] != ""] == [_epoch.PLAIN, *_epoch.NETWORKS]
 
 
@@ -138,7 +138,7 @@ def test_summary_compares_split_by_split(tmp_path):
         "mean predictor": [[10.0, 20.0], [5.0, 10.0]],
     }
     items = [
-        Stored(Cell(name, method, "sound", split, 0, 50), "done", {"ridge": value, "seconds": 1.0}, "")
+        Stored(Run(name, method, "corrected", split, 0, 50), "done", {"ridge": value, "seconds": 1.0}, "")
         for method, table in errors.items()
         for name, values in zip(["coil20", "usps"], table, strict=True)
         for split, value in enumerate(values)

@@ -1,4 +1,4 @@
-"""Figures 1 and 2, drawn from the columns of stored cells and a small table of random images."""
+"""Figures 1 and 2, drawn from the columns of stored runs and a small table of random images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stableselect.datasets import Dataset, DatasetError, info
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.methods import _data
@@ -19,7 +19,7 @@ from stableselect.paper.methods._results import Results
 from stableselect.paper.report import _images
 from stableselect.paper.report._document import Picture
 from stableselect.paper.report._images import find_images, one_of_each, sheet
-from stableselect.paper.tables._comparison import all_cells
+from stableselect.paper.tables._comparison import all_runs
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def images(monkeypatch, tmp_path):
     return tmp_path
 
 
-def stored(experiment, home, evaluate, keep=lambda cell: True):
-    cells = {c for p in ("paper", "sound") for c in EXPERIMENTS[experiment].cells(p, Options(splits=2, seeds=2))}
-    items = [Stored(cell, "done", evaluate(cell), "") for cell in sorted(cells) if keep(cell)]
+def stored(experiment, home, evaluate, keep=lambda run: True):
+    runs = {c for p in ("paper", "corrected") for c in EXPERIMENTS[experiment].runs(p, Options(splits=2, seeds=2))}
+    items = [Stored(run, "done", evaluate(run), "") for run in sorted(runs) if keep(run)]
     return Results(items, data_home=home)
 
 
@@ -50,19 +50,19 @@ def pictures(document):
 
 
 @pytest.mark.parametrize("name", ["figure1", "figure2"])
-def test_figures_need_no_cell_of_their_own(name):
-    for protocol in ("paper", "sound"):
+def test_figures_need_no_run_of_their_own(name):
+    for protocol in ("paper", "corrected"):
         for options in (Options(), Options(fast=True)):
-            assert set(EXPERIMENTS[name].cells(protocol, options)) <= set(all_cells(protocol, options))
+            assert set(EXPERIMENTS[name].runs(protocol, options)) <= set(all_runs(protocol, options))
 
 
 def test_images_are_rebuilt_by_least_squares_from_the_stored_columns(images, invented, monkeypatch):
-    cell = Cell("coil20", "|W|", "paper", 0, 0, 50)
-    rows = load_rows(cell)
+    run = Run("coil20", "|W|", "paper", 0, 0, 50)
+    rows = load_rows(run)
     monkeypatch.setattr(_images, "load_rows", lambda *args: rows)
     columns = [7, 3, 200]
-    record = invented(cell) | {"selected": columns}
-    found = find_images(Results([Stored(cell, "done", record, "")], data_home=images), "coil20", ("|W|", "W^2"))
+    record = invented(run) | {"selected": columns}
+    found = find_images(Results([Stored(run, "done", record, "")], data_home=images), "coil20", ("|W|", "W^2"))
     assert list(found) == ["|W|"]
     (shown,) = found["|W|"]
     design = np.column_stack([np.ones(len(rows.X_train)), rows.X_train[:, columns]])
@@ -98,19 +98,19 @@ def test_figure1_has_a_short_and_a_long_panel(images, invented):
     assert set(found) == {"figure1_coil20", "figure1_coil20_long"}
     assert "first 80 test images" in found["figure1_coil20_long"].caption
     assert "refitted to them by least squares" in document.markdown()
-    # The other dataset has cells, but its images are not at hand.
+    # The other dataset has runs, but its images are not at hand.
     assert "MNIST-Fashion: the images are not at hand." in document.markdown()
-    assert {row["method"] for row in document.data} == {"|W|", "ScorerSelector annealed", "ScorerSelector search"}
+    assert {row["method"] for row in document.data} == {"|W|", "ScorerSelectorNetwork annealed", "ScorerSelector"}
     assert {row["protocol"] for row in document.data} == {"paper"}
     for item in found.values():
         assert len(item.png) < 300_000
         assert matplotlib.image.imread(io.BytesIO(item.png)).shape[1] >= 800
 
 
-def test_sound_cells_do_where_there_are_no_others(images, invented):
-    results = stored("figure2", images, invented, lambda cell: cell.protocol == "sound" and cell.method == "W^2")
+def test_corrected_runs_do_where_there_are_no_others(images, invented):
+    results = stored("figure2", images, invented, lambda run: run.protocol == "corrected" and run.method == "W^2")
     document = EXPERIMENTS["figure2"].render(results)
-    assert "sound protocol" in pictures(document)["figure2"].caption
+    assert "corrected protocol" in pictures(document)["figure2"].caption
     assert [(row["method"], row["seed"]) for row in document.data] == [("W^2", 0), ("W^2", 1)]
 
 
@@ -124,14 +124,12 @@ def test_a_table_that_cannot_be_read_leaves_words(images, invented, monkeypatch)
 
 
 def test_figure1_leaves_out_what_has_no_first_split(images, invented):
-    def keep(cell):
-        return cell.protocol == "sound" and cell.method == "|W|"
+    def keep(run):
+        return run.protocol == "corrected" and run.method == "|W|"
 
-    cells = [
-        item.cell for item in stored("figure1", images, invented, keep).everything() if item.cell.dataset == "coil20"
-    ]
-    items = [Stored(replace(cell, split=1), "done", invented(cell), "") for cell in cells]
-    items += [Stored(cell, "failed", {}, "no") for cell in cells]
+    runs = [item.run for item in stored("figure1", images, invented, keep).everything() if item.run.dataset == "coil20"]
+    items = [Stored(replace(run, split=1), "done", invented(run), "") for run in runs]
+    items += [Stored(run, "failed", {}, "no") for run in runs]
     assert items
     document = EXPERIMENTS["figure1"].render(Results(items, data_home=images))
     assert pictures(document) == {}

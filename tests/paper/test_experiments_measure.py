@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from stableselect import LaplacianScore, ScorerSelector
 from stableselect.datasets import names
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.paper import _measure
 from stableselect.paper._measure import evaluate
 from stableselect.paper.methods import _data, _methods
@@ -21,8 +21,8 @@ from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import FAULTY, METHODS, WITH_FAULT, plan
 
 DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[3] / "shared" / "data"))
-SOUND = Cell("glioma", "LS", "sound", 0, 0, 3)
-PAPER = Cell("glioma", "LS", "paper", 0, 0, 3)
+CORRECTED = Run("glioma", "LS", "corrected", 0, 0, 3)
+PAPER = Run("glioma", "LS", "paper", 0, 0, 3)
 
 
 def need(name):
@@ -35,16 +35,16 @@ def minmax(X, low, high):
     return (X - low) / (high - low)
 
 
-def test_a_sound_cell_is_what_its_definition_says(tiny):
+def test_a_corrected_run_is_what_its_definition_says(tiny):
     X, y = tiny
-    cell = replace(SOUND, split=1)
+    run = replace(CORRECTED, split=1)
     train, test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=1)
     low, high = train.min(axis=0), train.max(axis=0)
     train, test = minmax(train, low, high), minmax(test, low, high)
     selected = LaplacianScore(3).fit(train).selected_
     error = np.mean((test - LinearRegression().fit(train[:, selected], train).predict(test[:, selected])) ** 2)
     trees = ExtraTreesClassifier(50, random_state=0).fit(train[:, np.sort(selected)], y_train)
-    record = evaluate(cell)
+    record = evaluate(run)
     assert record["selected"] == selected.tolist()
     assert record["least_squares"] == pytest.approx(error)
     assert record["accuracy"] == trees.score(test[:, np.sort(selected)], y_test)
@@ -68,14 +68,14 @@ def test_under_paper_the_network_sees_72_per_cent_and_the_others_80(tiny):
         "AgnoS-S",
         "|W|",
         "W^2",
-        "ScorerSelector search",
-        "ScorerSelector annealed",
+        "ScorerSelector",
+        "ScorerSelectorNetwork annealed",
     }
 
 
-def test_replicates_stay_together_under_sound(tiny):
+def test_replicates_stay_together_under_corrected(tiny):
     X, _ = tiny
-    rows = load_rows(replace(SOUND, dataset="mice_protein"))
+    rows = load_rows(replace(CORRECTED, dataset="mice_protein"))
     assert len(rows.X_test) == 10
     # Rows come in groups of five, and scaling keeps their order in every column.
     order = np.argsort(np.argsort(X[:, 0]))
@@ -85,11 +85,11 @@ def test_replicates_stay_together_under_sound(tiny):
 
 
 def test_the_networks_own_errors(tiny):
-    cell = replace(PAPER, method="W^2", seed=2, cap=5)
-    rows = load_rows(cell)
+    run = replace(PAPER, method="W^2", seed=2, cap=5)
+    rows = load_rows(run)
     network = ScorerSelector.published(3, score_function="square", batch_size=16, random_state=2).set_params(epochs=5)
     network.fit(rows.X_fit)
-    record = evaluate(cell)
+    record = evaluate(run)
     for path in ("selector", "scorer"):
         assert record["own"][path] == pytest.approx(np.mean((rows.X_test - network.forward(rows.X_test, path)) ** 2))
     assert record["cap"] == 5
@@ -100,13 +100,13 @@ def test_the_networks_own_errors(tiny):
 def test_labels_set_the_clusters_under_paper_only(tiny):
     method = METHODS["MCFS"]
     assert method.build(replace(PAPER, method="MCFS")).n_clusters == 4
-    assert method.build(replace(SOUND, method="MCFS")).n_clusters is None
+    assert method.build(replace(CORRECTED, method="MCFS")).n_clusters is None
 
 
 def test_published_batch_sizes_go_to_the_methods_that_had_them():
     for name in ("|W|", "W^2", "AgnoS-S"):
         assert METHODS[name].tuned == ("batch_size",)
-    assert METHODS["|W|"].build(Cell("mnist_fashion", "|W|", "paper", 0, 0, 50)).batch_size == 256
+    assert METHODS["|W|"].build(Run("mnist_fashion", "|W|", "paper", 0, 0, 50)).batch_size == 256
     for name in ("AEFS", "CAE"):
         assert METHODS[name].tuned == ()
 
@@ -114,13 +114,13 @@ def test_published_batch_sizes_go_to_the_methods_that_had_them():
 def test_limits_name_methods_protocols_and_datasets_that_exist():
     for method, where, dataset in _methods.CAPS:
         assert method in _methods.CAPPED
-        assert where.removeprefix("fast ") in ("paper", "sound")
+        assert where.removeprefix("fast ") in ("paper", "corrected")
         assert dataset == "*" or dataset in names()
 
 
 def test_references(tiny):
-    rows = load_rows(SOUND)
-    mean = evaluate(replace(SOUND, method="mean predictor"))
+    rows = load_rows(CORRECTED)
+    mean = evaluate(replace(CORRECTED, method="mean predictor"))
     assert (
         mean["ridge"]
         == mean["least_squares"]
@@ -130,11 +130,11 @@ def test_references(tiny):
         )
     )
     assert mean["accuracy"] == np.mean(rows.y_test == np.bincount(rows.y_train).argmax())
-    floor = evaluate(replace(SOUND, method="PCA floor"))
+    floor = evaluate(replace(CORRECTED, method="PCA, k components"))
     assert floor["selected"] is None
     assert floor["accuracy"] is None
     assert floor["ridge"] < mean["ridge"]
-    whole = evaluate(replace(SOUND, method="all columns"))
+    whole = evaluate(replace(CORRECTED, method="all columns"))
     trees = ExtraTreesClassifier(50, random_state=0).fit(rows.X_train, rows.y_train)
     assert whole["accuracy"] == trees.score(rows.X_test, rows.y_test)
 
@@ -143,18 +143,18 @@ def test_references(tiny):
 def test_every_method_runs_in_both_protocols_and_repeats_itself(tiny, method, monkeypatch):
     # The trees have a seed of their own, and take most of the time.
     monkeypatch.setattr(_measure, "downstream_accuracy", lambda *args: 0.5)
-    cell = replace(PAPER, method=method, mode="fast", cap=_methods.cap(method, "paper", "glioma", fast=True))
-    first, second = evaluate(cell), evaluate(cell)
+    run = replace(PAPER, method=method, mode="fast", cap=_methods.cap(method, "paper", "glioma", fast=True))
+    first, second = evaluate(run), evaluate(run)
     for name in ("selected", "least_squares", "ridge", "own", "validation"):
         assert first.get(name) == second.get(name)
-    found = evaluate(replace(cell, protocol="sound", cap=_methods.cap(method, "sound", "glioma", fast=True)))
+    found = evaluate(replace(run, protocol="corrected", cap=_methods.cap(method, "corrected", "glioma", fast=True)))
     assert found["selected"] is None or len(set(found["selected"])) == 3
 
 
 def test_seeds_and_splits_are_different_draws(tiny, monkeypatch):
     monkeypatch.setattr(_measure, "downstream_accuracy", lambda *args: 0.5)
     drawn = [
-        evaluate(replace(SOUND, method="random", split=split, seed=seed))["selected"]
+        evaluate(replace(CORRECTED, method="random", split=split, seed=seed))["selected"]
         for split in range(2)
         for seed in range(2)
     ]
@@ -162,11 +162,11 @@ def test_seeds_and_splits_are_different_draws(tiny, monkeypatch):
 
 
 def test_fault_a_by_hand(tiny):
-    cell = replace(PAPER, method="LS" + FAULTY)
-    rows = load_rows(cell)
+    run = replace(PAPER, method="LS" + FAULTY)
+    rows = load_rows(run)
     first, second = (LaplacianScore.published(3).fit(X).selected_ for X in (rows.X_train, rows.X_test))
     model = LinearRegression().fit(rows.X_train[:, first], rows.X_train)
-    record = evaluate(cell)
+    record = evaluate(run)
     assert record["least_squares"] == pytest.approx(np.mean((rows.X_test - model.predict(rows.X_test[:, second])) ** 2))
     assert record["shared"] == len(set(first) & set(second))
 
@@ -183,13 +183,13 @@ def test_fault_a_by_hand(tiny):
 )
 def test_fault_a_gives_the_printed_figures(dataset, method, error, accuracy):
     need(dataset)
-    record = evaluate(Cell(dataset, method + FAULTY, "paper", 0, 0, 64), str(DATA))
+    record = evaluate(Run(dataset, method + FAULTY, "paper", 0, 0, 64), str(DATA))
     # Ties among SPEC's scores are broken by the sort of the machine, which moves its fourth digit.
     assert record["least_squares"] == pytest.approx(error, rel=1e-3)
     assert record["accuracy"] == pytest.approx(accuracy, abs=5e-4)
 
 
-def test_fast_cells_have_2000_rows(tiny, monkeypatch):
+def test_fast_runs_have_2000_rows(tiny, monkeypatch):
     monkeypatch.setattr(_data, "FAST_ROWS", 25)
     rows = load_rows(replace(PAPER, mode="fast"))
     assert (len(rows.X_train), len(rows.X_test)) == (20, 5)
@@ -198,28 +198,28 @@ def test_fast_cells_have_2000_rows(tiny, monkeypatch):
 
 def test_plan_counts_splits_and_seeds():
     def count(protocol, **options):
-        cells = plan(protocol, Options(**options), ("glioma", "isolet"))
-        assert len(set(cells)) == len(cells)
+        runs = plan(protocol, Options(**options), ("glioma", "isolet"))
+        assert len(set(runs)) == len(runs)
         found = {}
-        for cell in cells:
-            if cell.dataset == "glioma":
-                found[cell.method] = found.get(cell.method, 0) + 1
+        for run in runs:
+            if run.dataset == "glioma":
+                found[run.method] = found.get(run.method, 0) + 1
         return found
 
-    sound = count("sound", splits=3, seeds=2)
-    assert (sound["LS"], sound["|W|"], sound["random"], sound["PCA floor"]) == (3, 6, 30, 3)
+    corrected = count("corrected", splits=3, seeds=2)
+    assert (corrected["LS"], corrected["|W|"], corrected["random"], corrected["PCA, k components"]) == (3, 6, 30, 3)
     paper = count("paper", splits=3, seeds=2)
     assert (paper["LS"], paper["|W|"], paper["CAE"], paper["PFA"], paper["random"]) == (1, 3, 1, 2, 10)
     assert not any(name.endswith(FAULTY) for name in paper)
     faulty = count("paper", with_faults=True)
     assert [faulty[name + FAULTY] for name in WITH_FAULT] == [1] * 5
-    fast = plan("sound", Options(fast=True), ("glioma", "isolet"))
-    assert {cell.dataset for cell in fast} == {"glioma"}
-    assert {cell.cap for cell in fast if cell.method == "|W|"} == {20}
+    fast = plan("corrected", Options(fast=True), ("glioma", "isolet"))
+    assert {run.dataset for run in fast} == {"glioma"}
+    assert {run.cap for run in fast if run.method == "|W|"} == {20}
 
 
-def test_more_splits_add_cells_to_the_same_names():
-    few, many = (set(plan("sound", Options(splits=n, seeds=n), ("coil20",))) for n in (2, 3))
+def test_more_splits_add_runs_to_the_same_names():
+    few, many = (set(plan("corrected", Options(splits=n, seeds=n), ("coil20",))) for n in (2, 3))
     assert few < many
 
 
@@ -233,8 +233,8 @@ def test_unknown_methods_are_refused():
 def test_why_ls_explodes_on_glioma():
     """Two rows hold the published graph; the kept columns hardly tell them apart, and least squares divides by that."""
     need("glioma")
-    cell = Cell("glioma", "LS", "paper", 0, 0, 64)
-    rows = load_rows(cell, DATA)
+    run = Run("glioma", "LS", "paper", 0, 0, 64)
+    rows = load_rows(run, DATA)
     kept = LaplacianScore.published(64).fit(rows.X_fit).selected_
 
     def error(train):

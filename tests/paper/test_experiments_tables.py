@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stableselect.experiments._cell import Cell, Options
+from stableselect.experiments._run import Options, Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.methods._methods import METHODS
@@ -20,22 +20,22 @@ NAMES = ["mice_protein", "coil20", "activity", "isolet", "mnist_fashion"]
 NAMES += ["usps", "glioma", "prostate_ge", "smk_can_187", "arcene"]
 
 
-def stored(cells, evaluate):
-    return [Stored(cell, "done", evaluate(cell), "") for cell in cells]
+def stored(runs, evaluate):
+    return [Stored(run, "done", evaluate(run), "") for run in runs]
 
 
 @pytest.fixture(scope="module")
 def full(invented, tmp_path_factory):
-    """Every cell of every experiment, but for the datasets that are not at hand; there are no images to draw."""
+    """Every run of every experiment, but for the datasets that are not at hand; there are no images to draw."""
     options = Options(splits=2, seeds=1, with_faults=True)
-    cells = {
-        cell
+    runs = {
+        run
         for experiment in EXPERIMENTS.values()
-        for protocol in ("paper", "sound")
-        for cell in experiment.cells(protocol, options)
-        if cell.dataset not in ("activity", "smk_can_187")
+        for protocol in ("paper", "corrected")
+        for run in experiment.runs(protocol, options)
+        if run.dataset not in ("activity", "smk_can_187")
     }
-    return Results(stored(sorted(cells, key=str), invented), data_home=tmp_path_factory.mktemp("empty"))
+    return Results(stored(sorted(runs, key=str), invented), data_home=tmp_path_factory.mktemp("empty"))
 
 
 def rows_of(text):
@@ -44,12 +44,12 @@ def rows_of(text):
     for block in re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE):
         lines = block.strip().splitlines()
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
-        rows += [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+        rows += [[run.strip() for run in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
     return rows
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiments_render_without_a_cell(name, tmp_path):
+def test_experiments_render_without_a_run(name, tmp_path):
     document = EXPERIMENTS[name].render(Results([], data_home=tmp_path))
     assert document.name == name
     assert "not available" in document.markdown() or name == "summary" or "n/a" in document.markdown()
@@ -60,7 +60,7 @@ def test_experiments_render_without_a_cell(name, tmp_path):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments_render_with_gaps(name, full, invented, tmp_path):
     some = full.everything()[::7]
-    some[0] = Stored(some[0].cell, "failed", {}, "ValueError: <no>")
+    some[0] = Stored(some[0].run, "failed", {}, "ValueError: <no>")
     document = EXPERIMENTS[name].render(Results(some, data_home=tmp_path))
     rows_of(document.markdown())
 
@@ -73,10 +73,19 @@ def test_datasets_that_are_not_at_hand_are_shown_in_every_table(full):
         assert "not available" in text
 
 
-def test_table2_shows_published_paper_and_sound_side_by_side(full):
+def test_table2_shows_published_paper_and_corrected_side_by_side(full):
     document = EXPERIMENTS["table2"].render(full)
     (table,) = [block for block in document.blocks if isinstance(block, Table) and block.title.startswith("arcene")]
-    assert table.header == ["method", "published", "paper", "fault A", "paper ridge", "sound", "sound ridge", "why"]
+    assert table.header == [
+        "method",
+        "published",
+        "paper",
+        "fault A",
+        "paper ridge",
+        "corrected",
+        "corrected ridge",
+        "why",
+    ]
     rows = {row[0]: row[1:] for row in table.rows}
     assert list(rows) == list(METHODS)
     assert rows["Inf-FS"][0] == "329.507"
@@ -90,40 +99,40 @@ def test_table2_shows_published_paper_and_sound_side_by_side(full):
         for row in document.data
         if row["method"] == "LS"
         and row["dataset"] == "usps"
-        and row["protocol"] == "sound"
+        and row["protocol"] == "corrected"
         and row["measure"] == "ridge"
     ]
-    assert line["mean"] == full.value("usps", "LS", "sound", "ridge").mean
+    assert line["mean"] == full.value("usps", "LS", "corrected", "ridge").mean
 
 
 def test_limits_and_failures_to_converge_are_shown(invented, tmp_path):
-    cells = [Cell("usps", "|W|", "paper", 0, seed, 50, "fast", 20) for seed in range(2)]
-    items = [Stored(cell, "done", invented(cell) | {"converged": cell.seed == 0}, "") for cell in cells]
+    runs = [Run("usps", "|W|", "paper", 0, seed, 50, "fast", 20) for seed in range(2)]
+    items = [Stored(run, "done", invented(run) | {"converged": run.seed == 0}, "") for run in runs]
     document = EXPERIMENTS["table2"].render(Results(items, data_home=tmp_path))
     (table,) = [block for block in document.blocks if isinstance(block, Table) and block.title.startswith("Step")]
     assert table.rows == [["|W|, paper", "USPS 20", "USPS 1 of 2"]]
 
 
 def test_values_are_means_over_splits_of_means_over_seeds():
-    cells = [Cell("glioma", "random", "sound", split, seed, 64) for split, seed in [(0, 0), (0, 1), (1, 0)]]
+    runs = [Run("glioma", "random", "corrected", split, seed, 64) for split, seed in [(0, 0), (0, 1), (1, 0)]]
     items = [
-        Stored(cell, "done", {"ridge": x, "own": {"a": x}}, "") for cell, x in zip(cells, (1.0, 3.0, 8.0), strict=True)
+        Stored(run, "done", {"ridge": x, "own": {"a": x}}, "") for run, x in zip(runs, (1.0, 3.0, 8.0), strict=True)
     ]
-    items.append(Stored(Cell("glioma", "random", "sound", 2, 0, 64), "failed", {}, "no"))
-    items.append(Stored(Cell("glioma", "random", "sound", 0, 0, 64, "fast"), "done", {"ridge": 99.0}, ""))
-    items.append(Stored(Cell("glioma", "random", "sound", 3, 0, 64, "full", 7), "done", {"ridge": 99.0}, ""))
-    found = Results(items).value("glioma", "random", "sound", "ridge")
+    items.append(Stored(Run("glioma", "random", "corrected", 2, 0, 64), "failed", {}, "no"))
+    items.append(Stored(Run("glioma", "random", "corrected", 0, 0, 64, "fast"), "done", {"ridge": 99.0}, ""))
+    items.append(Stored(Run("glioma", "random", "corrected", 3, 0, 64, "full", 7), "done", {"ridge": 99.0}, ""))
+    found = Results(items).value("glioma", "random", "corrected", "ridge")
     assert (found.mean, found.count) == (5.0, 3)
     assert found.spread == pytest.approx(np.std([2.0, 8.0], ddof=1) / np.sqrt(2))
-    assert Results(items).value("glioma", "random", "sound", "own.a") == found
-    assert Results(items).value("glioma", "random", "sound", "own.b") is None
-    paper = [Stored(Cell("glioma", "random", "paper", 0, s, 64), "done", {"ridge": s}, "") for s in range(3)]
+    assert Results(items).value("glioma", "random", "corrected", "own.a") == found
+    assert Results(items).value("glioma", "random", "corrected", "own.b") is None
+    paper = [Stored(Run("glioma", "random", "paper", 0, s, 64), "done", {"ridge": s}, "") for s in range(3)]
     assert Results(paper).value("glioma", "random", "paper", "ridge").spread == pytest.approx(1.0)
 
 
 def test_mode_is_the_full_one_where_there_is_any(invented):
-    fast = stored([Cell("glioma", "LS", "sound", 0, 0, 64, "fast")], invented)
-    whole = stored([Cell("glioma", "LS", "sound", 0, 0, 64)], invented)
+    fast = stored([Run("glioma", "LS", "corrected", 0, 0, 64, "fast")], invented)
+    whole = stored([Run("glioma", "LS", "corrected", 0, 0, 64)], invented)
     assert Results(fast).mode == "fast"
     assert Results(fast + whole).mode == "full"
 
@@ -131,7 +140,7 @@ def test_mode_is_the_full_one_where_there_is_any(invented):
 def test_average_ranks_by_hand(tmp_path):
     scores = {"LS": [1.0, 1.0, 3.0], "PFA": [2.0, 1.0, 1.0], "random": [3.0, 2.0, 2.0]}
     items = [
-        Stored(Cell(name, method, "sound", 0, 0, k), "done", {"ridge": value, "accuracy": 0.5, "seconds": 1.0}, "")
+        Stored(Run(name, method, "corrected", 0, 0, k), "done", {"ridge": value, "accuracy": 0.5, "seconds": 1.0}, "")
         for method, values in scores.items()
         for (name, k), value in zip([("glioma", 64), ("coil20", 50), ("usps", 50)], values, strict=True)
     ]
@@ -147,13 +156,13 @@ def test_methods_are_compared_on_the_same_splits(tmp_path):
     # The second split is the harder one, and PFA has not finished it; on the first it is the worst.
     scores = {"LS": [1.0, 9.0], "PFA": [3.0], "UDFS": [2.5, 9.0], "random": [2.0, 9.0]}
     items = [
-        Stored(Cell(name, method, "sound", split, 0, k), "done", {"ridge": value, "seconds": 1.0}, "")
+        Stored(Run(name, method, "corrected", split, 0, k), "done", {"ridge": value, "seconds": 1.0}, "")
         for method, values in scores.items()
         for split, value in enumerate(values)
         for name, k in [("glioma", 64), ("coil20", 50)]
     ]
     # A split that only LS has counts for nobody.
-    items.append(Stored(Cell("glioma", "LS", "sound", 2, 0, 64), "done", {"ridge": 99.0, "seconds": 1.0}, ""))
+    items.append(Stored(Run("glioma", "LS", "corrected", 2, 0, 64), "done", {"ridge": 99.0, "seconds": 1.0}, ""))
     document = EXPERIMENTS["summary"].render(Results(items, data_home=tmp_path))
     rows = {row["method"]: row for row in document.data if row["measure"] == "ridge"}
     assert {method: row["average_rank"] for method, row in rows.items()} == {"LS": 1, "random": 2, "UDFS": 3, "PFA": 4}
@@ -170,7 +179,7 @@ def test_methods_that_keep_the_same_columns_count_once(tmp_path):
     scores = {"LS": [1.0, 2.0], "SPEC": [1.0, 2.0], "PFA": [3.0, 1.0], "UDFS": [1.0, 2.0], "random": [2.0, 3.0]}
     kept = {"LS": [4, 2], "SPEC": [4, 2], "UDFS": [4, 3]}
     items = [
-        Stored(Cell(name, method, "sound", 0, 0, k), "done", {"ridge": value, "selected": kept.get(method, [1])}, "")
+        Stored(Run(name, method, "corrected", 0, 0, k), "done", {"ridge": value, "selected": kept.get(method, [1])}, "")
         for method, values in scores.items()
         for (name, k), value in zip([("glioma", 64), ("coil20", 50)], values, strict=True)
     ]
@@ -183,25 +192,25 @@ def test_methods_that_keep_the_same_columns_count_once(tmp_path):
     assert "SPEC keeps the same columns as LS" in document.markdown()
 
 
-def test_cells_that_failed_are_counted_beside_the_figure(invented, tmp_path):
-    cells = [Cell("glioma", "LS", "sound", split, 0, 64) for split in range(5)]
-    items = [Stored(cells[0], "done", {"least_squares": 0.01, "ridge": 0.01}, "")]
-    items += [Stored(cell, "failed", {}, "no") for cell in cells[1:]]
+def test_runs_that_failed_are_counted_beside_the_figure(invented, tmp_path):
+    runs = [Run("glioma", "LS", "corrected", split, 0, 64) for split in range(5)]
+    items = [Stored(runs[0], "done", {"least_squares": 0.01, "ridge": 0.01}, "")]
+    items += [Stored(run, "failed", {}, "no") for run in runs[1:]]
     document = EXPERIMENTS["table2"].render(Results(items, data_home=tmp_path))
     assert document.markdown().count("0.0100 (1 of 5 splits)") == 3
     lines = {
         (row["mean"], row["runs"], row["failed"])
         for row in document.data
-        if (row["dataset"], row["method"], row["protocol"]) == ("glioma", "LS", "sound")
+        if (row["dataset"], row["method"], row["protocol"]) == ("glioma", "LS", "corrected")
     }
     assert lines == {(0.01, 1, 4)}
 
 
 def test_own_errors_show_how_far_apart_the_seeds_are(tmp_path):
-    cells = [Cell("glioma", "|W|", "paper", 0, seed, 64) for seed in range(3)]
+    runs = [Run("glioma", "|W|", "paper", 0, seed, 64) for seed in range(3)]
     items = [
-        Stored(cell, "done", {"own": {"scorer": error, "selector": 0.02654}}, "")
-        for cell, error in zip(cells, (0.04, 0.06, 0.5), strict=True)
+        Stored(run, "done", {"own": {"scorer": error, "selector": 0.02654}}, "")
+        for run, error in zip(runs, (0.04, 0.06, 0.5), strict=True)
     ]
     document = EXPERIMENTS["table2"].render(Results(items, data_home=tmp_path))
     (table,) = [block for block in document.blocks if isinstance(block, Table) and "own errors" in block.title]
@@ -243,9 +252,9 @@ def test_published_figures_agree_with_the_paper():
         part = part[: part.index("\\end{tabular}")]
         for place, dataset in enumerate(NAMES, 1):
             (line,) = re.findall(rf"^\s*{place}\s*&.*$", part, flags=re.MULTILINE)
-            cells = [re.sub(r"[^0-9.]", "", cell) for cell in line.split("&")[1:]]
+            runs = [re.sub(r"[^0-9.]", "", run) for run in line.split("&")[1:]]
             ours = [printed(dataset, method, measure) for method in published()[measure][dataset]]
-            assert [float(cell) if cell else "stopped" for cell in cells] == [
+            assert [float(run) if run else "stopped" for run in runs] == [
                 text if text == "stopped" else float(text) for text in ours
             ]
 

@@ -27,12 +27,12 @@ Results = Annotated[
     Path, typer.Option("--results", metavar="DIR", help="Folder of runs and output; fast output goes to DIR/fast.")
 ]
 Protocol = Annotated[
-    Literal["paper", "sound", "both"],
-    typer.Option("--protocol", metavar="HOW", help="paper (as published, faults left out), sound or both."),
+    Literal["paper", "corrected", "both"],
+    typer.Option("--protocol", metavar="HOW", help="paper (as published, faults left out), corrected or both."),
 ]
 Fast = Annotated[bool, typer.Option("--fast", metavar="", help="Four small tables, one split, one seed, few steps.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes, each on one thread.")]
-Splits = Annotated[int, typer.Option("--splits", min=1, help="Splits under sound.")]
+Splits = Annotated[int, typer.Option("--splits", min=1, help="Splits under corrected.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Seeds of methods that depend on one.")]
 WithFaults = Annotated[
     bool, typer.Option("--with-faults", metavar="", help="Add the published ranking of test rows, under paper.")

@@ -61,4 +61,4 @@ def _bar(stream: TextIO) -> Iterator[Report]:
 def _line(outcome: Outcome, ended: int, total: int) -> str:
     seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
     error = f": {outcome.error}" if outcome.error else ""
-    return f"[{ended}/{total}] {outcome.cell}: {outcome.status}{seconds}{error}"
+    return f"[{ended}/{total}] {outcome.run}: {outcome.status}{seconds}{error}"

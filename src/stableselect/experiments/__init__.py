@@ -14,14 +14,13 @@ from ._aggregate import (
     stalled,
 )
 from ._bootstrap import paired_interval
-from ._cell import Cell, Mode, Options, Protocol
 from ._executor import Outcome, Report, execute
 from ._revision import CURRENT, Revision
+from ._run import Mode, Options, Protocol, Run
 from ._store import Rename, Status, Store, Stored, has_results, write_whole
 
 __all__ = [
     "CURRENT",
-    "Cell",
     "Comparison",
     "Interval",
     "Measure",
@@ -34,6 +33,7 @@ __all__ = [
     "Repeat",
     "Report",
     "Revision",
+    "Run",
     "Status",
     "Store",
     "Stored",

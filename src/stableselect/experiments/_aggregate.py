@@ -120,10 +120,10 @@ def by_repeat(runs: Iterable[Stored], measure: Measure) -> dict[Repeat, float]:
         number = part_of(item.record, measure) if item.status == "done" else None
         if number is None:
             continue
-        repeat = item.cell.split, item.cell.seed
+        repeat = item.run.split, item.run.seed
         if repeat in found:
             raise ValueError(
-                f"Two runs of one label have split {repeat[0]} and seed {repeat[1]} ({item.cell}); give those of one "
+                f"Two runs of one label have split {repeat[0]} and seed {repeat[1]} ({item.run}); give those of one "
                 "k, step limit and detail only."
             )
         found[repeat] = number
@@ -195,9 +195,9 @@ class Comparison(Generic[Label]):
 
     Examples
     --------
-    >>> from stableselect.experiments import Comparison, Cell, Stored
+    >>> from stableselect.experiments import Comparison, Run, Stored
     >>> def run(method, split, error):
-    ...     return Stored(Cell("wine", method, "sound", split, 0, 3), "done", {"error": error}, "")
+    ...     return Stored(Run("wine", method, "corrected", split, 0, 3), "done", {"error": error}, "")
     >>> runs = {"a": [run("a", 0, 1.0), run("a", 1, 9.0)], "b": [run("b", 0, 2.0)]}
     >>> comparison = Comparison(runs, "error")
     >>> comparison.value("a").mean, comparison.value("a").mark
@@ -218,7 +218,7 @@ class Comparison(Generic[Label]):
         one_revision(item for label in self.labels for item in stored[label])
         self._failed = {label: sum(item.status == "failed" for item in items) for label, items in stored.items()}
         ended = (item for label in self.labels for item in stored[label] if item.status != "running")
-        self.splits_begun = tuple(sorted({item.cell.split for item in ended}))
+        self.splits_begun = tuple(sorted({item.run.split for item in ended}))
         # Seeds are compared among labels that depend on one; all labels have to share the splits.
         seeded = [label for label in self.labels if label not in seedless and label not in every_seed]
         common = _shared(set(numbers[label]) for label in seeded)

@@ -16,11 +16,11 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from ._cell import Cell
 from ._revision import CURRENT
+from ._run import Run
 from ._store import Rename, Status, Store, Stored
 
-Evaluate = Callable[[Cell, str | None], dict[str, Any]]
+Evaluate = Callable[[Run, str | None], dict[str, Any]]
 
 _KILLED = "The process that computed this run was ended from outside; the usual cause is too little memory."
 
@@ -31,7 +31,7 @@ class Outcome:
 
     Attributes
     ----------
-    cell : Cell
+    run : Run
         Which.
     status : {"done", "failed"}
         How.
@@ -41,7 +41,7 @@ class Outcome:
         Why it failed, in one line.
     """
 
-    cell: Cell
+    run: Run
     status: Status
     seconds: float | None = None
     error: str = ""
@@ -51,18 +51,18 @@ Report = Callable[[Outcome, int, int], None]
 """Called with an outcome, the number of runs ended and the number of all, as each run ends."""
 
 
-def pending(cells: Iterable[Cell], store: Store, *, retry: bool = False) -> list[Cell]:
+def pending(runs: Iterable[Run], store: Store, *, retry: bool = False) -> list[Run]:
     """Return the runs that have no result of the current revision, each once; failed ones with ``retry`` only."""
 
-    def is_open(cell: Cell) -> bool:
-        found = store.get(cell)
+    def is_open(run: Run) -> bool:
+        found = store.get(run)
         return found is None or found.revision != CURRENT or (retry and found.status == "failed")
 
-    return [cell for cell in dict.fromkeys(cells) if is_open(cell)]
+    return [run for run in dict.fromkeys(runs) if is_open(run)]
 
 
 def execute(
-    cells: Sequence[Cell],
+    runs: Sequence[Run],
     folder: str | os.PathLike[str],
     evaluate: Evaluate,
     *,
@@ -78,7 +78,7 @@ def execute(
 
     Parameters
     ----------
-    cells : sequence of Cell
+    runs : sequence of Run
         What is wanted.
     folder : path
         The results folder.
@@ -108,53 +108,53 @@ def execute(
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}.")
     with Store(folder, write=True, rename=rename) as store:
-        wanted = pending(cells, store, retry=retry)
+        wanted = pending(runs, store, retry=retry)
         outcomes: list[Outcome] = []
 
         def take(item: Stored) -> None:
             store.add(item)
-            outcomes.append(Outcome(item.cell, item.status, item.record.get("seconds"), item.error))
+            outcomes.append(Outcome(item.run, item.status, item.record.get("seconds"), item.error))
             if report is not None:
                 report(outcomes[-1], len(outcomes), len(wanted))
 
         if jobs == 1:
-            for cell in wanted:
-                take(_whole(_compute(cell, evaluate, data_home)))
+            for run in wanted:
+                take(_whole(_compute(run, evaluate, data_home)))
         else:
             _in_processes(wanted, jobs, evaluate, data_home, take)
         return outcomes
 
 
 def _in_processes(
-    wanted: list[Cell], jobs: int, evaluate: Evaluate, data_home: str | None, take: Callable[[Stored], None]
+    wanted: list[Run], jobs: int, evaluate: Evaluate, data_home: str | None, take: Callable[[Stored], None]
 ) -> None:
     left = dict.fromkeys(wanted)
     while left:
         try:
             for item in _pool(list(left), jobs, evaluate, data_home):
-                del left[item.cell]
+                del left[item.run]
                 take(item)
         except BrokenProcessPool:
             # A process that dies takes the others with it. Those that were under way go on one at a time, each in a
             # process of its own, so that the one at fault is found and the rest are not blamed.
             suspects = list(left)[: _dispatched(jobs)]
             dead = []
-            for cell in suspects:
+            for run in suspects:
                 try:
-                    items = list(_pool([cell], jobs, evaluate, data_home))
+                    items = list(_pool([run], jobs, evaluate, data_home))
                 except BrokenProcessPool:
-                    dead.append(cell)
+                    dead.append(run)
                     continue
-                del left[cell]
+                del left[run]
                 take(items[0])
             if len(dead) == len(suspects) > 1:
                 raise ChildProcessError(
                     "Every process ended before it had computed a run; the usual cause is too little memory. Ask for "
                     "fewer jobs: one computes in this process, and shows the error."
                 ) from None
-            for cell in dead:
-                del left[cell]
-                take(Stored(cell, "failed", {}, _KILLED))
+            for run in dead:
+                del left[run]
+                take(Stored(run, "failed", {}, _KILLED))
 
 
 def _dispatched(jobs: int) -> int:
@@ -162,12 +162,12 @@ def _dispatched(jobs: int) -> int:
     return 2 * max(2, jobs)
 
 
-def _pool(cells: Sequence[Cell], jobs: int, evaluate: Evaluate, data_home: str | None) -> Iterator[Stored]:
+def _pool(runs: Sequence[Run], jobs: int, evaluate: Evaluate, data_home: str | None) -> Iterator[Stored]:
     with parallel_config(backend="loky", inner_max_num_threads=1):
         # Two processes at least: joblib would compute in this one otherwise, and a crash would end it.
         found = Parallel(
             n_jobs=max(2, jobs), batch_size=1, pre_dispatch=_dispatched(jobs), return_as="generator_unordered"
-        )(delayed(_compute)(cell, evaluate, data_home) for cell in cells)
+        )(delayed(_compute)(run, evaluate, data_home) for run in runs)
         try:
             for item in found:
                 yield _whole(item)
@@ -178,17 +178,17 @@ def _pool(cells: Sequence[Cell], jobs: int, evaluate: Evaluate, data_home: str |
                 found.close()
 
 
-def _compute(cell: Cell, evaluate: Evaluate, data_home: str | None) -> Stored | None:
+def _compute(run: Run, evaluate: Evaluate, data_home: str | None) -> Stored | None:
     """Compute a run; None where it was interrupted, even if what computes it carried on and returned."""
     with _watched() as interrupted:
         try:
             # One thread, so that times compare and processes do not fight.
             with threadpool_limits(1):
-                item = Stored(cell, "done", evaluate(cell, data_home), "")
+                item = Stored(run, "done", evaluate(run, data_home), "")
             # A number that JSON cannot hold is the run's failure.
             item.line()
         except Exception as error:
-            item = Stored(cell, "failed", {}, _sentence(error))
+            item = Stored(run, "failed", {}, _sentence(error))
         except KeyboardInterrupt:
             return None
     return None if interrupted else item

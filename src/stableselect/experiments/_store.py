@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from ._cell import Cell
 from ._revision import CURRENT, Revision
+from ._run import Run
 
 RUNS = "runs"
 JOURNAL = "journal.jsonl"
@@ -39,7 +39,7 @@ class Stored:
 
     Attributes
     ----------
-    cell : Cell
+    run : Run
         Its name.
     status : {"done", "failed"}
         How it ended.
@@ -53,7 +53,7 @@ class Stored:
         When, in seconds since 1970.
     """
 
-    cell: Cell
+    run: Run
     status: Status
     record: dict[str, Any]
     error: str
@@ -63,7 +63,7 @@ class Stored:
     def line(self) -> str:
         """Return the run as a line of JSON with sorted keys."""
         content: dict[str, Any] = {
-            "run": json.loads(self.cell.key),
+            "run": json.loads(self.run.key),
             "status": self.status,
             "revision": asdict(self.revision),
             "ended": self.ended,
@@ -77,7 +77,7 @@ class Stored:
         content = json.loads(line)
         name = content["run"] if rename is None else rename(content["run"])
         return cls(
-            Cell(**name),
+            Run(**name),
             content["status"],
             content.get("record", {}),
             content.get("error", ""),
@@ -133,16 +133,16 @@ class Store:
         """Return every run, in the order of their names."""
         return [self._runs[key] for key in sorted(self._runs)]
 
-    def get(self, cell: Cell) -> Stored | None:
+    def get(self, run: Run) -> Stored | None:
         """Return what is stored of a run."""
-        return self._runs.get(cell.key)
+        return self._runs.get(run.key)
 
     def add(self, item: Stored) -> None:
         """Store a run that has ended, in place of an earlier one of its name."""
         if self._journal is None:
             raise ValueError(f"The store {self.folder} is open for reading only; open it with write=True.")
         if item.ended is None:
-            item = Stored(item.cell, item.status, item.record, item.error, item.revision, round(time.time(), 3))
+            item = Stored(item.run, item.status, item.record, item.error, item.revision, round(time.time(), 3))
         # The line is made first: a record that JSON cannot hold leaves no trace.
         line = item.line().encode() + b"\n"
         self._journal.write(line)
@@ -166,12 +166,12 @@ class Store:
         self.close()
 
     def _keep(self, item: Stored) -> None:
-        self._runs[item.cell.key] = item
-        self._changed.add(self._path(item.cell))
+        self._runs[item.run.key] = item
+        self._changed.add(self._path(item.run))
 
-    def _path(self, cell: Cell) -> Path:
-        base = self.folder / "fast" if cell.mode == "fast" else self.folder
-        return base / RUNS / f"{cell.task or SELECTION}-{cell.dataset}.jsonl.xz"
+    def _path(self, run: Run) -> Path:
+        base = self.folder / "fast" if run.mode == "fast" else self.folder
+        return base / RUNS / f"{run.task or SELECTION}-{run.dataset}.jsonl.xz"
 
     def _take(self, lines: Iterable[str], path: Path) -> None:
         for line in lines:
@@ -181,7 +181,7 @@ class Store:
                 raise ValueError(
                     f"{path} is damaged ({error}); restore it, or delete it to compute its runs again."
                 ) from error
-            self._runs[item.cell.key] = item
+            self._runs[item.run.key] = item
 
     def _recover(self) -> None:
         """Take the runs of a journal that a killed process left; its last line may be cut short."""
@@ -190,14 +190,14 @@ class Store:
         whole = text[: text.rfind("\n") + 1].splitlines()
         self._take(whole, path)
         if self._journal is not None and text:
-            self._changed |= {self._path(Stored.from_line(line, self._rename).cell) for line in whole}
+            self._changed |= {self._path(Stored.from_line(line, self._rename).run) for line in whole}
             self._save()
 
     def _save(self) -> None:
         assert self._journal is not None
         groups: dict[Path, list[Stored]] = defaultdict(list)
         for item in self.runs():
-            groups[self._path(item.cell)].append(item)
+            groups[self._path(item.run)].append(item)
         for path in sorted(self._changed):
             text = "".join(item.line() + "\n" for item in groups[path])
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..datasets import resolve_home
-from ..experiments import Cell, Mode, Report, Status, Store, execute, has_results
+from ..experiments import Mode, Report, Run, Status, Store, execute, has_results
 from ._measure import evaluate
 from ._registry import EXPERIMENTS, find_experiment
 from ._renamed import renamed
@@ -81,9 +81,9 @@ class Batch:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self._cells = request.cells()
-        self._failed: set[Cell] = set()
-        wanted = dict.fromkeys(cell.dataset for cells in self._cells.values() for cell in cells)
+        self._runs = request.runs()
+        self._failed: set[Run] = set()
+        wanted = dict.fromkeys(run.dataset for runs in self._runs.values() for run in runs)
         self.absent = [name for name in wanted if not is_available(name, request.home)]
         if wanted and len(self.absent) == len(wanted) and not self._ended("done"):
             first = self.absent[0]
@@ -98,9 +98,9 @@ class Batch:
         """Compute what one of the experiments lacks, write its files and return what it shows."""
         request = self.request
         # What failed under an earlier experiment of the batch has been tried again already.
-        cells = [cell for cell in computable(self._cells[name], request.home) if cell not in self._failed]
+        runs = [run for run in computable(self._runs[name], request.home) if run not in self._failed]
         outcomes = execute(
-            cells,
+            runs,
             request.results,
             evaluate,
             jobs=request.jobs,
@@ -109,7 +109,7 @@ class Batch:
             report=report,
             rename=renamed,
         )
-        self._failed.update(outcome.cell for outcome in outcomes if outcome.status == "failed")
+        self._failed.update(outcome.run for outcome in outcomes if outcome.status == "failed")
         results = read(request.results, fast=request.fast, data_home=request.home, empty=True)
         return _written(name, results, request.results)
 
@@ -121,9 +121,9 @@ class Batch:
     def _ended(self, status: Status) -> int:
         if not has_results(self.request.results):
             return 0
-        keys = {cell.key for cells in self._cells.values() for cell in cells}
+        keys = {run.key for runs in self._runs.values() for run in runs}
         runs = Store(self.request.results, rename=renamed).runs()
-        return sum(item.status == status and item.cell.key in keys for item in runs)
+        return sum(item.status == status and item.run.key in keys for item in runs)
 
 
 def read(results: Folder, *, fast: bool | None = None, data_home: Folder | None = None, empty: bool = False) -> Results:
@@ -183,19 +183,19 @@ def build(*, results: Folder = "results", fast: bool | None = None, data_home: F
         The page.
     """
     found = read(results, fast=fast, data_home=data_home)
-    done = {item.cell.key for item in found.everything() if item.status == "done"}
+    done = {item.run.key for item in found.everything() if item.status == "done"}
     shown = []
     for name in EXPERIMENTS:
-        needed = Request(name, fast=found.mode == "fast", splits=1, seeds=1).cells()[name]
-        if any(cell.key in done for cell in needed) or not Request(name).cells()[name]:
+        needed = Request(name, fast=found.mode == "fast", splits=1, seeds=1).runs()[name]
+        if any(run.key in done for run in needed) or not Request(name).runs()[name]:
             shown.append(_written(name, found, results))
     return write_index(output_folder(results, fast=found.mode == "fast"), shown, found)
 
 
-def computable(cells: list[Cell], data_home: str | None) -> list[Cell]:
+def computable(runs: list[Run], data_home: str | None) -> list[Run]:
     """Return the runs whose dataset is there and whose selector this version has."""
-    here = {name: is_available(name, data_home) for name in {cell.dataset for cell in cells}}
-    return [cell for cell in cells if here[cell.dataset] and find_method(cell.method).available()]
+    here = {name: is_available(name, data_home) for name in {run.dataset for run in runs}}
+    return [run for run in runs if here[run.dataset] and find_method(run.method).available()]
 
 
 def _written(name: str, results: Results, folder: Folder) -> Document:

@@ -14,9 +14,9 @@ _METHODS = {
     "random": "random",
     "|W|": "published network",
     "AEFS": "AEFS",
-    "ScorerSelector search": "ScorerSelector",
+    "ScorerSelector": "ScorerSelector",
     "ColumnSubset": "ColumnSubset",
-    "PCA floor": "PCA, k components",
+    "PCA, k components": "PCA, k components",
 }
 
 
@@ -25,7 +25,7 @@ def readme_table(results: Results) -> str:
     lines = [f"| dataset, k | {' | '.join(_METHODS.values())} |", "|---" * (len(_METHODS) + 1) + "|"]
     splits: set[int] = set()
     for name in results.datasets:
-        compared = results.compared(name, "sound", "ridge", methods=tuple(_METHODS))
+        compared = results.compared(name, "corrected", "ridge", methods=tuple(_METHODS))
         found = [compared.value(method) for method in _METHODS]
         values = [value for value in found if value is not None]
         if len(values) < len(found) or any(value.splits < value.splits_begun for value in values):

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from typing import Any
 
-PROTOCOLS: dict[str, str] = {}
+PROTOCOLS = {"sound": "corrected"}
 
-METHODS: dict[str, str] = {}
+METHODS = {
+    "PCA floor": "PCA, k components",
+    "ScorerSelector search": "ScorerSelector",
+    "ScorerSelector annealed": "ScorerSelectorNetwork annealed",
+}
 
 _WEIGHT = ", weight "
 """Comes between the name of a scorer-selector and its scorer weight."""
 
 
 def renamed(run: dict[str, Any]) -> dict[str, Any]:
-    """Return the name of a stored run, field by field, as this version calls it."""
+    """Return the name of a stored run, field by field, as this version calls it.
+
+    Examples
+    --------
+    >>> from stableselect.paper._renamed import renamed
+    >>> renamed({"method": "ScorerSelector search, weight 1/8", "protocol": "sound"})
+    {'method': 'ScorerSelector, weight 1/8', 'protocol': 'corrected'}
+    """
     plain, mark, weight = run["method"].partition(_WEIGHT)
     protocol = run["protocol"]
     return run | {

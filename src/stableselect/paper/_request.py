@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..datasets import info
-from ..experiments import Cell, Options, Protocol
+from ..experiments import Options, Protocol, Run
 from ._registry import EXPERIMENTS, find_experiment
 from .methods import FAULTY, find_method
 
@@ -18,8 +18,8 @@ ALL = "all"
 """In place of names: every experiment."""
 _PROTOCOLS: dict[str, tuple[Protocol, ...]] = {
     "paper": ("paper",),
-    "sound": ("sound",),
-    "both": ("paper", "sound"),
+    "corrected": ("corrected",),
+    "both": ("paper", "corrected"),
 }
 
 
@@ -33,12 +33,12 @@ class Request:
         Names as in :func:`stableselect.paper.list_experiments`; "all" for every one.
     results : path
         The results folder: stored runs in ``runs``, and the files made of them; those of fast runs are in ``fast``.
-    protocol : {"paper", "sound", "both"}
+    protocol : {"paper", "corrected", "both"}
         Published splits, scaling and settings; or corrected ones.
     datasets, methods : sequence of str, optional
         Compute the runs of these only, named as in the tables; all by default. What is shown does not change.
     splits, seeds : int
-        Splits under "sound", and seeds of a method that depends on one. More of either adds runs to those there are.
+        Splits under "corrected", and seeds of a method that depends on one. More of either adds runs.
     fast : bool
         Four small tables, one split, one seed, few steps: minutes instead of hours.
     with_faults : bool
@@ -58,13 +58,13 @@ class Request:
     Examples
     --------
     >>> from stableselect.paper import Request
-    >>> len(Request("table2", fast=True, datasets=["glioma"], methods=["LS"]).cells()["table2"])
+    >>> len(Request("table2", fast=True, datasets=["glioma"], methods=["LS"]).runs()["table2"])
     2
     """
 
     experiments: str | Sequence[str]
     results: Folder = "results"
-    protocol: Literal["paper", "sound", "both"] = "both"
+    protocol: Literal["paper", "corrected", "both"] = "both"
     datasets: Sequence[str] | None = None
     methods: Sequence[str] | None = None
     splits: int = 5
@@ -105,17 +105,17 @@ class Request:
         """Where the files go; those of fast runs to a folder of their own, so that they never replace full ones."""
         return output_folder(self.results, fast=self.fast)
 
-    def cells(self) -> dict[str, list[Cell]]:
+    def runs(self) -> dict[str, list[Run]]:
         """Return the wanted runs of each experiment."""
         options = Options(fast=self.fast, splits=self.splits, seeds=self.seeds, with_faults=self.with_faults)
         chosen = None if self.methods is None else {find_method(method).name for method in self.methods}
         return {
             name: [
-                cell
+                run
                 for protocol in _PROTOCOLS[self.protocol]
-                for cell in find_experiment(name).cells(protocol, options)
-                if (chosen is None or cell.method.removesuffix(FAULTY) in chosen)
-                and (self.datasets is None or cell.dataset in self.datasets)
+                for run in find_experiment(name).runs(protocol, options)
+                if (chosen is None or run.method.removesuffix(FAULTY) in chosen)
+                and (self.datasets is None or run.dataset in self.datasets)
             ]
             for name in self.names
         }

@@ -1,18 +1,18 @@
-"""What a cell can compute beside a selection: one function a task, from a cell to its record."""
+"""What a run can compute beside a selection: one function a task, from a run to its record."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..experiments import Cell
+from ..experiments import Run
 from . import assumptions, figure3, stability
 
-Task = Callable[[Cell, str | None], dict[str, Any]]
-"""From a cell and the folder of the datasets to the record, which should hold ``seconds``."""
+Task = Callable[[Run, str | None], dict[str, Any]]
+"""From a run and the folder of the datasets to the record, which should hold ``seconds``."""
 
 TASKS: dict[str, Task] = {**figure3.TASKS, **assumptions.TASKS, **stability.TASKS}
-"""Every task by the name its cells carry."""
+"""Every task by the name its runs carry."""
 
 
 def find_task(name: str) -> Task:

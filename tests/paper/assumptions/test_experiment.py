@@ -22,14 +22,12 @@ def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert "not available" in empty.markdown()
     assert not [block for block in empty.blocks if isinstance(block, Picture)]
-    cells = [
-        replace(cell, k=3).of_task(
-            TASK, **{**cell.details, "u": 5, "n": {100: 20, 200: 25, 300: 30}[cell.details["n"]]}
-        )
-        for protocol in ("paper", "sound")
-        for cell in EXPERIMENT.cells(protocol, Options(fast=True))
+    runs = [
+        replace(run, k=3).of_task(TASK, **{**run.details, "u": 5, "n": {100: 20, 200: 25, 300: 30}[run.details["n"]]})
+        for protocol in ("paper", "corrected")
+        for run in EXPERIMENT.runs(protocol, Options(fast=True))
     ]
-    stored = [Stored(cell, "done", evaluate(cell), "") for cell in cells]
+    stored = [Stored(run, "done", evaluate(run), "") for run in runs]
     some = EXPERIMENT.render(Results(stored[:1], data_home=tmp_path))
     assert [block.name for block in some.blocks if isinstance(block, Picture)] == ["assumptions_core"]
     document = EXPERIMENT.render(Results(stored, data_home=tmp_path))
@@ -42,20 +40,20 @@ def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
     assert "epochs, here" not in empty.markdown()
     tables = {block.title: block for block in document.blocks if isinstance(block, Table)}
     shown = {row[0]: row for row in tables["Assumption 2, paper: 50 core samples"].rows}
-    first = next(item.record for item in stored if item.cell.details["part"] == "core")
+    first = next(item.record for item in stored if item.run.details["part"] == "core")
     assert shown["COIL-20, n = 20"][1] == f"{first['plain']['eta_max']:.3g}"
     assert "COIL-20: the slope is above -1; n |eta| goes from" in document.markdown()
     published = tables["Assumption 2, published procedure"].rows
     network = next(item.record for item in stored if "network_mse" in item.record)
-    assert [row[0] for row in published] == ["COIL-20, paper, n = 20", "COIL-20, sound, n = 20"]
+    assert [row[0] for row in published] == ["COIL-20, paper, n = 20", "COIL-20, corrected, n = 20"]
     assert published[0][1:4] == ["–", f"{network['network_mse']:.5f}", f"{network['best_mse']:.5f}"]  # noqa: RUF001
     assert {row["part"] for row in document.data} == {
         *(f"assumption {i}" for i in (1, 2, 3)),
         "P1",
         "constants",
     }
-    removal = next(item for item in stored if item.cell.details["part"] == "removal")
-    older = replace(removal, cell=removal.cell.of_task(TASK, **{**removal.cell.details, "refitted": 9}))
+    removal = next(item for item in stored if item.run.details["part"] == "removal")
+    older = replace(removal, run=removal.run.of_task(TASK, **{**removal.run.details, "refitted": 9}))
     assert EXPERIMENT.render(Results([*stored, older], data_home=tmp_path)).data == document.data
-    failed = Stored(cells[0], "failed", {}, "ValueError: no")
+    failed = Stored(runs[0], "failed", {}, "ValueError: no")
     assert "not available" in EXPERIMENT.render(Results([failed], data_home=tmp_path)).markdown()

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stableselect.experiments import Cell, Stored
+from stableselect.experiments import Run, Stored
 from stableselect.inspection import fit_power_law
 from stableselect.paper.assumptions import _measures as measures
 from stableselect.paper.assumptions._found import Found, holds1, holds3, text
 from stableselect.paper.assumptions._task import NETWORK, SEARCH, TASK
 from stableselect.paper.methods import Results, Value
 
-CORE = Cell("coil20", SEARCH, "sound", 0, 0, 50)
-WHERE = ("coil20", "sound", SEARCH)
+CORE = Run("coil20", SEARCH, "corrected", 0, 0, 50)
+WHERE = ("coil20", "corrected", SEARCH)
 
 
-def core(n, split, record, cell=CORE):
-    return Stored(replace(cell, split=split).of_task(TASK, part="core", n=n, u=50), "done", record, "")
+def core(n, split, record, run=CORE):
+    return Stored(replace(run, split=split).of_task(TASK, part="core", n=n, u=50), "done", record, "")
 
 
 def test_the_slope_is_that_of_the_rate_fit(rng, tmp_path):
@@ -32,7 +32,7 @@ def test_the_slope_is_that_of_the_rate_fit(rng, tmp_path):
     expected = fit_power_law(sizes, values)
     assert found.slope == pytest.approx(expected.slope)
     assert found.interval == pytest.approx(expected.interval)
-    two = Found(Results([item for item in items if item.cell.details["n"] < 300], data_home=tmp_path))
+    two = Found(Results([item for item in items if item.run.details["n"] < 300], data_home=tmp_path))
     assert two.slope("plain.mse", *WHERE) is None
 
 
@@ -43,7 +43,7 @@ def test_numbers_in_a_row_share_their_splits(tmp_path):
         for split in range(2)
     ]
     found = Found(Results([*searched, *trained], data_home=tmp_path))
-    where = ("core", "coil20", "sound")
+    where = ("core", "coil20", "corrected")
     row = found.row({"search": ("plain.mse", (*where, SEARCH)), "network": ("network_mse", (*where, NETWORK))}, 100)
     assert (row["search"].mean, row["network"].mean) == (0.5, 10.5)
     assert found.number("plain.mse", *where, SEARCH, n=100).mean == 1.0

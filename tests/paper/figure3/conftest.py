@@ -11,7 +11,7 @@ from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.figure3 import _beta_report, _curves
 from stableselect.paper.report import _document
 
-SEARCH = "ScorerSelector search"
+SEARCH = "ScorerSelector"
 PATHS = ("selector", "scorer", "total")
 
 
@@ -52,22 +52,22 @@ def network():
     return make
 
 
-def invent(cell):
+def invent(run):
     """Records of the right form, with values that the tables can be checked against."""
-    repeat = cell.split + cell.seed
-    if cell.task == "gap":
-        n = 54 * cell.details["share"]
+    repeat = run.split + run.seed
+    if run.task == "gap":
+        n = 54 * run.details["share"]
         difference = 0.1 / n**0.5 * (1 + 0.1 * repeat)
-        norms = {kind: {"all": 2.0 * cell.k, "kept": 1.0 * cell.k} for kind in ("product", "norms", "map")}
-        test = 0.02 if cell.method == SEARCH else 0.03
+        norms = {kind: {"all": 2.0 * run.k, "kept": 1.0 * run.k} for kind in ("product", "norms", "map")}
+        test = 0.02 if run.method == SEARCH else 0.03
         return {"n": n, "difference": difference, "test": {"selector": test, "scorer": 0.01}, "norms": norms}
-    if cell.task == "beta":
-        beta = 100.0 * (1 + 0.1 * repeat) / cell.details["n"]
+    if run.task == "beta":
+        beta = 100.0 * (1 + 0.1 * repeat) / run.details["n"]
         found = {"beta": dict.fromkeys(PATHS, beta), "mean": dict.fromkeys(PATHS, beta / 10), "largest": 2 * beta}
         return found | {"shared": 40.0, "unchanged": 0.5, "held": found}
     # With the seed fixed the sets agree; with the seed free no two of them share a column.
-    first = 0 if cell.seed == 0 else cell.seed * cell.k
-    return {"selected": list(range(first, first + cell.k)), "test": {"selector": 0.04, "scorer": 0.03}}
+    first = 0 if run.seed == 0 else run.seed * run.k
+    return {"selected": list(range(first, first + run.k)), "test": {"selector": 0.04, "scorer": 0.03}}
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def stored():
     """Invented records of an experiment, in the order of its runs."""
 
     def make(name, options=Options()):  # noqa: B008
-        cells = [cell for protocol in ("paper", "sound") for cell in EXPERIMENTS[name].cells(protocol, options)]
-        return [Stored(cell, "done", invent(cell), "") for cell in cells]
+        runs = [run for protocol in ("paper", "corrected") for run in EXPERIMENTS[name].runs(protocol, options)]
+        return [Stored(run, "done", invent(run), "") for run in runs]
 
     return make
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Cell, Options
+from stableselect.experiments import Options, Run
 from stableselect.inspection import uniform_stability
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.methods import load_rows
 
-SEARCH = "ScorerSelector search"
-FASHION = Cell("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
+SEARCH = "ScorerSelector"
+FASHION = Run("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
 PATHS = ("selector", "scorer", "total")
 
 
 @pytest.mark.parametrize("method", ["|W|", SEARCH])
 def test_beta_under_paper_leaves_out_the_last_sample(tiny, losses, network, method):
-    cell = replace(FASHION, method=method, cap=None if method == SEARCH else 15)
-    record = evaluate(cell.of_task("beta", n=30, weight=0.25, change="row", rows=1))
-    rows = load_rows(cell)
+    run = replace(FASHION, method=method, cap=None if method == SEARCH else 15)
+    record = evaluate(run.of_task("beta", n=30, weight=0.25, change="row", rows=1))
+    rows = load_rows(run)
     make = ScorerSelector(3) if method == SEARCH else network(3, 1, batch_size=8)
     fits = [ScorerSelector(**make.get_params()).set_params(scorer_weight=0.25).fit(rows.X_train[:n]) for n in (30, 29)]
     with_row, without = (losses(selector, rows.X_test) for selector in fits)
@@ -38,13 +38,13 @@ def test_beta_under_paper_leaves_out_the_last_sample(tiny, losses, network, meth
 
 
 def test_beta_under_the_corrected_protocol_leaves_samples_out_in_turn(tiny, losses, bounded):
-    cell = replace(FASHION, method=SEARCH, protocol="sound", seed=0, split=2, cap=None)
+    run = replace(FASHION, method=SEARCH, protocol="corrected", seed=0, split=2, cap=None)
     # All 25 samples in turn: then the order in which they are drawn does not matter.
-    record = evaluate(cell.of_task("beta", n=25, weight=1 / 128, change="row", rows=25))
-    rows = load_rows(cell)
+    record = evaluate(run.of_task("beta", n=25, weight=1 / 128, change="row", rows=25))
+    rows = load_rows(run)
     X = rows.X_train[:25]
     full = ScorerSelector(3).fit(X)
-    points = bounded(rows, "sound")
+    points = bounded(rows, "corrected")
     before, largest, held, same = losses(full, points)["total"], [], [], []
     for row in range(25):
         left = np.delete(X, row, axis=0)
@@ -60,11 +60,11 @@ def test_beta_under_the_corrected_protocol_leaves_samples_out_in_turn(tiny, loss
 
 
 def test_several_samples_left_out_are_those_of_the_public_instrument(tiny, bounded):
-    cell = replace(FASHION, method=SEARCH, protocol="sound", seed=0, split=2, cap=None)
-    record = evaluate(cell.of_task("beta", n=25, weight=1 / 128, change="row", rows=4))
-    rows = load_rows(cell)
+    run = replace(FASHION, method=SEARCH, protocol="corrected", seed=0, split=2, cap=None)
+    record = evaluate(run.of_task("beta", n=25, weight=1 / 128, change="row", rows=4))
+    rows = load_rows(run)
     found = uniform_stability(
-        ScorerSelector(3), rows.X_train[:25], bounded(rows, "sound"), n_left_out=4, random_state=2
+        ScorerSelector(3), rows.X_train[:25], bounded(rows, "corrected"), n_left_out=4, random_state=2
     )
     assert len(found.rows) == 4
     assert record["largest"] == pytest.approx(found.total.sup)
@@ -85,21 +85,21 @@ def test_more_samples_than_there_are_raise(tiny):
         evaluate(FASHION.of_task("beta", n=41, weight=1 / 128, change="row", rows=1))
 
 
-def runs(name, protocol, method):
-    return [cell for cell in EXPERIMENTS[name].cells(protocol, Options()) if cell.method == method]
+def runs_of(name, protocol, method):
+    return [run for run in EXPERIMENTS[name].runs(protocol, Options()) if run.method == method]
 
 
 def test_grids_of_e_and_f_are_the_published_ones():
     for name, method in (("figure3e", "|W|"), ("figure3f", "W^2")):
-        cells = runs(name, "paper", method)
-        plain = [cell for cell in cells if cell.details["weight"] == 1 / 128 and cell.details["change"] == "row"]
-        assert {(cell.dataset, cell.details["n"]) for cell in plain} == {
+        runs = runs_of(name, "paper", method)
+        plain = [run for run in runs if run.details["weight"] == 1 / 128 and run.details["change"] == "row"]
+        assert {(run.dataset, run.details["n"]) for run in plain} == {
             *(("mnist_fashion", n) for n in (3000, 4000, 5000, 6000)),
             *(("coil20", n) for n in (100, 300, 500, 700, 900)),
         }
-        assert {(cell.k, cell.seed) for cell in plain} == {(50, seed) for seed in range(5)}
-        sound = runs(name, "sound", method)
-        assert {cell.split for cell in sound if cell.details["weight"] == 1 / 128} == set(range(5))
-        weighted = {cell.details["weight"] for cell in cells if cell.details["n"] == 3000} - {1 / 128}
+        assert {(run.k, run.seed) for run in plain} == {(50, seed) for seed in range(5)}
+        corrected = runs_of(name, "corrected", method)
+        assert {run.split for run in corrected if run.details["weight"] == 1 / 128} == set(range(5))
+        weighted = {run.details["weight"] for run in runs if run.details["n"] == 3000} - {1 / 128}
         assert weighted == {0, 5e-4, 1e-2, 0.5, 1, 5, 10, 15, 20}
-        assert sum(cell.details["change"] == "order" for cell in cells) == 9
+        assert sum(run.details["change"] == "order" for run in runs) == 9

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Cell, Options
+from stableselect.experiments import Options, Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.figure3._gap import weight_norms
 from stableselect.paper.methods import load_rows
 
-SEARCH = "ScorerSelector search"
-FASHION = Cell("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
+SEARCH = "ScorerSelector"
+FASHION = Run("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
 
 
-@pytest.mark.parametrize(("protocol", "n"), [("paper", 18), ("sound", 18)])
+@pytest.mark.parametrize(("protocol", "n"), [("paper", 18), ("corrected", 18)])
 @pytest.mark.parametrize("method", ["|W|", "W^2", SEARCH])
 def test_gap_is_that_of_a_fit_on_the_first_samples(tiny, losses, bounded, network, method, protocol, n):
-    cell = replace(FASHION, method=method, protocol=protocol, cap=None if method == SEARCH else 15)
-    record = evaluate(cell.of_task("gap", share=50, weight=0.5))
-    rows = load_rows(cell)
+    run = replace(FASHION, method=method, protocol=protocol, cap=None if method == SEARCH else 15)
+    record = evaluate(run.of_task("gap", share=50, weight=0.5))
+    rows = load_rows(run)
     # 36 of the 40 training samples are the published training part.
     X = rows.X_fit[:n]
     if method == SEARCH:
@@ -33,7 +33,7 @@ def test_gap_is_that_of_a_fit_on_the_first_samples(tiny, losses, bounded, networ
     selector.fit(X)
     assert record["n"] == n
     assert record["selected"] == selector.selected_.tolist()
-    assert (rows.X_test.max() > 1) == (protocol == "sound")
+    assert (rows.X_test.max() > 1) == (protocol == "corrected")
     for part, table in (("train", X), ("test", bounded(rows, protocol))):
         expected = losses(selector, table)
         assert record[part] == pytest.approx({path: np.mean(expected[path]) for path in ("selector", "scorer")})
@@ -70,12 +70,12 @@ def test_only_the_third_norm_ignores_the_scale_of_the_scores(tiny):
 
 
 def points(name, protocol, method="|W|"):
-    cells = [cell for cell in EXPERIMENTS[name].cells(protocol, Options()) if cell.method == method]
-    return cells, [(cell.details, cell.k) for cell in cells]
+    runs = [run for run in EXPERIMENTS[name].runs(protocol, Options()) if run.method == method]
+    return runs, [(run.details, run.k) for run in runs]
 
 
 def test_grids_of_a_to_d_are_the_published_ones():
-    cells, found = points("figure3a", "paper")
+    runs, found = points("figure3a", "paper")
     assert {detail["share"] for detail, _ in found} == set(range(10, 101, 10))
     assert {(detail["weight"], k) for detail, k in found} == {(1 / 128, 50)}
     _, found = points("figure3b", "paper")
@@ -83,10 +83,10 @@ def test_grids_of_a_to_d_are_the_published_ones():
     assert {(detail["share"], k) for detail, k in found} == {(100, 50)}
     _, found = points("figure3c", "paper")
     assert {k for _, k in found} == {10, 25, 40, 55, 70, 85}
-    assert {cell.seed for cell in cells} == set(range(5))
-    assert {cell.dataset for cell in cells} == {"mnist_fashion"}
-    for protocol in ("paper", "sound"):
-        assert EXPERIMENTS["figure3d"].cells(protocol, Options()) == EXPERIMENTS["figure3c"].cells(protocol, Options())
+    assert {run.seed for run in runs} == set(range(5))
+    assert {run.dataset for run in runs} == {"mnist_fashion"}
+    for protocol in ("paper", "corrected"):
+        assert EXPERIMENTS["figure3d"].runs(protocol, Options()) == EXPERIMENTS["figure3c"].runs(protocol, Options())
     # The search has no seed.
-    assert {cell.seed for cell in points("figure3a", "paper", SEARCH)[0]} == {0}
-    assert {cell.split for cell in points("figure3a", "sound", SEARCH)[0]} == set(range(5))
+    assert {run.seed for run in points("figure3a", "paper", SEARCH)[0]} == {0}
+    assert {run.split for run in points("figure3a", "corrected", SEARCH)[0]} == set(range(5))

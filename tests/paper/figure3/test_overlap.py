@@ -9,23 +9,23 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Cell, Options
+from stableselect.experiments import Options, Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.methods import Results, load_rows
 
-SEARCH = "ScorerSelector search"
-FASHION = Cell("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
+SEARCH = "ScorerSelector"
+FASHION = Run("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)
 
 
-@pytest.mark.parametrize("protocol", ["paper", "sound"])
+@pytest.mark.parametrize("protocol", ["paper", "corrected"])
 @pytest.mark.parametrize("method", ["|W|", SEARCH])
 def test_overlap_selects_on_nine_tenths_of_the_pool(tiny, losses, network, method, protocol):
-    cell = replace(FASHION, method=method, protocol=protocol, split=4, cap=None if method == SEARCH else 15)
-    record = evaluate(cell.of_task("overlap"))
-    rows = load_rows(replace(cell, split=0))
+    run = replace(FASHION, method=method, protocol=protocol, split=4, cap=None if method == SEARCH else 15)
+    record = evaluate(run.of_task("overlap"))
+    rows = load_rows(replace(run, split=0))
     train, test = train_test_split(np.vstack([rows.X_train, rows.X_test]), test_size=0.1, random_state=4)
-    if protocol == "sound":
+    if protocol == "corrected":
         low, span = train.min(axis=0), np.ptp(train, axis=0)
         train, test = (train - low) / span, (test - low) / span
     selector = ScorerSelector(3) if method == SEARCH else network(3, 1, patience=20, tol=0.0)
@@ -38,9 +38,9 @@ def test_overlap_selects_on_nine_tenths_of_the_pool(tiny, losses, network, metho
 
 @pytest.mark.parametrize(("name", "method"), [("figure3g", "|W|"), ("figure3h", "W^2")])
 def test_grids_of_g_and_h_are_the_published_ones(name, method):
-    cells = [cell for cell in EXPERIMENTS[name].cells("paper", Options()) if cell.method == method]
+    runs = [run for run in EXPERIMENTS[name].runs("paper", Options()) if run.method == method]
     for dataset, k in (("mnist_fashion", 10), ("coil20", 5)):
-        found = {(cell.split, cell.seed) for cell in cells if (cell.dataset, cell.k) == (dataset, k)}
+        found = {(run.split, run.seed) for run in runs if (run.dataset, run.k) == (dataset, k)}
         assert found == {(split, 0) for split in range(10)} | {(split, split) for split in range(10)}
 
 

@@ -13,15 +13,15 @@ from stableselect.paper.methods import Results
 from stableselect.paper.report import Picture, Table
 
 NAMES = [f"figure3{letter}" for letter in "abcdefgh"]
-SEARCH = "ScorerSelector search"
+SEARCH = "ScorerSelector"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fast_runs_are_small(name):
-    for protocol in ("paper", "sound"):
-        cells = EXPERIMENTS[name].cells(protocol, Options(fast=True))
-        assert len(cells) <= 16
-        assert {cell.dataset for cell in cells} == {"coil20"}
+    for protocol in ("paper", "corrected"):
+        runs = EXPERIMENTS[name].runs(protocol, Options(fast=True))
+        assert len(runs) <= 16
+        assert {run.dataset for run in runs} == {"coil20"}
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def test_failures_are_named(stored, name, tmp_path, no_pictures):
         return EXPERIMENTS[name].render(Results(items, data_home=tmp_path)).markdown()
 
     def failed(item):
-        return Stored(item.cell, "failed", {}, "ValueError: no")
+        return Stored(item.run, "failed", {}, "ValueError: no")
 
     items = stored(name)
-    first = replace(items[0].cell, split=0, seed=0)
+    first = replace(items[0].run, split=0, seed=0)
     marks = ("(4 of 5 runs)", "(9 of 10 splits)")
     whole = shown(items)
     assert not any(words in whole for words in ("| failed", *marks))
     # Where one repeat failed, the value says so; where all of a setting did, there is the word in its place.
     one = shown([failed(items[0]), *items[1:]])
     assert any(mark in one for mark in marks)
-    setting = [failed(item) if replace(item.cell, split=0, seed=0) == first else item for item in items]
+    setting = [failed(item) if replace(item.run, split=0, seed=0) == first else item for item in items]
     assert shown(setting).count(" failed |") >= 1
     assert not any(mark in shown(setting) for mark in marks)
 
@@ -93,7 +93,7 @@ def test_the_rates_are_fitted(stored, tmp_path, no_pictures):
 
 def test_a_difference_that_grows_is_not_said_to_fall(stored, tmp_path, no_pictures):
     items = [
-        replace(item, record=item.record | {"difference": 1e-3 * item.cell.details["share"]})
+        replace(item, record=item.record | {"difference": 1e-3 * item.run.details["share"]})
         for item in stored("figure3a")
     ]
     text = EXPERIMENTS["figure3a"].render(Results(items, data_home=tmp_path)).markdown()
@@ -105,7 +105,7 @@ def test_a_difference_that_grows_is_not_said_to_fall(stored, tmp_path, no_pictur
 def test_runs_of_another_limit_are_not_mixed_in(stored, name, tmp_path, no_pictures):
     items = stored(name)
     others = [
-        replace(item, cell=replace(item.cell, cap=7), record=other.record)
+        replace(item, run=replace(item.run, cap=7), record=other.record)
         for item, other in zip(items, items[::-1], strict=True)
     ]
     expected = EXPERIMENTS[name].render(Results(items, data_home=tmp_path)).markdown()
@@ -124,7 +124,7 @@ def test_every_panel_over_n_has_numbers_on_its_axes(stored, tmp_path, figures):
 
 
 def test_a_picture_names_only_what_it_shows(stored, tmp_path, figures):
-    items = [item for item in stored("figure3a") if item.cell.method != SEARCH]
+    items = [item for item in stored("figure3a") if item.run.method != SEARCH]
     EXPERIMENTS["figure3a"].render(Results(items, data_home=tmp_path))
     (figure,) = figures
     names = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from stableselect.experiments import Cell, Stored
+from stableselect.experiments import Run, Stored
 from stableselect.paper.figure3._shared import over_repeats, rate
 
 
 def test_a_rate_takes_the_repeats_that_have_every_size():
     def items(values):
-        cell = Cell("coil20", "|W|", "paper", 0, 0, 50)
-        return [Stored(replace(cell, seed=seed), "done", {"beta": value}, "") for seed, value in values.items()]
+        run = Run("coil20", "|W|", "paper", 0, 0, 50)
+        return [Stored(replace(run, seed=seed), "done", {"beta": value}, "") for seed, value in values.items()]
 
     # Seeds 1 and 2 have both sizes; paired by place instead, the slopes would be other ones.
     found = rate([10, 100], [items({0: 9.0, 1: 10.0, 2: 100.0}), items({1: 1.0, 2: 1.0, 3: 7.0})], "beta")
@@ -23,15 +23,15 @@ def test_a_rate_takes_the_repeats_that_have_every_size():
 
 
 def test_methods_in_a_row_are_over_the_same_repeats():
-    def runs(method, values):
-        cell = Cell("coil20", method, "paper", 0, 0, 50)
-        return [Stored(replace(cell, seed=seed), "done", {"beta": value}, "") for seed, value in values.items()]
+    def repeats_of(method, values):
+        run = Run("coil20", method, "paper", 0, 0, 50)
+        return [Stored(replace(run, seed=seed), "done", {"beta": value}, "") for seed, value in values.items()]
 
     found = over_repeats(
         {
-            "|W|": runs("|W|", {0: 1.0, 1: 2.0, 2: 9.0}),
-            "W^2": runs("W^2", {0: 3.0, 1: 5.0}),
-            "ScorerSelector search": runs("ScorerSelector search", {0: 4.0}),
+            "|W|": repeats_of("|W|", {0: 1.0, 1: 2.0, 2: 9.0}),
+            "W^2": repeats_of("W^2", {0: 3.0, 1: 5.0}),
+            "ScorerSelector": repeats_of("ScorerSelector", {0: 4.0}),
         },
         "beta",
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from stableselect.datasets import info
-from stableselect.experiments import Cell, Options, Stored
+from stableselect.experiments import Options, Run, Stored
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.stability._plan import RANDOM, steps
 
@@ -17,8 +17,8 @@ def fits():
     """The subsamples and seeds that a method is fitted with."""
 
     def find(method, dataset="mice_protein", **options):
-        found = EXPERIMENTS["stability"].cells("sound", Options(**options))
-        return [(cell.split, cell.seed) for cell in found if cell.method == method and cell.dataset == dataset]
+        found = EXPERIMENTS["stability"].runs("corrected", Options(**options))
+        return [(run.split, run.seed) for run in found if run.method == method and run.dataset == dataset]
 
     return find
 
@@ -28,7 +28,7 @@ def of():
     """The runs of a method on some subsamples."""
 
     def make(method, splits, dataset="mice_protein"):
-        start = Cell(dataset, method, "sound", 0, 0, info(dataset).k, cap=steps(method, dataset, fast=False))
+        start = Run(dataset, method, "corrected", 0, 0, info(dataset).k, cap=steps(method, dataset, fast=False))
         seeds = {split: split if method == RANDOM else 0 for split in splits}
         return [replace(start, split=split, seed=seed).of_task("stability") for split, seed in seeds.items()]
 
@@ -39,21 +39,21 @@ def of():
 def made():
     """Runs with invented errors and features."""
 
-    def make(cells, error, columns=lambda cell: [cell.split, 20 + cell.split]):
+    def make(runs, error, columns=lambda run: [run.split, 20 + run.split]):
         return [
             Stored(
-                cell,
+                run,
                 "done",
                 {
-                    "selected": columns(cell),
+                    "selected": columns(run),
                     "n_columns": 77,
                     "seconds": 1.0,
-                    "ridge": error(cell),
+                    "ridge": error(run),
                     "least_squares": 1.0,
                 },
                 "",
             )
-            for cell in cells
+            for run in runs
         ]
 
     return make

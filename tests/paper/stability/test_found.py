@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from stableselect.experiments import Cell, Stored
+from stableselect.experiments import Run, Stored
 from stableselect.metrics import similarity_stability
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
@@ -19,12 +19,12 @@ from stableselect.paper.stability._found import family, find, paired
 from stableselect.paper.stability._plan import RANDOM
 
 EXPERIMENT = EXPERIMENTS["stability"]
-MICE = Cell("mice_protein", "LS", "sound", 0, 0, 10).of_task("stability")
-PAIRS = Cell("mice_protein", "all columns", "sound", 0, 0, 10).of_task("interchangeable")
+MICE = Run("mice_protein", "LS", "corrected", 0, 0, 10).of_task("stability")
+PAIRS = Run("mice_protein", "all columns", "corrected", 0, 0, 10).of_task("interchangeable")
 
 
-def stored(cells):
-    return [Stored(cell, "done", evaluate(cell), "") for cell in cells]
+def stored(runs):
+    return [Stored(run, "done", evaluate(run), "") for run in runs]
 
 
 def pairwise(sets, m):
@@ -34,11 +34,11 @@ def pairwise(sets, m):
 
 
 def test_figures_come_from_the_fits(tiny, fits, tmp_path):
-    cells = [replace(MICE, method="PFA", split=split, seed=seed) for split, seed in fits("PFA", splits=1) if split < 4]
+    runs = [replace(MICE, method="PFA", split=split, seed=seed) for split, seed in fits("PFA", splits=1) if split < 4]
     draws = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM) if split < 4]
-    items = stored([*cells, *draws, PAIRS])
+    items = stored([*runs, *draws, PAIRS])
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
-    by_cell = {(item.cell.method, item.cell.split, item.cell.seed): item.record for item in items}
+    by_cell = {(item.run.method, item.run.split, item.run.seed): item.record for item in items}
 
     def sets(pairs):
         return [by_cell["PFA", split, seed]["selected"] for split, seed in pairs]
@@ -64,8 +64,8 @@ def test_figures_come_from_the_fits(tiny, fits, tmp_path):
 
 
 def test_random_features_are_at_0_within_their_interval(tiny, fits, tmp_path):
-    cells = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM)]
-    found = {item.method: item for item in find(Results(stored(cells), data_home=tmp_path))["mice_protein"]}
+    runs = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM)]
+    found = {item.method: item for item in find(Results(stored(runs), data_home=tmp_path))["mice_protein"]}
     for part in (found[RANDOM].rows, found[RANDOM].seed, found[RANDOM].both):
         low, high = part.confidence_interval
         assert low <= 0 <= high
@@ -77,15 +77,15 @@ def test_random_features_are_at_0_within_their_interval(tiny, fits, tmp_path):
 def test_seeded_methods_share_their_seeds(made, tmp_path):
     """PFA has a second seed on subsample 0, which the network lacks: its error is over the first seed alone."""
 
-    def runs(method, repeats):
+    def repeated(method, repeats):
         return [replace(MICE, method=method, split=split, seed=seed) for split, seed in repeats]
 
-    cells = [
-        *runs("PFA", [(0, 0), (0, 1), (1, 0)]),
-        *runs("|W|", [(0, 0), (1, 0)]),
-        *runs(RANDOM, [(0, 0), (0, 100), (1, 1)]),
+    runs = [
+        *repeated("PFA", [(0, 0), (0, 1), (1, 0)]),
+        *repeated("|W|", [(0, 0), (1, 0)]),
+        *repeated(RANDOM, [(0, 0), (0, 100), (1, 1)]),
     ]
-    items = made(cells, lambda cell: 1.0 + 10 * (cell.seed > 0))
+    items = made(runs, lambda run: 1.0 + 10 * (run.seed > 0))
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
     assert (found["PFA"].ridge.mean, found["|W|"].ridge.mean) == (1.0, 1.0)
     # Random features keep all draws: (1 + 11) / 2 on subsample 0, 11 on the other.
@@ -94,10 +94,9 @@ def test_seeded_methods_share_their_seeds(made, tmp_path):
 
 
 def test_runs_of_another_limit_are_left_out(tiny, tmp_path):
-    cells = [replace(MICE, dataset="usps", method="|W|", split=split, k=50, cap=5) for split in range(3)]
+    runs = [replace(MICE, dataset="usps", method="|W|", split=split, k=50, cap=5) for split in range(3)]
     items = [
-        Stored(cell, "done", {"selected": [1], "ridge": 1.0, "least_squares": 1.0, "seconds": 1.0}, "")
-        for cell in cells
+        Stored(run, "done", {"selected": [1], "ridge": 1.0, "least_squares": 1.0, "seconds": 1.0}, "") for run in runs
     ]
     assert find(Results(items, data_home=tmp_path)) == {}
 
@@ -105,8 +104,8 @@ def test_runs_of_another_limit_are_left_out(tiny, tmp_path):
 def test_errors_side_by_side_are_over_the_same_subsamples(made, of, tmp_path):
     """LS and random features have two hard subsamples more than PFA; on what they share all err alike."""
 
-    def error(cell):
-        return 10.0 if cell.split > 2 else 1.0 + cell.split
+    def error(run):
+        return 10.0 if run.split > 2 else 1.0 + run.split
 
     items = made([*of(RANDOM, range(5)), *of("LS", range(5)), *of("PFA", range(3))], error)
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
@@ -130,12 +129,12 @@ def test_asking_for_stability_is_compared_on_the_subsamples_of_both(made, of, tm
     """Asked for, the error is half on subsample 0 and the same on 1 and 2; the others are of ridge 0 alone."""
     asked = STABLE["ColumnSubset"]
 
-    def error(cell):
-        return 4.0 if cell.split > 2 else (0.5 if (cell.method, cell.split) == (asked, 0) else 1.0)
+    def error(run):
+        return 4.0 if run.split > 2 else (0.5 if (run.method, run.split) == (asked, 0) else 1.0)
 
-    def columns(cell):
+    def columns(run):
         # Ridge 0 keeps one set on the subsamples of both, and another on every other.
-        return list(range(10)) if cell.split < 3 else list(range(10 * (cell.split - 2), 10 * (cell.split - 1)))
+        return list(range(10)) if run.split < 3 else list(range(10 * (run.split - 2), 10 * (run.split - 1)))
 
     items = made([*of(NO_RIDGE, range(6)), *of(asked, range(3))], error, columns)
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}

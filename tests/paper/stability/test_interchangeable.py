@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stableselect.experiments import Cell
+from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper.stability._interchangeable import packed, unpacked
 
-PAIRS = Cell("mice_protein", "all columns", "sound", 0, 0, 10).of_task("interchangeable")
+PAIRS = Run("mice_protein", "all columns", "corrected", 0, 0, 10).of_task("interchangeable")
 
 
 def test_pairs_survive_packing(rng):

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from stableselect import LaplacianScore, RandomSelector, all_selectors
 from stableselect.datasets import Dataset, info
-from stableselect.experiments import Cell, Options
+from stableselect.experiments import Options, Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.methods import _data, _methods
@@ -23,8 +23,8 @@ from stableselect.paper.stability import _plan as _stability
 from stableselect.paper.stability._plan import RANDOM, SEEDLESS
 
 EXPERIMENT = EXPERIMENTS["stability"]
-MICE = Cell("mice_protein", "LS", "sound", 0, 0, 10).of_task("stability")
-GLIOMA = Cell("glioma", "LS", "sound", 0, 0, 3).of_task("stability")
+MICE = Run("mice_protein", "LS", "corrected", 0, 0, 10).of_task("stability")
+GLIOMA = Run("glioma", "LS", "corrected", 0, 0, 3).of_task("stability")
 
 
 def test_every_registered_selector_has_one_method_with_its_default_settings():
@@ -67,13 +67,13 @@ def test_the_variants_are_skipped_where_a_setting_is_not_there(monkeypatch):
 
 
 def test_the_plan_shares_what_the_analyses_have_in_common(fits):
-    assert EXPERIMENT.cells("paper", Options()) == []
-    cells = EXPERIMENT.cells("sound", Options())
-    assert len(set(cells)) == len(cells)
-    assert {cell.dataset for cell in cells} == set(_stability.DATASETS)
-    assert all(cell.k == info(cell.dataset).k for cell in cells)
+    assert EXPERIMENT.runs("paper", Options()) == []
+    runs = EXPERIMENT.runs("corrected", Options())
+    assert len(set(runs)) == len(runs)
+    assert {run.dataset for run in runs} == set(_stability.DATASETS)
+    assert all(run.k == info(run.dataset).k for run in runs)
     assert fits("LS") == [(split, 0) for split in range(10)]
-    assert fits("ScorerSelector search") == [*fits("LS"), (0, 1)]
+    assert fits("ScorerSelector") == [*fits("LS"), (0, 1)]
     rows, seeds, both = (
         {(split, 0) for split in range(10)},
         {(0, seed) for seed in range(5)},
@@ -91,11 +91,11 @@ def test_the_plan_shares_what_the_analyses_have_in_common(fits):
 
 
 def test_fast_has_two_small_tables_and_few_steps():
-    cells = EXPERIMENT.cells("sound", Options(fast=True))
-    assert {cell.dataset for cell in cells} == {"mice_protein", "coil20"}
-    assert {cell.cap for cell in cells if cell.method == "|W|"} == {20}
-    assert len(cells) < 250
-    assert {cell.method for cell in cells if cell.dataset == "coil20"}.isdisjoint(STABLE.values())
+    runs = EXPERIMENT.runs("corrected", Options(fast=True))
+    assert {run.dataset for run in runs} == {"mice_protein", "coil20"}
+    assert {run.cap for run in runs if run.method == "|W|"} == {20}
+    assert len(runs) < 250
+    assert {run.method for run in runs if run.dataset == "coil20"}.isdisjoint(STABLE.values())
 
 
 def test_limits_are_on_steps_of_methods_that_can_be_limited():
@@ -104,7 +104,7 @@ def test_limits_are_on_steps_of_methods_that_can_be_limited():
         assert dataset in _stability.DATASETS
     assert _methods.CAPPED.keys() >= _stability._FAST_STEPS.keys()
     built = find_method("|W|").build(
-        Cell("usps", "|W|", "sound", 0, 0, 50, cap=_stability.steps("|W|", "usps", fast=False))
+        Run("usps", "|W|", "corrected", 0, 0, 50, cap=_stability.steps("|W|", "usps", fast=False))
     )
     assert built.epochs == 95
     assert built.batch_size == info("usps").batch_size
@@ -125,9 +125,9 @@ def test_a_run_is_what_its_definition_says(tiny):
 
 
 def test_the_seed_stays_while_the_samples_vary(tiny):
-    cells = [replace(GLIOMA, method="PFA", split=split, seed=3) for split in range(2)]
-    assert [evaluate(cell)["settings"]["random_state"] for cell in cells] == [3, 3]
-    assert evaluate(replace(cells[0], seed=4))["settings"]["random_state"] == 4
+    runs = [replace(GLIOMA, method="PFA", split=split, seed=3) for split in range(2)]
+    assert [evaluate(run)["settings"]["random_state"] for run in runs] == [3, 3]
+    assert evaluate(replace(runs[0], seed=4))["settings"]["random_state"] == 4
 
 
 def test_whole_mice_are_drawn(tiny):
@@ -140,16 +140,16 @@ def test_whole_mice_are_drawn(tiny):
 def test_subsamples_of_fashion_have_the_published_size(monkeypatch):
     table = Dataset(np.arange(18_000.0).reshape(9000, 2), np.zeros(9000, int), info("mnist_fashion"))
     monkeypatch.setattr(_data, "_load", lambda *args: table)
-    cell = replace(GLIOMA, dataset="mnist_fashion")
-    first, second = (subsample(replace(cell, split=split)) for split in range(2))
+    run = replace(GLIOMA, dataset="mnist_fashion")
+    first, second = (subsample(replace(run, split=split)) for split in range(2))
     assert (len(first.train), len(first.test)) == (6000, 1500)
-    assert len(pool(cell).y) == 7500
+    assert len(pool(run).y) == 7500
     # Two subsamples of four fifths share four fifths of their samples on average.
     assert len(set(first.train) & set(second.train)) == pytest.approx(4800, abs=100)
-    assert len(pool(replace(cell, mode="fast")).y) == 2000
+    assert len(pool(replace(run, mode="fast")).y) == 2000
 
 
 @pytest.mark.parametrize("method", [name for name in SEEDLESS if name not in STABLE.values()])
 def test_what_makes_no_use_of_its_seed_says_so_in_two_runs(tiny, method):
-    cells = [replace(GLIOMA, method=method, seed=seed) for seed in range(2)]
-    assert evaluate(cells[0])["selected"] == evaluate(cells[1])["selected"]
+    runs = [replace(GLIOMA, method=method, seed=seed) for seed in range(2)]
+    assert evaluate(runs[0])["selected"] == evaluate(runs[1])["selected"]

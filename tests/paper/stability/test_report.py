@@ -22,11 +22,11 @@ from stableselect.paper.stability._report import _side
 EXPERIMENT = EXPERIMENTS["stability"]
 
 
-def invent(cell):
-    """Return a record with columns drawn by the cell's name, without its seed where the method makes no use of it."""
-    if cell.task == "interchangeable":
+def invent(run):
+    """Return a record with columns drawn by the run's name, without its seed where the method makes no use of it."""
+    if run.task == "interchangeable":
         return {"n_columns": 77, "pairs": packed(np.eye(77, dtype=bool)), "seconds": 0.0}
-    named = cell if _stability.is_seeded(cell.method) else replace(cell, seed=0)
+    named = run if _stability.is_seeded(run.method) else replace(run, seed=0)
     rng = np.random.default_rng(zlib.crc32(named.key.encode()))
     columns = rng.choice(77, 10, replace=False).tolist()
     return {"selected": columns, "n_columns": 77, "seconds": 1.0, "ridge": rng.uniform(), "least_squares": 1.0}
@@ -38,8 +38,8 @@ def test_few_subsamples_have_to_differ_more(made, of):
     def side(factor, spread, splits):
         signs = {split: 2 * (split % 2) - 1 for split in range(splits)}
         runs = {
-            "LS": made(of("LS", range(splits)), lambda cell: factor * np.exp(spread * signs[cell.split])),
-            RANDOM: made(of(RANDOM, range(splits)), lambda cell: 1.0),
+            "LS": made(of("LS", range(splits)), lambda run: factor * np.exp(spread * signs[run.split])),
+            RANDOM: made(of(RANDOM, range(splits)), lambda run: 1.0),
         }
         return _side(Comparison(runs, "ridge", every_seed=[RANDOM]).ratio("LS", RANDOM))
 
@@ -54,17 +54,17 @@ def test_few_subsamples_have_to_differ_more(made, of):
 
 def test_limits_and_methods_that_are_one_are_named(made, of, tmp_path):
     names = ("LS", "SPEC", "UDFS", "ConsensusSelector", "|W|", RANDOM)
-    cells = [cell for name in names for cell in of(name, range(10), "arcene")]
+    runs = [run for name in names for run in of(name, range(10), "arcene")]
 
-    def columns(cell):
-        shift = {"LS": 0, "SPEC": 0, "UDFS": int(cell.split > 4)}.get(cell.method, names.index(cell.method))
+    def columns(run):
+        shift = {"LS": 0, "SPEC": 0, "UDFS": int(run.split > 4)}.get(run.method, names.index(run.method))
         return list(range(64 * shift, 64 * shift + 64))
 
-    def error(cell):
+    def error(run):
         # Subsample 7 is a hard one, and the network fails on 2.
-        return (8.0 if cell.split == 7 else 1.0) * (5.0 if (cell.method, cell.split) == ("|W|", 2) else 1.0)
+        return (8.0 if run.split == 7 else 1.0) * (5.0 if (run.method, run.split) == ("|W|", 2) else 1.0)
 
-    items = [replace(item, record=item.record | {"n_columns": 10_000}) for item in made(cells, error, columns)]
+    items = [replace(item, record=item.record | {"n_columns": 10_000}) for item in made(runs, error, columns)]
     results = Results(items, data_home=tmp_path)
     assert twins(find(results)) == [("LS", "SPEC", 10, 10)]
     document = EXPERIMENT.render(results)
@@ -83,12 +83,12 @@ def test_render_with_nothing_some_and_all(tmp_path):
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert empty.data == []
     assert "Mice Protein (not available)" in empty.markdown()
-    cells = [cell for cell in EXPERIMENT.cells("sound", Options(fast=True)) if cell.dataset == "mice_protein"]
-    done = [Stored(cell, "done", invent(cell), "") for cell in cells]
+    runs = [run for run in EXPERIMENT.runs("corrected", Options(fast=True)) if run.dataset == "mice_protein"]
+    done = [Stored(run, "done", invent(run), "") for run in runs]
     one = EXPERIMENT.render(Results(done[1:2], data_home=tmp_path))
     assert "not run" in one.markdown()
     assert not any(isinstance(block, Picture) for block in one.blocks)
-    lost = [Stored(item.cell, "failed", {}, "lost") if item.cell.method == "UDFS" else item for item in done]
+    lost = [Stored(item.run, "failed", {}, "lost") if item.run.method == "UDFS" else item for item in done]
     some = EXPERIMENT.render(Results(lost[:-20], data_home=tmp_path))
     assert "Runs that failed: UDFS 3." in some.markdown()
     full = EXPERIMENT.render(Results(done, data_home=tmp_path))
@@ -97,7 +97,7 @@ def test_render_with_nothing_some_and_all(tmp_path):
     assert "not run" not in table.markdown()
     assert [block.name for block in full.blocks if isinstance(block, Picture)] == ["stability", "stability_seed"]
     lines = {(line["method"], line["measure"]): line for line in full.data}
-    assert lines["ScorerSelector search", "seed"]["value"] == 1
+    assert lines["ScorerSelector", "seed"]["value"] == 1
     assert lines["LS", "seed"]["value"] == ""
     assert "Seed stability exactly 1" in full.markdown()
     assert full.csv().count("\n") == len(full.data) + 1
@@ -109,16 +109,16 @@ def test_what_is_said_is_what_the_runs_say(tmp_path):
     def record(columns, ridge):
         return {"selected": columns, "n_columns": 77, "seconds": 1.0, "ridge": ridge, "least_squares": ridge}
 
-    def sets(cell):
-        block = {"LS": 0, "|W|": cell.seed % 7, NO_RIDGE: cell.split % 7, RANDOM: (cell.seed + cell.seed // 100) % 7}
-        start = 10 * block[cell.method]
+    def sets(run):
+        block = {"LS": 0, "|W|": run.seed % 7, NO_RIDGE: run.split % 7, RANDOM: (run.seed + run.seed // 100) % 7}
+        start = 10 * block[run.method]
         return list(range(start, start + 10))
 
     error = {"LS": 1.5, "|W|": 1.0, NO_RIDGE: 0.7, RANDOM: 1.0}
-    cells = [
-        cell for cell in EXPERIMENT.cells("sound", Options()) if cell.dataset == "mice_protein" and cell.method in error
+    runs = [
+        run for run in EXPERIMENT.runs("corrected", Options()) if run.dataset == "mice_protein" and run.method in error
     ]
-    items = [Stored(cell, "done", record(sets(cell), error[cell.method]), "") for cell in cells]
+    items = [Stored(run, "done", record(sets(run), error[run.method]), "") for run in runs]
     document = EXPERIMENT.render(Results(items, data_home=tmp_path))
     text = " ".join(block for block in document.blocks if isinstance(block, str))
     assert "These lose to random features: LS on Mice Protein." in text

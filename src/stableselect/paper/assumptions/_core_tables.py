@@ -135,7 +135,7 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
     header = ["dataset", "printed", "repeated", "same samples, least squares", "searched samples", "random samples"]
     notes = [
         "Mean squared error on the test samples. Same samples: the best the second network can do (least squares with "
-        "an intercept). ± is the standard deviation over seeds (paper) or splits and seeds (sound).",
+        "an intercept). ± is the standard deviation over seeds (paper) or splits and seeds (corrected).",
         *reading,
     ]
     yield table_or_reason(results, "Assumption 2, published procedure", header, rows, notes)

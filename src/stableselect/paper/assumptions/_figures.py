@@ -16,8 +16,8 @@ from ._plan import DATASETS, NETWORK_REMOVAL_SIZES, PUBLISHED, PUBLISHED_MSE
 from ._task import NETWORK, SEARCH
 
 _LOOKS = dict(zip(DATASETS, ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D")), strict=True))
-_DASHES = {"paper": "--", "sound": "-"}
-_TINTS = {"paper": VERMILION, "sound": BLUE}
+_DASHES = {"paper": "--", "corrected": "-"}
+_TINTS = {"paper": VERMILION, "corrected": BLUE}
 _BAND = (10, 90)
 
 
@@ -63,8 +63,8 @@ def draw_core(found: Found) -> Picture:
     return picture(
         "assumptions_core",
         "Assumption 2: largest error and largest coefficients of 50 core samples against n"
-        f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (sound) or seeds "
-        "(paper).",
+        f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (corrected) or "
+        "seeds (paper).",
         figure,
     )
 

@@ -16,7 +16,7 @@ from ..report import NONE, Table
 from ._plan import DATASETS, PUBLISHED_WEIGHT, is_current
 from ._task import NETWORK, SEARCH, TASK
 
-PROTOCOLS: tuple[Protocol, ...] = ("paper", "sound")
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 MAPS = {
     "search, held": (SEARCH, "held"),
     "search, refitted": (SEARCH, "refitted"),
@@ -46,16 +46,16 @@ class Found:
         self._items = [
             item
             for item in results.of_task(TASK)
-            if item.status == "done" and is_current(item.cell) and _HOLDS[item.cell.details["part"]] in item.record
+            if item.status == "done" and is_current(item.run) and _HOLDS[item.run.details["part"]] in item.record
         ]
 
     def any(self, part: str) -> bool:
         """Tell whether there is a finished run of a part."""
-        return any(item.cell.details["part"] == part for item in self._items)
+        return any(item.run.details["part"] == part for item in self._items)
 
     def sizes(self, part: str, dataset: str, protocol: Protocol, method: str, **details: Any) -> list[int]:
         """Return the n of which there are runs."""
-        return sorted({item.cell.details["n"] for item in self.runs(part, dataset, protocol, method, **details)})
+        return sorted({item.run.details["n"] for item in self.runs(part, dataset, protocol, method, **details)})
 
     def runs(self, part: str, dataset: str, protocol: Protocol, method: str, **details: Any) -> list[Stored]:
         """Return the runs of a part, of the published lambda unless another is named."""
@@ -65,8 +65,8 @@ class Found:
         return [
             item
             for item in self._items
-            if (item.cell.dataset, item.cell.protocol, item.cell.method) == (dataset, protocol, method)
-            and all(item.cell.details.get(name) == value for name, value in wanted.items())
+            if (item.run.dataset, item.run.protocol, item.run.method) == (dataset, protocol, method)
+            and all(item.run.details.get(name) == value for name, value in wanted.items())
         ]
 
     def number(self, measure: Measure, *where: Any, **details: Any) -> Value | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments import Cell
+from ...experiments import Run
 from ..methods import find_method, load_rows
 from ._core_samples import (
     best_reconstruction,
@@ -30,18 +30,18 @@ from ._measures import (
 )
 
 TASK = "assumptions"
-SEARCH, NETWORK = "ScorerSelector search", "|W|"
+SEARCH, NETWORK = "ScorerSelector", "|W|"
 _RANDOM_DRAWS = 5
 _VANISHES = 1e-12
 """A change this small beside the largest over the samples counts as none."""
 
 
-def measure_assumptions(cell: Cell, data_home: str | None) -> dict[str, Any]:
+def measure_assumptions(run: Run, data_home: str | None) -> dict[str, Any]:
     """Measure core samples, or what leaving samples out does.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         Its details name the ``part``, "core" or "removal", the number of training samples ``n`` and of core samples
         ``u``; for a removal also lambda_1 (``weight``) and how many samples are left out, one at a time, with the maps
         held (``held``) and refitted (``refitted``).
@@ -54,27 +54,27 @@ def measure_assumptions(cell: Cell, data_home: str | None) -> dict[str, Any]:
         For "core" ``seconds`` and the measures by form of the samples; for "removal" ``kappa1``, ``kappa5`` and, for
         maps held and refitted (``columns``), the measures of every sample left out.
     """
-    details = cell.details
-    rows = load_rows(cell, data_home)
+    details = run.details
+    rows = load_rows(run, data_home)
     X, n, u = rows.X_fit, details["n"], details["u"]
     if not u <= n <= len(X):
         raise ValueError(
-            f"n must lie between the {u} core samples and the {len(X)} samples of {cell.dataset}, but is {n}."
+            f"n must lie between the {u} core samples and the {len(X)} samples of {run.dataset}, but is {n}."
         )
     # Random splits of whole groups come in the order of the table.
-    order = np.arange(len(X)) if cell.protocol == "paper" else np.random.default_rng(cell.split).permutation(len(X))
+    order = np.arange(len(X)) if run.protocol == "paper" else np.random.default_rng(run.split).permutation(len(X))
     X = X[order[:n]]
     start = time.perf_counter()
     if details["part"] == "removal":
-        record = _removal(cell, X, rows.X_test)
+        record = _removal(run, X, rows.X_test)
     else:
-        record = (_published_core if cell.method == NETWORK else _core)(cell, X, rows.X_test)
+        record = (_published_core if run.method == NETWORK else _core)(run, X, rows.X_test)
     return record | {"seconds": time.perf_counter() - start}
 
 
-def _core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+def _core(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     """Reconstruct the test samples from searched and from random core samples, as they are and less their mean."""
-    rng, u = np.random.default_rng([cell.split, len(X)]), cell.details["u"]
+    rng, u = np.random.default_rng([run.split, len(X)]), run.details["u"]
     mean = X.mean(axis=0)
     chosen = core_samples(X, u)
     draws = [representation(X[rng.permutation(len(X))[:u]], X_test) for _ in range(_RANDOM_DRAWS)]
@@ -86,10 +86,10 @@ def _core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _published_core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+def _published_core(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     """Do what the paper did, and measure the same core samples by least squares beside it."""
-    rng, u = np.random.RandomState(1000 * cell.split + cell.seed), cell.details["u"]
-    epochs = {} if cell.cap is None else {"epochs": cell.cap}
+    rng, u = np.random.RandomState(1000 * run.split + run.seed), run.details["u"]
+    epochs = {} if run.cap is None else {"epochs": run.cap}
     chosen, scores = published_core_samples(X, u, rng, **epochs)
     return {
         "chosen": chosen.tolist(),
@@ -100,13 +100,13 @@ def _published_core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, 
     }
 
 
-def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
-    details, n = cell.details, len(X)
+def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+    details, n = run.details, len(X)
     weight = float(details["weight"])
 
     def fit(samples: np.ndarray) -> Any:
-        selector = find_method(cell.method).build(cell).set_params(scorer_weight=weight)
-        if cell.method == SEARCH:
+        selector = find_method(run.method).build(run).set_params(scorer_weight=weight)
+        if run.method == SEARCH:
             selector.set_params(ridge=0.0)  # the paper's objective has none
         return selector.fit(samples)
 
@@ -117,7 +117,7 @@ def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     full = fitted_maps(selector, centre)
     kappa1 = float(max(np.linalg.norm(part[:, :-1], axis=1).max() for part in (train, test)))
     # The published design leaves the last sample out.
-    rng = np.random.default_rng([cell.split, n])
+    rng = np.random.default_rng([run.split, n])
     left_out = [n - 1, *rng.permutation(n - 1)[: max(details["held"], details["refitted"]) - 1].tolist()]
     record: dict[str, Any] = {
         "selected": selector.selected_.tolist(),
@@ -130,7 +130,7 @@ def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         "columns": {},
     }
     columns: dict[str, list[dict[str, Any]]] = record["columns"]
-    if cell.method == SEARCH:
+    if run.method == SEARCH:
         M, C = full.scorer[:-1, :-1], train[:, :-1].T @ train[:, :-1] / n
         columns["held"] = []
         for j in left_out[: details["held"]]:

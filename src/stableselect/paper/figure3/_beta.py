@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ...inspection import UniformStability, uniform_stability
 from ..methods import Results, find_method, load_rows
 from ._gap import WEIGHTS
@@ -21,7 +21,7 @@ from ._shared import (
     SEARCH,
     Groups,
     bounded_test_samples,
-    first_cell,
+    first_run,
     grouped,
     losses,
     repeated,
@@ -42,54 +42,54 @@ SEARCH_ROWS, FAST_SEARCH_ROWS = 10, 2
 """Samples left out in turn in every repeat of the search under the corrected protocol."""
 
 
-def beta_cells(network: str, protocol: Protocol, options: Options) -> list[Cell]:
+def beta_runs(network: str, protocol: Protocol, options: Options) -> list[Run]:
     """Return the runs of one network and of the search."""
     return [
-        cell
+        run
         for name, sizes in (FAST_SIZES if options.fast else SIZES).items()
         for method in (network, SEARCH)
-        for cell in _of_method(name, sizes, method, protocol, options)
+        for run in _of_method(name, sizes, method, protocol, options)
     ]
 
 
-def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protocol, options: Options) -> list[Cell]:
-    first = first_cell(name, method, protocol, K, options)
+def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protocol, options: Options) -> list[Run]:
+    first = first_run(name, method, protocol, K, options)
     rows = _left_out(first)
     number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
-    cells = [
-        cell
+    runs = [
+        run
         for n in sizes
-        for cell in repeated(first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ROW, rows=rows), number)
+        for run in repeated(first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ROW, rows=rows), number)
     ]
     if protocol == "paper":
-        cells += [first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ORDER, rows=1) for n in sizes]
+        runs += [first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ORDER, rows=1) for n in sizes]
     if (protocol == "paper" or method == SEARCH) and (name == FASHION or options.fast):
         n = min(WEIGHT_SIZE, sizes[0])
         number = min(number, WEIGHT_REPEATS.get(method, number))
         for weight in WEIGHTS[:1] if options.fast else WEIGHTS:
-            cells += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), number)
-    return cells
+            runs += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), number)
+    return runs
 
 
-def _left_out(cell: Cell) -> int:
+def _left_out(run: Run) -> int:
     """Return how many samples a run leaves out in turn."""
-    if cell.method != SEARCH or cell.protocol == "paper":
+    if run.method != SEARCH or run.protocol == "paper":
         return 1
-    return FAST_SEARCH_ROWS if cell.mode == "fast" else SEARCH_ROWS
+    return FAST_SEARCH_ROWS if run.mode == "fast" else SEARCH_ROWS
 
 
 def beta_groups(results: Results) -> Groups:
     """Return the stored runs by dataset, method, protocol, n, weight and change; those of earlier plans under None."""
 
-    def key(cell: Cell, details: dict[str, Any]) -> Hashable:
-        if details["rows"] != _left_out(cell):
+    def key(run: Run, details: dict[str, Any]) -> Hashable:
+        if details["rows"] != _left_out(run):
             return None
-        return cell.dataset, cell.method, cell.protocol, details["n"], details["weight"], details["change"]
+        return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
 
     return grouped(results, TASK, key)
 
 
-def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
+def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
     """Fit, fit again with something changed, and compare the losses on every test sample.
 
     Under "paper" the first n samples are fitted and the last of them is left out. Under the corrected protocol the
@@ -99,7 +99,7 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         With ``n``, ``weight``, ``change`` ("row" or "order") and ``rows`` (how many are left out in turn) in its
         details.
     data_home : str or None
@@ -114,30 +114,30 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
         over all of them; ``shared``, the number of features in common, for a pair of fits; for the search ``held``,
         the changes where the second fits keep the features of the first.
     """
-    rows, details = load_rows(cell, data_home), cell.details
-    n, points = details["n"], bounded_test_samples(rows, cell.protocol)
+    rows, details = load_rows(run, data_home), run.details
+    n, points = details["n"], bounded_test_samples(rows, run.protocol)
     X = rows.X_train[:n]
     if len(X) < n:
-        raise ValueError(f"{cell.dataset} has {len(X)} training samples, fewer than n = {n}; take a smaller n.")
-    selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
-    if cell.method != SEARCH:
+        raise ValueError(f"{run.dataset} has {len(X)} training samples, fewer than n = {n}; take a smaller n.")
+    selector: Any = find_method(run.method).build(run).set_params(scorer_weight=details["weight"])
+    if run.method != SEARCH:
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
     full = clone(selector).fit(X)
     before = _losses(full, points)
     second: list[Any] = [selector]
-    if cell.method == SEARCH:
+    if run.method == SEARCH:
         second.append(clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_))
     if details["rows"] > 1:
         moved, *held = (
-            _several(uniform_stability(model, X, points, n_left_out=details["rows"], random_state=cell.split))
+            _several(uniform_stability(model, X, points, n_left_out=details["rows"], random_state=run.split))
             for model in second
         )
     else:
-        others = [clone(model).fit(X[_kept(cell)]) for model in second]
+        others = [clone(model).fit(X[_kept(run)]) for model in second]
         moved, *held = (_pair(before, _losses(other, points)) for other in others)
         shared = int(np.sum(full.support_ & others[0].support_))
-        moved |= {"shared": float(shared), "unchanged": float(shared == cell.k)}
+        moved |= {"shared": float(shared), "unchanged": float(shared == run.k)}
     record = {
         "n": n,
         "seconds": time.perf_counter() - start,
@@ -174,10 +174,10 @@ def _several(found: UniformStability) -> dict[str, Any]:
     }
 
 
-def _kept(cell: Cell) -> np.ndarray:
+def _kept(run: Run) -> np.ndarray:
     """Return the samples of the second fit, as places among the first n."""
-    n = cell.details["n"]
-    rng = np.random.default_rng([cell.split, cell.seed, n])
-    if cell.details["change"] == ORDER:
+    n = run.details["n"]
+    rng = np.random.default_rng([run.split, run.seed, n])
+    if run.details["change"] == ORDER:
         return rng.permutation(n)
-    return np.delete(np.arange(n), n - 1 if cell.protocol == "paper" else rng.choice(n, 1, replace=False))
+    return np.delete(np.arange(n), n - 1 if run.protocol == "paper" else rng.choice(n, 1, replace=False))

@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results
 from ..report import BLACK, GREY, NONE, Block, Document, Experiment, Picture, Table, drawn, picture
-from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, compared, dataset, gap_cells, gap_groups
+from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, compared, dataset, gap_groups, gap_runs
 from ._shared import (
     BOUNDED,
     FAST_NOTE,
@@ -114,8 +114,8 @@ SWEEPS = (
 """Printed errors are those of the one notebook that is kept of each sweep; the rest is read off the printed figure."""
 
 
-def _cells(sweep: Sweep, protocol: Protocol, options: Options) -> list[Cell]:
-    return gap_cells(sweep.fast if options.fast else sweep.settings, protocol, options)
+def _runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
+    return gap_runs(sweep.fast if options.fast else sweep.settings, protocol, options)
 
 
 def _render(sweep: Sweep, results: Results) -> Document:
@@ -125,7 +125,7 @@ def _render(sweep: Sweep, results: Results) -> Document:
         f"{info(name).title}. Mean squared error (averaged over samples and features) of the network's own output "
         "through its selected features. Error difference: on the test samples minus on the samples fitted on. Paper: "
         "the first samples, as published, repeated over seeds; the search does not depend on a seed and has one value. "
-        f"Sound: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: standard "
+        f"Corrected: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: standard "
         "deviation over the repeats."
     ]
     data: list[dict[str, Any]] = []
@@ -318,5 +318,5 @@ def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
 
 
 EXPERIMENTS = tuple(
-    Experiment(sweep.name, sweep.title, partial(_cells, sweep), partial(_render, sweep)) for sweep in SWEEPS
+    Experiment(sweep.name, sweep.title, partial(_runs, sweep), partial(_render, sweep)) for sweep in SWEEPS
 )

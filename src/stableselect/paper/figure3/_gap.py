@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments import Cell, Options, Protocol, Value
+from ...experiments import Options, Protocol, Run, Value
 from ..methods import Results, find_method, load_rows
 from ._shared import (
     COIL,
@@ -20,7 +20,7 @@ from ._shared import (
     SEARCH,
     Groups,
     bounded_test_samples,
-    first_cell,
+    first_run,
     grouped,
     mean_losses,
     over_repeats,
@@ -63,16 +63,16 @@ def dataset(*, fast: bool) -> str:
     return COIL if fast else FASHION
 
 
-def gap_cells(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Cell]:
+def gap_runs(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Run]:
     """Return the runs of some settings for both networks and the search."""
     number = max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     name = dataset(fast=options.fast)
     return [
-        cell
+        run
         for method in METHODS
         for setting in settings
-        for cell in repeated(
-            first_cell(name, method, protocol, setting.k, options).of_task(
+        for run in repeated(
+            first_run(name, method, protocol, setting.k, options).of_task(
                 TASK, share=setting.share, weight=setting.weight
             ),
             1 if options.fast else number,
@@ -85,7 +85,7 @@ def gap_groups(results: Results) -> Groups:
     return grouped(
         results,
         TASK,
-        lambda cell, details: (cell.method, cell.protocol, Setting(details["share"], details["weight"], cell.k)),
+        lambda run, details: (run.method, run.protocol, Setting(details["share"], details["weight"], run.k)),
     )
 
 
@@ -96,12 +96,12 @@ def compared(
     return over_repeats({method: gaps[method, protocol, setting] for method in methods}, measure)
 
 
-def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
+def measure_gap(run: Run, data_home: str | None) -> dict[str, Any]:
     """Fit on a part of the training samples; measure both paths on those and on the test samples, and the weights.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         With ``share`` and ``weight`` in its details.
     data_home : str or None
         Folder of the datasets.
@@ -113,14 +113,14 @@ def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
         features, of the paths "selector" and "scorer"; the test samples are bounded under the corrected protocol),
         ``difference`` (the selector's test minus its training error) and ``norms``.
     """
-    rows, details = load_rows(cell, data_home), cell.details
-    part = len(rows.X_fit) if cell.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
+    rows, details = load_rows(run, data_home), run.details
+    part = len(rows.X_fit) if run.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
     X = rows.X_fit[: max(2, round(part * details["share"] / 100))]
-    selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
+    selector: Any = find_method(run.method).build(run).set_params(scorer_weight=details["weight"])
     start = time.perf_counter()
     selector.fit(X)
     seconds = time.perf_counter() - start
-    train, test = (mean_losses(selector, part) for part in (X, bounded_test_samples(rows, cell.protocol)))
+    train, test = (mean_losses(selector, part) for part in (X, bounded_test_samples(rows, run.protocol)))
     return {
         "n": len(X),
         "seconds": seconds,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results
 from ..report import BLACK, Block, Document, Experiment, Picture, Table, drawn, picture
 from ._curves import SWEEPS
-from ._gap import METHODS, Setting, compared, dataset, gap_cells, gap_groups
+from ._gap import METHODS, Setting, compared, dataset, gap_groups, gap_runs
 from ._shared import (
     FAST_NOTE,
     LOOKS,
@@ -38,8 +38,8 @@ _ASIDE = (-0.8, 0.8, 0.0)
 """Steps in k, so that the marks do not cover each other."""
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    return gap_cells(_SWEEP.fast if options.fast else _SWEEP.settings, protocol, options)
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    return gap_runs(_SWEEP.fast if options.fast else _SWEEP.settings, protocol, options)
 
 
 def _render(results: Results) -> Document:
@@ -160,4 +160,4 @@ def _draw(gaps: Groups, settings: Sequence[Setting]) -> Picture:
     return picture("figure3d", caption, figure)
 
 
-EXPERIMENT = Experiment("figure3d", "Figure 3d: size of the weights against k", _cells, _render)
+EXPERIMENT = Experiment("figure3d", "Figure 3d: size of the weights against k", _runs, _render)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
-from ...experiments import Cell, Options, Protocol, Stored
+from ...experiments import Options, Protocol, Run, Stored
 from ...metrics import Stability, stability
 from ..methods import Results, find_method, load_rows
 from ..report import NONE, Block, Document, Experiment, Picture, Table, drawn, picture
@@ -24,7 +24,7 @@ from ._shared import (
     SEARCH,
     compact,
     epochs,
-    first_cell,
+    first_run,
     grouped,
     mean_losses,
     missing,
@@ -49,18 +49,18 @@ _PRINTED = {
 """Nogueira, Jaccard, distinct features and features on every split, of the first ten runs in the authors' logs."""
 
 
-def overlap_cells(network: str, protocol: Protocol, options: Options) -> list[Cell]:
+def overlap_runs(network: str, protocol: Protocol, options: Options) -> list[Run]:
     """Return the runs of one network, with seed 0 and with the split's number as seed, and of the search."""
-    cells = []
+    runs = []
     for name, k in (FAST_KS if options.fast else KS).items():
         for split in range(FAST_SPLITS if options.fast else SPLITS):
             for method, seed in dict.fromkeys([(network, 0), (network, split), (SEARCH, 0)]):
-                first = first_cell(name, method, protocol, k, options)
-                cells.append(replace(first, split=split, seed=seed).of_task(TASK))
-    return cells
+                first = first_run(name, method, protocol, k, options)
+                runs.append(replace(first, split=split, seed=seed).of_task(TASK))
+    return runs
 
 
-def measure_overlap(cell: Cell, data_home: str | None) -> dict[str, Any]:
+def measure_overlap(run: Run, data_home: str | None) -> dict[str, Any]:
     """Select on nine tenths of the pooled samples.
 
     The pool is that of the published training and test samples, or under the corrected protocol of one random draw; the
@@ -70,15 +70,15 @@ def measure_overlap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     The record holds ``n``, ``seconds``, ``selected``, ``test`` (error of both paths on the other tenth), ``epochs`` and
     ``stopped``; the last two are None for the search.
     """
-    rows = load_rows(replace(cell, split=0), data_home)
+    rows = load_rows(replace(run, split=0), data_home)
     pool = np.concatenate([rows.X_train, rows.X_test])
-    X, X_test = train_test_split(pool, test_size=_TEST_SIZE, random_state=cell.split)
-    if cell.protocol != "paper":
+    X, X_test = train_test_split(pool, test_size=_TEST_SIZE, random_state=run.split)
+    if run.protocol != "paper":
         scale = Scale.minmax(X)
         X, X_test = scale.apply(X), scale.apply(X_test)
-    selector: Any = find_method(cell.method).build(cell)
-    if cell.method != SEARCH:
-        selector.set_params(random_state=cell.seed, patience=PATIENCE, tol=0.0)
+    selector: Any = find_method(run.method).build(run)
+    if run.method != SEARCH:
+        selector.set_params(random_state=run.seed, patience=PATIENCE, tol=0.0)
     start = time.perf_counter()
     selector.fit(X)
     return {
@@ -136,7 +136,7 @@ Overlaps = dict[tuple[Protocol, str, str], Overlap]
 
 def _overlaps(results: Results, network: str, datasets: tuple[str, ...]) -> Overlaps:
     """Compare the network with the seed fixed at 0, with the split's number as seed, and the search."""
-    runs = grouped(results, TASK, lambda cell, _: (cell.protocol, cell.dataset, cell.method))
+    runs = grouped(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     found = {}
     for protocol in PROTOCOLS:
         for name in datasets:
@@ -146,7 +146,7 @@ def _overlaps(results: Results, network: str, datasets: tuple[str, ...]) -> Over
                 ("search", SEARCH, False),
             ):
                 items = [
-                    item for item in runs[protocol, name, method] if item.cell.seed == (item.cell.split if free else 0)
+                    item for item in runs[protocol, name, method] if item.run.seed == (item.run.split if free else 0)
                 ]
                 kept = [item.record["selected"] for item in items if item.status == "done"]
                 m = info(name).n_columns
@@ -164,8 +164,8 @@ def _render(name: str, network: str, results: Results) -> Document:
         "compared. Published: the network starts from the same weights and draws its batches from the same seed on "
         "every split (seed fixed). Seed free: the split's number is also the seed. The search has no seed. Training "
         f"ends after {epochs(network, fast=fast)} epochs, or {PATIENCE} without a gain in the training loss; the best "
-        "weights are then kept, the published runs kept the last. Paper: the published samples and scaling. Sound: a "
-        "pool drawn at random, scaled by the 90 %. Nogueira is 1 for the same set every time and 0 on average for "
+        "weights are then kept, the published runs kept the last. Paper: the published samples and scaling. Corrected: "
+        "a pool drawn at random, scaled by the 90 %. Nogueira is 1 for the same set every time and 0 on average for "
         "random sets; its 95 % interval is too narrow for ten runs on overlapping samples."
     ]
     data: list[dict[str, Any]] = []
@@ -285,6 +285,6 @@ def _title(name: str, network: str) -> str:
 
 
 EXPERIMENTS = tuple(
-    Experiment(name, _title(name, network), partial(overlap_cells, network), partial(_render, name, network))
+    Experiment(name, _title(name, network), partial(overlap_runs, network), partial(_render, name, network))
     for name, network in (("figure3g", "|W|"), ("figure3h", "W^2"))
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...experiments import Cell, Comparison, Measure, Options, Protocol, Stored, Value
+from ...experiments import Comparison, Measure, Options, Protocol, Run, Stored, Value
 from ...inspection import PowerLawFit, fit_power_law
 from ..methods import Results, Rows, cap, find_method
 from ..report import BLUE, NONE, ORANGE, VERMILION
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FASHION, COIL = "mnist_fashion", "coil20"
-SEARCH = "ScorerSelector search"
+SEARCH = "ScorerSelector"
 NETWORKS = ("|W|", "W^2")
 LOOKS: dict[str, dict[str, Any]] = {
     "|W|": {"color": VERMILION, "marker": "o", "markersize": 5},
@@ -38,26 +38,26 @@ BOUNDED = (
     "among the training samples would reach many times its range on others)"
 )
 """What :func:`bounded_test_samples` does, in words."""
-PROTOCOLS: tuple[Protocol, ...] = ("paper", "sound")
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 Groups = dict[Hashable, list[Stored]]
 
 
-def repeated(cell: Cell, number: int) -> Iterator[Cell]:
+def repeated(run: Run, number: int) -> Iterator[Run]:
     """Give the repeats of a run: other seeds under "paper", other samples and seeds otherwise.
 
     The search does not depend on a seed, so it has one run under "paper".
     """
-    if cell.protocol == "paper":
-        seeds = number if find_method(cell.method).seeded else 1
-        yield from (replace(cell, seed=seed) for seed in range(seeds))
+    if run.protocol == "paper":
+        seeds = number if find_method(run.method).seeded else 1
+        yield from (replace(run, seed=seed) for seed in range(seeds))
     else:
-        yield from (replace(cell, split=split) for split in range(number))
+        yield from (replace(run, split=split) for split in range(number))
 
 
-def first_cell(dataset: str, method: str, protocol: Protocol, k: int, options: Options) -> Cell:
+def first_run(dataset: str, method: str, protocol: Protocol, k: int, options: Options) -> Run:
     """Return the run of the first repeat, with the step limit of its mode."""
     limit = cap(method, protocol, dataset, fast=options.fast)
-    return Cell(dataset, method, protocol, 0, 0, k, options.mode, limit)
+    return Run(dataset, method, protocol, 0, 0, k, options.mode, limit)
 
 
 def bounded_test_samples(rows: Rows, protocol: Protocol) -> np.ndarray:
@@ -79,16 +79,16 @@ def mean_losses(selector: Any, samples: np.ndarray) -> dict[str, float]:
     return {path: float(found.mean()) for path, found in losses(selector, samples).items()}
 
 
-def grouped(results: Results, task: str, key: Callable[[Cell, dict[str, Any]], Hashable]) -> Groups:
-    """Return the runs of a task by a key made of cell and details, without those of an earlier limit on the steps.
+def grouped(results: Results, task: str, key: Callable[[Run, dict[str, Any]], Hashable]) -> Groups:
+    """Return the runs of a task by a key made of run and details, without those of an earlier limit on the steps.
 
     A key without runs has an empty list.
     """
     groups: Groups = defaultdict(list)
-    for item in sorted(results.of_task(task), key=lambda item: item.cell.key):
-        cell = item.cell
-        if cell.cap == cap(cell.method, cell.protocol, cell.dataset, fast=cell.mode == "fast"):
-            groups[key(cell, cell.details)].append(item)
+    for item in sorted(results.of_task(task), key=lambda item: item.run.key):
+        run = item.run
+        if run.cap == cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast"):
+            groups[key(run, run.details)].append(item)
     return groups
 
 

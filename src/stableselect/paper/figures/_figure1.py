@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results, plan
 from ..report import (
     Block,
@@ -28,16 +28,16 @@ from ..report import (
 _DATASETS = ("mnist_fashion", "coil20")
 _METHODS = {
     "|W|": "|W|",
-    "ScorerSelector annealed": "annealed",
-    "ScorerSelector search": "search",
+    "ScorerSelectorNetwork annealed": "annealed",
+    "ScorerSelector": "search",
 }
-_LONG = ("|W|", "ScorerSelector search")
+_LONG = ("|W|", "ScorerSelector")
 _SHORT_NUMBER, _LONG_NUMBER, _PER_ROW = 8, 160, 20
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    cells = plan(protocol, options, _DATASETS, methods=tuple(_METHODS), splits=1)
-    return [cell for cell in cells if cell.seed == 0]
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    runs = plan(protocol, options, _DATASETS, methods=tuple(_METHODS), splits=1)
+    return [run for run in runs if run.seed == 0]
 
 
 def _render(results: Results) -> Document:
@@ -60,9 +60,9 @@ def _render(results: Results) -> Document:
             {
                 "dataset": dataset,
                 "method": method,
-                "protocol": images.cell.protocol,
-                "split": images.cell.split,
-                "seed": images.cell.seed,
+                "protocol": images.run.protocol,
+                "split": images.run.split,
+                "seed": images.run.seed,
                 "error": images.error,
                 "selected": " ".join(map(str, images.selected)),
             }
@@ -114,9 +114,9 @@ def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
 
 
 def _where(images: Images) -> str:
-    cell = images.cell
-    protocol = "the published split" if cell.protocol == "paper" else "first split of the sound protocol"
-    return f"{cell.k} of {images.original.shape[1]} pixels, {protocol}, seed {cell.seed}"
+    run = images.run
+    protocol = "the published split" if run.protocol == "paper" else "first split of the corrected protocol"
+    return f"{run.k} of {images.original.shape[1]} pixels, {protocol}, seed {run.seed}"
 
 
-EXPERIMENT = Experiment("figure1", "Figure 1: images rebuilt from 50 kept pixels", _cells, _render)
+EXPERIMENT = Experiment("figure1", "Figure 1: images rebuilt from 50 kept pixels", _runs, _render)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import WEIGHTS, Results, plan, weighted
 from ..report import (
     BLUE,
@@ -25,20 +25,20 @@ from ..report import (
 )
 
 _DATASET = "mnist_fashion"
-_SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector search": ("search", BLUE)}
+_SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector": ("search", BLUE)}
 _MEASURES = {
     "validation.own": ("own output", "-", "o"),
     "validation.least_squares": ("least squares", "--", "s"),
 }
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return the grid on the published split; one seed, unless more are asked for than a run has by default."""
     if protocol != "paper":
         return []
     seeds = options.seeds if options.seeds > Options().seeds else 1
     names = tuple(weighted(solver, weight) for solver in _SOLVERS for weight in WEIGHTS)
-    return [cell for cell in plan(protocol, options, (_DATASET,), methods=names) if cell.seed < seeds]
+    return [run for run in plan(protocol, options, (_DATASET,), methods=names) if run.seed < seeds]
 
 
 def _render(results: Results) -> Document:
@@ -142,4 +142,4 @@ def _draw(results: Results) -> Picture:
     return picture("lambda_search", "Validation error on MNIST-Fashion against the scorer's weight.", figure)
 
 
-EXPERIMENT = Experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _cells, _render)
+EXPERIMENT = Experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _runs, _render)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Comparison, Measure, Mode, Protocol, Stored, Value, geometric_mean, part_of
+from ...experiments import Comparison, Measure, Mode, Protocol, Run, Stored, Value, geometric_mean, part_of
 from ._data import is_available
 from ._methods import FAST_DATASETS, METHODS, cap, find_method
 
@@ -19,12 +19,12 @@ __all__ = ["NOT_AVAILABLE", "NOT_RUN", "Results", "Value", "geometric_mean", "re
 
 
 class Results:
-    """The cells of a results file, of one mode.
+    """The runs of a results file, of one mode.
 
     Parameters
     ----------
     stored : sequence of Stored
-        All cells of the file.
+        All runs of the file.
     mode : {"full", "fast"} or None
         Which to show; None for the full ones, or the fast ones where there are no others.
     data_home : path, optional
@@ -33,24 +33,24 @@ class Results:
 
     def __init__(self, stored: Sequence[Stored], mode: Mode | None = None, data_home: str | Path | None = None) -> None:
         if mode is None:
-            mode = "full" if not stored or any(item.cell.mode == "full" for item in stored) else "fast"
+            mode = "full" if not stored or any(item.run.mode == "full" for item in stored) else "fast"
         self.mode: Mode = mode
         self.data_home = data_home
-        begun = {item.cell.dataset for item in stored if item.cell.mode == mode and item.status == "done"}
+        begun = {item.run.dataset for item in stored if item.run.mode == mode and item.status == "done"}
         self._here = begun | {name for name in names() if is_available(name, data_home)}
         self._by_row: dict[tuple[str, str, str, int], list[Stored]] = defaultdict(list)
         self._compared: dict[tuple[Any, ...], Comparison[str]] = {}
         self._by_task: dict[str, list[Stored]] = defaultdict(list)
         for item in stored:
-            cell = item.cell
-            if cell.task:
-                if cell.mode == mode:
-                    self._by_task[cell.task].append(item)
+            run = item.run
+            if run.task:
+                if run.mode == mode:
+                    self._by_task[run.task].append(item)
                 continue
-            # Cells of an earlier limit on the steps stay in the file, but are another experiment.
-            current = cap(cell.method, cell.protocol, cell.dataset, fast=cell.mode == "fast")
-            if cell.mode == mode and cell.cap == current:
-                self._by_row[cell.dataset, cell.method, cell.protocol, cell.k].append(item)
+            # Runs of an earlier limit on the steps stay in the file, but are another experiment.
+            current = cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast")
+            if run.mode == mode and run.cap == current:
+                self._by_row[run.dataset, run.method, run.protocol, run.k].append(item)
 
     @property
     def datasets(self) -> list[str]:
@@ -62,21 +62,21 @@ class Results:
         ]
 
     def stored(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[Stored]:
-        """Return the cells of a method on a dataset; k is the published one by default."""
+        """Return the runs of a method on a dataset; k is the published one by default."""
         return self._by_row.get((dataset, method, protocol, info(dataset).k if k is None else k), [])
 
     def everything(self) -> list[Stored]:
-        """Return every cell of the mode, tasks included."""
+        """Return every run of the mode, tasks included."""
         return [item for rows in (self._by_row, self._by_task) for items in rows.values() for item in items]
 
     def of_task(self, task: str) -> list[Stored]:
-        """Return every cell of a task, of whatever limit on the steps."""
+        """Return every run of a task, of whatever limit on the steps."""
         return self._by_task[task]
 
-    def records(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[tuple[Cell, dict]]:
-        """Return the finished cells and their results."""
+    def records(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[tuple[Run, dict]]:
+        """Return the finished runs and their results."""
         found = self.stored(dataset, method, protocol, k)
-        return [(item.cell, item.record) for item in found if item.status == "done"]
+        return [(item.run, item.record) for item in found if item.status == "done"]
 
     def compared(
         self,

@@ -38,7 +38,7 @@ def _provenance(results: Results) -> list[str]:
     """Return revisions, versions and machines of all runs, and the runs that failed."""
     runs = results.everything()
     done = [item for item in runs if item.status == "done"]
-    failed = sorted((str(item.cell), item.error) for item in runs if item.status == "failed")
+    failed = sorted((str(item.run), item.error) for item in runs if item.status == "failed")
     lines = [f"{len(done)} runs ({results.mode}), {len(failed)} failed. One thread each."]
     lines += [f"Revision: {text}." for text in sorted({str(item.revision) for item in done})]
     for name in ("versions", "machine"):

@@ -96,12 +96,12 @@ def find(results: Results) -> dict[str, list[Found]]:
     """Return what is known of every method, by dataset; datasets without a finished run are left out."""
     runs: dict[str, dict[str, list[Stored]]] = defaultdict(lambda: {method: [] for method in methods()})
     for item in results.of_task(TASK):
-        cell = item.cell
+        run = item.run
         # Runs of an earlier limit on the steps stay in the store, but are another experiment.
-        if cell.k == info(cell.dataset).k and cell.cap == steps(cell.method, cell.dataset, fast=cell.mode == "fast"):
-            runs[cell.dataset].setdefault(cell.method, []).append(item)
+        if run.k == info(run.dataset).k and run.cap == steps(run.method, run.dataset, fast=run.mode == "fast"):
+            runs[run.dataset].setdefault(run.method, []).append(item)
     pairs = {
-        item.cell.dataset: unpacked(item.record["pairs"], item.record["n_columns"])
+        item.run.dataset: unpacked(item.record["pairs"], item.record["n_columns"])
         for item in results.of_task(INTERCHANGEABLE)
         if item.status == "done" and "pairs" in item.record
     }
@@ -114,9 +114,11 @@ def find(results: Results) -> dict[str, list[Found]]:
 
 def paired(one: Found, other: Found) -> Paired | None:
     """Compare two methods on a dataset over the subsamples that both have, seed 0; None for fewer than two."""
-    runs = {item.method: [run for run in item.by_rows if run.cell.seed == 0] for item in (one, other)}
+    runs = {found.method: [item for item in found.by_rows if item.run.seed == 0] for found in (one, other)}
     compared = Comparison(runs, "ridge")
-    before, after = (agreement([run for run in items if run.cell.split in compared.splits]) for items in runs.values())
+    before, after = (
+        agreement([item for item in items if item.run.split in compared.splits]) for items in runs.values()
+    )
     ratio = compared.ratio(other.method, one.method)
     return None if before is None or after is None or ratio is None else Paired(before, after, ratio)
 
@@ -127,7 +129,7 @@ def twins(found: dict[str, list[Found]]) -> list[tuple[str, str, int, int]]:
     for items in found.values():
         for item in items:
             for run in item.by_rows:
-                kept[item.method][item.dataset, run.cell.split] = frozenset(run.record["selected"])
+                kept[item.method][item.dataset, run.run.split] = frozenset(run.record["selected"])
     pairs = []
     for first, second in combinations(kept, 2):
         both = kept[first].keys() & kept[second].keys()
@@ -182,9 +184,9 @@ def _of_dataset(dataset: str, runs: dict[str, list[Stored]], alike: np.ndarray |
     for method, items in runs.items():
         beside = Comparison({RANDOM: runs[RANDOM], method: items}, "ridge", every_seed=[RANDOM, method])
         done = [item for item in items if item.status == "done"]
-        by_both = [item for item in done if item.cell.split == item.cell.seed]
-        by_rows = by_both if method == RANDOM else [item for item in done if item.cell.seed == 0]
-        by_seed = [item for item in done if item.cell.split == 0 and takes_seed(method)]
+        by_both = [item for item in done if item.run.split == item.run.seed]
+        by_rows = by_both if method == RANDOM else [item for item in done if item.run.seed == 0]
+        by_seed = [item for item in done if item.run.split == 0 and takes_seed(method)]
         found.append(
             Found(
                 dataset,
@@ -220,7 +222,7 @@ def _alike(runs: Sequence[Stored], alike: np.ndarray | None) -> float | None:
 
 
 def _masks(runs: Sequence[Stored]) -> np.ndarray:
-    widths = [run.record.get("n_columns", info(run.cell.dataset).n_columns) for run in runs]
+    widths = [item.record.get("n_columns", info(item.run.dataset).n_columns) for item in runs]
     masks = np.zeros((len(runs), max(widths, default=0)), dtype=bool)
     for mask, run in zip(masks, runs, strict=True):
         mask[run.record["selected"]] = True

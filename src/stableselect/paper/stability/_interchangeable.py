@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...datasets import Scale
-from ...experiments import Cell
+from ...experiments import Run
 from ...metrics import feature_similarity
 from ..methods import pool
 
@@ -22,12 +22,12 @@ THRESHOLD = 0.8
 """Absolute correlation from which two features count as the same: that of neighbouring pixels in the image tables."""
 
 
-def interchangeable(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
+def interchangeable(run: Run, data_home: str | None = None) -> dict[str, Any]:
     """Find the pairs of features whose absolute correlation over the whole table reaches the threshold.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         Of which only the dataset and the mode matter.
     data_home : str or None
         Folder of the datasets.
@@ -37,7 +37,7 @@ def interchangeable(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
     dict
         ``n_columns``, ``n_pairs``, ``pairs`` (see :func:`unpacked`), ``threshold`` and ``seconds``.
     """
-    X = pool(cell, data_home).raw
+    X = pool(run, data_home).raw
     start = time.perf_counter()
     alike = feature_similarity(Scale.minmax(X).apply(X)) >= THRESHOLD
     seconds = time.perf_counter() - start

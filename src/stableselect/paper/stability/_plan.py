@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ...metrics import reconstruction_error
 from ..methods import ALL_COLUMNS, NO_RIDGE, STABLE, find_method, registered, subsample, timed_fit
 from ._interchangeable import TASK as INTERCHANGEABLE
@@ -22,7 +22,7 @@ NETWORKS = ("|W|", "W^2")
 DATASETS = ("mice_protein", "coil20", "isolet", "mnist_fashion", "usps", "glioma", "prostate_ge", "arcene")
 _FAST_DATASETS = ("mice_protein", "coil20")
 
-SEEDLESS = ("AEFS", "AgnoS-S", "ScorerSelector search", STABLE["ScorerSelector search"])
+SEEDLESS = ("AEFS", "AgnoS-S", "ScorerSelector", STABLE["ScorerSelector"])
 """Methods that take a seed and, with these settings, make no use of it; a second seed is computed to show that."""
 
 _RESAMPLES, _SLOW_RESAMPLES, _FAST_RESAMPLES = 10, 5, 3
@@ -34,10 +34,10 @@ _SLOW = {
     "NDFS": ("isolet", "mnist_fashion", "usps"),
     "CAE": ("mnist_fashion", "arcene"),
     **{name: ("isolet", "mnist_fashion", "usps", "prostate_ge", "arcene") for name in NETWORKS},
-    "ScorerSelector search": ("arcene",),
+    "ScorerSelector": ("arcene",),
     "ColumnSubset": ("arcene",),
     "ConsensusSelector": ("isolet", "mnist_fashion", "glioma", "prostate_ge", "arcene"),
-    STABLE["ScorerSelector search"]: ("coil20", "isolet", "mnist_fashion", "usps", "arcene"),
+    STABLE["ScorerSelector"]: ("coil20", "isolet", "mnist_fashion", "usps", "arcene"),
 }
 """Where a fit takes more than five seconds on one core; ColumnSubset with criterion="stability" has all runs."""
 
@@ -70,13 +70,13 @@ def takes_seed(method: str) -> bool:
     return is_seeded(method) or method in SEEDLESS
 
 
-def cells(protocol: Protocol, options: Options) -> list[Cell]:
+def runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return the fits of every method, and for each dataset which features are interchangeable; none under "paper"."""
     if protocol == "paper":
         return []
     found = []
     for dataset in _FAST_DATASETS if options.fast else DATASETS:
-        one = Cell(dataset, ALL_COLUMNS.name, protocol, 0, 0, info(dataset).k, options.mode)
+        one = Run(dataset, ALL_COLUMNS.name, protocol, 0, 0, info(dataset).k, options.mode)
         found.append(one.of_task(INTERCHANGEABLE))
         for method in methods():
             asks = method in STABLE.values() and dataset != "mice_protein"
@@ -109,15 +109,15 @@ def _runs(method: str, dataset: str, options: Options) -> list[tuple[int, int]]:
     return list(dict.fromkeys([*samples, *varied, *both]))
 
 
-def fitted(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
+def fitted(run: Run, data_home: str | None = None) -> dict[str, Any]:
     """Fit a method on a subsample, and measure its features on the samples left out.
 
     The record holds ``n_columns`` to choose from, ``n_rows`` fitted on, ``least_squares`` and ``ridge`` (errors on the
     samples left out), and what ``timed_fit`` returns.
     """
-    split = subsample(cell, data_home)
+    split = subsample(run, data_home)
     # The seed of a selection depends on its split as well; here the one must stay while the other varies.
-    selector, record = timed_fit(find_method(cell.method), replace(cell, split=0), split.X_train)
+    selector, record = timed_fit(find_method(run.method), replace(run, split=0), split.X_train)
     return record | {
         "n_columns": split.X_train.shape[1],
         "n_rows": len(split.X_train),

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Cell, Interval, Options, Value, geometric_mean
+from ...experiments import Interval, Options, Run, Value, geometric_mean
 from ...metrics import Stability
 from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Results, find_method
 from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
 from ._interchangeable import THRESHOLD
-from ._plan import RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
+from ._plan import RANDOM, SEEDLESS, is_seeded, methods, runs, steps, takes_seed
 from ._plots import against_error, rows_and_seed
 
 _UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
@@ -29,7 +29,7 @@ _FLATTERED = 0.1
 def _render(results: Results) -> Document:
     found = find(results)
     blocks: list[Block] = [*_introduction(results)]
-    wanted = dict.fromkeys(cell.dataset for cell in cells("sound", Options(fast=results.mode == "fast")))
+    wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=results.mode == "fast")))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
         blocks.append(f"Datasets without a run: {', '.join(absent)}.")
     if not found:
@@ -112,7 +112,7 @@ def _limit(method: str, dataset: str, *, fast: bool) -> str:
     limit = steps(method, dataset, fast=fast)
     if limit is None:
         return ""
-    free = find_method(method).build(Cell(dataset, method, "sound", 0, 0, info(dataset).k))
+    free = find_method(method).build(Run(dataset, method, "corrected", 0, 0, info(dataset).k))
     return f"{limit} of {getattr(free, CAPPED[method])} {_UNITS[CAPPED[method]]}"
 
 
@@ -353,4 +353,4 @@ def _why(item: Found) -> str:
     return NONE if item.errors else "failed" if item.failed else NOT_RUN
 
 
-EXPERIMENT = Experiment("stability", "Stability and error of every method", cells, _render)
+EXPERIMENT = Experiment("stability", "Stability and error of every method", runs, _render)

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Results, plan
 from ..report import CAUSES, NONE, Table, causes, differs, printed, published_value, with_spread, without_spread
 
-PROTOCOLS: tuple[Protocol, ...] = ("paper", "sound")
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
 
-def all_cells(protocol: Protocol, options: Options) -> list[Cell]:
+def all_runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return every method on every dataset."""
     return plan(protocol, options, tuple(names()))
 
 
 def overview(results: Results, measure: str, title: str) -> Table:
-    """Return methods by datasets, under "sound"."""
+    """Return methods by datasets, under "corrected"."""
     shown = results.datasets
     rows = []
     for method in METHODS:
         row = [method]
         for dataset in shown:
-            value = results.value(dataset, method, "sound", measure)
-            reason = results.reason(dataset, method, "sound")
+            value = results.value(dataset, method, "corrected", measure)
+            reason = results.reason(dataset, method, "corrected")
             row.append(without_spread(value, measure, "n/a" if reason == NOT_AVAILABLE else NONE))
         rows.append(row)
     notes = [
@@ -44,7 +44,7 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
     Parameters
     ----------
     results : Results
-        The cells.
+        The runs.
     dataset : str
         Which.
     measures : dict
@@ -101,7 +101,7 @@ def limits(results: Results) -> Table:
             for dataset in results.datasets:
                 found = results.records(dataset, method, protocol)
                 title = info(dataset).title
-                capped += [f"{title} {cell.cap}" for cell, _ in found[:1] if cell.cap is not None]
+                capped += [f"{title} {run.cap}" for run, _ in found[:1] if run.cap is not None]
                 open_ = sum(record.get("converged") is False for _, record in found)
                 unsettled += [f"{title} {open_} of {len(found)}"] if open_ else []
             if capped or unsettled:
@@ -147,9 +147,9 @@ def introduction(results: Results) -> list[str]:
     """Say what the columns mean."""
     text = [
         "published: as printed. paper: the published split, scaling and settings, faults left out; ± is the standard "
-        "deviation over seeds. sound: scaling fitted on training rows, several splits, default settings for the "
+        "deviation over seeds. corrected: scaling fitted on training rows, several splits, default settings for the "
         "baselines; ± is the standard error over splits.",
-        "Under sound all methods of a dataset are compared on the same splits and seeds; a figure that is not is "
+        "Under corrected all methods of a dataset are compared on the same splits and seeds; a figure that is not is "
         'marked in brackets: "3 of 5 splits", or "10 seeds". Under paper there is one split, and "3 seeds" marks a '
         'figure over several seeds. "2 of 3 runs": of three runs one failed.',
         "The letters say what may lie behind a large difference between the published figure and ours under paper (a "

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import METHODS, Results, plan
 from ..report import Block, Document, Experiment, Table, with_spread
 
 _METHODS = tuple(name for name, method in METHODS.items() if method.halves)
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
     return plan(protocol, options, tuple(names()), methods=_METHODS)
 
 
@@ -23,7 +23,7 @@ def _render(results: Results) -> Document:
     )
     blocks: list[Block] = [text]
     data: list[dict[str, Any]] = []
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         rows = []
         for name in results.datasets:
             for method in _METHODS:
@@ -51,4 +51,4 @@ def _render(results: Results) -> Document:
     return Document("halves", EXPERIMENT.title, blocks, data)
 
 
-EXPERIMENT = Experiment("halves", "Upper against lower half of the kept columns", _cells, _render)
+EXPERIMENT = Experiment("halves", "Upper against lower half of the kept columns", _runs, _render)

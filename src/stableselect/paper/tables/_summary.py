@@ -11,7 +11,7 @@ from ...datasets import info
 from ...experiments import Comparison, geometric_mean, paired_interval
 from ..methods import METHODS, Results
 from ..report import NONE, Block, Document, Experiment, Table, number
-from ._comparison import all_cells
+from ._comparison import all_runs
 
 _LEVEL = 0.05
 _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
@@ -20,8 +20,8 @@ _RIVALS = ("random", "ColumnSubset")
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "All figures are of the sound protocol. Rank 1 is best. The critical difference is that of Nemenyi's test at "
-        "the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
+        "All figures are of the corrected protocol. Rank 1 is best. The critical difference is that of Nemenyi's test "
+        "at the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
         "(Demsar, 2006, Journal of Machine Learning Research 7).",
     ]
     data: list[dict[str, Any]] = []
@@ -37,7 +37,7 @@ def _render(results: Results) -> Document:
 def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict[str, Any]]]:
     sign = -1.0 if measure == "accuracy" else 1.0
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
-    compared = {name: results.compared(name, "sound", measure, methods=selecting) for name in results.datasets}
+    compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.datasets}
     methods = [method for method in selecting if any(method in found.labels for found in compared.values())]
     # Methods are ranked on the same rows: on the datasets and splits that all of them have.
     complete = {name: found for name, found in compared.items() if found.splits and len(found.labels) == len(methods)}
@@ -59,7 +59,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
         wins = sum(sign * value < sign * chance for value, chance in pairs)
         ties = sum(value == chance for value, chance in pairs)
         ratios = [value / chance for value, chance in pairs if chance > 0]
-        times = [time for name in results.datasets if (time := results.seconds(name, method, "sound")) is not None]
+        times = [time for name in results.datasets if (time := results.seconds(name, method, "corrected")) is not None]
         against = NONE if method == "random" or not pairs else f"{wins} of {len(pairs)}"
         ratio = geometric_mean(ratios) if ratios and min(ratios) > 0 else None
         rows.append(
@@ -111,10 +111,10 @@ def _twins(
 
     def kept(method: str) -> dict[tuple[str, int, int], Any]:
         return {
-            (name, cell.split, cell.seed): record.get("selected")
+            (name, run.split, run.seed): record.get("selected")
             for name, splits in shared.items()
-            for cell, record in results.records(name, method, "sound")
-            if cell.split in splits
+            for run, record in results.records(name, method, "corrected")
+            if run.split in splits
         }
 
     twins: dict[str, str] = {}
@@ -141,7 +141,7 @@ def _against_random(results: Results, method: str, measure: str) -> tuple[list[t
     """
     pairs, count = [], 0
     for name in results.datasets:
-        both = results.compared(name, "sound", measure, methods=tuple(dict.fromkeys((method, "random"))))
+        both = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys((method, "random"))))
         if both.splits and {method, "random"} <= set(both.labels):
             pairs.append((_mean(both, method), _mean(both, "random")))
             count += len(both.splits)
@@ -180,7 +180,7 @@ def _paired(results: Results, method: str, rival: str, measure: str) -> list[lis
     found = []
     for name in results.datasets:
         methods = (method, rival) if measure == "accuracy" else (method, rival, "mean predictor")
-        compared = results.compared(name, "sound", measure, methods=tuple(dict.fromkeys(methods)))
+        compared = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
         ours, theirs, *unit = (compared.by_split(label) for label in methods)
         shared = [split for split in ours if split in theirs and (not unit or unit[0].get(split, 0.0) > 0)]
         if shared:
@@ -226,4 +226,4 @@ def _p_value(p: float) -> str:
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-EXPERIMENT = Experiment("summary", "Summary: which methods work", all_cells, _render)
+EXPERIMENT = Experiment("summary", "Summary: which methods work", all_runs, _render)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import ALL_COLUMNS, Results, plan
 from ..report import (
     BLUE,
@@ -27,12 +27,12 @@ from ..report import (
     with_spread,
 )
 
-_METHODS = ("|W|", "ScorerSelector search", "ColumnSubset")
+_METHODS = ("|W|", "ScorerSelector", "ColumnSubset")
 _COMPARED = (ALL_COLUMNS.name, *_METHODS)
 _COLOURS = (GREY, VERMILION, BLUE, GREEN)
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
     return plan(protocol, options, tuple(names()), methods=_COMPARED)
 
 
@@ -42,7 +42,7 @@ def _render(results: Results) -> Document:
         "that is gone. All methods of a dataset are compared on the same splits and seeds."
     ]
     data: list[dict[str, Any]] = []
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         blocks.append(_table(results, protocol, data))
     if any(row["kept"] != "" for row in data):
         blocks.append(drawn(lambda: _draw(results)))
@@ -91,12 +91,12 @@ def _draw(results: Results) -> Picture:
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     axis = figure.subplots()
-    shown = [name for name in results.datasets if results.value(name, ALL_COLUMNS.name, "sound", "accuracy")]
+    shown = [name for name in results.datasets if results.value(name, ALL_COLUMNS.name, "corrected", "accuracy")]
     for i, method in enumerate(_COMPARED):
         found = {
             place + (i - 1.5) * 0.2: value
             for place, name in enumerate(shown)
-            if (value := results.value(name, method, "sound", "accuracy", methods=_COMPARED))
+            if (value := results.value(name, method, "corrected", "accuracy", methods=_COMPARED))
         }
         heights = [100 * value.mean for value in found.values()]
         errors = [math.nan if value.spread is None else 100 * value.spread for value in found.values()]
@@ -104,9 +104,9 @@ def _draw(results: Results) -> Picture:
     axis.set_xticks(range(len(shown)), [info(name).title for name in shown], rotation=30, ha="right")
     axis.set_ylabel("accuracy, %")
     figure.legend(loc="outside upper center", ncols=len(_COMPARED), fontsize="small")
-    return picture("supp_figure9", "Accuracy with all columns and with the kept ones, sound.", figure)
+    return picture("supp_figure9", "Accuracy with all columns and with the kept ones, corrected.", figure)
 
 
 EXPERIMENT = Experiment(
-    "supp_table1", "Supplementary Table 1 and Figure 9: all columns against kept ones", _cells, _render
+    "supp_table1", "Supplementary Table 1 and Figure 9: all columns against kept ones", _runs, _render
 )

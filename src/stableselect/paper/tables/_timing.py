@@ -7,18 +7,18 @@ from itertools import product
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol, stalled
+from ...experiments import Options, Protocol, Run, stalled
 from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, Results, plan
 from ..report import NONE, Block, Document, Experiment, Table, number
-from ._comparison import all_cells
+from ._comparison import all_runs
 
 _EPOCH_DATASETS = ("coil20", "mnist_fashion")
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the cells of the tables, and under "paper", whose batch sizes are meant, those of an epoch."""
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    """Return the runs of the tables, and under "paper", whose batch sizes are meant, those of an epoch."""
     epochs = plan(protocol, options, _EPOCH_DATASETS, methods=(EPOCH.name,)) if protocol == "paper" else []
-    return all_cells(protocol, options) + epochs
+    return all_runs(protocol, options) + epochs
 
 
 def _render(results: Results) -> Document:
@@ -27,7 +27,7 @@ def _render(results: Results) -> Document:
         "side by side, so small differences mean nothing. Steps are limited as listed under Table 2."
     ]
     data: list[dict[str, Any]] = []
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         rows = [[method, *_row(results, method, protocol, data)] for method in METHODS if METHODS[method].selector]
         header = ["method", *(info(name).title for name in results.datasets)]
         notes = ["n/a: not available.", *_stalled(results, protocol), _machines(results, protocol)]
@@ -42,7 +42,7 @@ def _stalled(results: Results, protocol: Protocol) -> list[str]:
     for name, method in product(results.datasets, METHODS):
         usual = number(results.seconds(name, method, protocol), "seconds")
         found += [
-            f"{info(name).title}, {method}, split {item.cell.split}, seed {item.cell.seed} "
+            f"{info(name).title}, {method}, split {item.run.split}, seed {item.run.seed} "
             f"({number(item.record['seconds'], 'seconds')} s, median {usual} s)"
             for item in stalled(results.stored(name, method, protocol))
         ]
@@ -54,7 +54,7 @@ def _machines(results: Results, protocol: Protocol) -> str:
     """Say on what the runs of a protocol were computed; seconds of different machines do not compare."""
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     for item in results.everything():
-        if item.status == "done" and item.cell.protocol == protocol and not item.cell.task:
+        if item.status == "done" and item.run.protocol == protocol and not item.run.task:
             machine, versions = item.record.get("machine", {}), item.record.get("versions", {})
             counts[machine.get("cores"), versions.get("python"), versions.get("numpy")] += 1
     parts = [
@@ -120,4 +120,4 @@ def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
     return Table("An epoch beside a plain autoencoder's", header, rows, notes)
 
 
-EXPERIMENT = Experiment("timing", "Timing: seconds to select, and an epoch of the network", _cells, _render)
+EXPERIMENT = Experiment("timing", "Timing: seconds to select, and an epoch of the network", _runs, _render)

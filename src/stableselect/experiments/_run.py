@@ -1,4 +1,4 @@
-"""The cell: one selection, named by what decides its outcome. Every table and figure shares the cells it needs."""
+"""The run: one selection, named by what decides its outcome. Every table and figure shares the runs it needs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-Protocol = Literal["paper", "sound"]
+Protocol = Literal["paper", "corrected"]
 Mode = Literal["full", "fast"]
 
 
 @dataclass(frozen=True, order=True)
-class Cell:
+class Run:
     """One selection: a method on one split of a dataset, with one seed.
 
     Attributes
     ----------
     dataset, method : str
         As in the registries.
-    protocol : {"paper", "sound"}
+    protocol : {"paper", "corrected"}
         Decides scaling, split and settings.
     split : int
         Number of the split; 0, the published one, under "paper".
@@ -29,7 +29,7 @@ class Cell:
     mode : {"full", "fast"}
         "fast" cuts rows and steps.
     cap : int or None
-        Steps allowed where the method is capped. Part of the name, so that cells of another cap are never mixed in.
+        Steps allowed where the method is capped. Part of the name, so that runs of another cap are never mixed in.
     task : str
         What is computed, as named in ``_tasks``; empty for a selection with the measures of the tables.
     detail : str
@@ -49,7 +49,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The cell as canonical JSON; a selection's has no task in it."""
+        """The run as canonical JSON; a selection's has no task in it."""
         named = {name: value for name, value in asdict(self).items() if value or name not in ("task", "detail")}
         return _canonical(named)
 
@@ -58,13 +58,13 @@ class Cell:
         """The detail as a dictionary."""
         return dict(json.loads(self.detail or "{}"))
 
-    def of_task(self, task: str, **details: Any) -> Cell:
-        """Return the cell of a task on the same split, with the same method and seed."""
+    def of_task(self, task: str, **details: Any) -> Run:
+        """Return the run of a task on the same split, with the same method and seed."""
         return replace(self, task=task, detail=_canonical(details) if details else "")
 
     @classmethod
-    def from_key(cls, key: str) -> Cell:
-        """Return the cell of a key."""
+    def from_key(cls, key: str) -> Run:
+        """Return the run of a key."""
         return cls(**json.loads(key))
 
     def __str__(self) -> str:
@@ -89,9 +89,9 @@ class Options:
     fast : bool
         Four small tables, one split, one seed, few steps.
     splits, seeds : int
-        Splits under "sound", and seeds of a seeded method.
+        Splits under "corrected", and seeds of a seeded method.
     with_faults : bool
-        Add the cells that rank the test rows by themselves, under "paper".
+        Add the runs that rank the test rows by themselves, under "paper".
     """
 
     fast: bool = False
@@ -101,5 +101,5 @@ class Options:
 
     @property
     def mode(self) -> Mode:
-        """The mode of the cells."""
+        """The mode of the runs."""
         return "fast" if self.fast else "full"
