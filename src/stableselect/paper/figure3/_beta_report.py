@@ -106,9 +106,9 @@ def _render(name: str, network: str, results: Results) -> Document:
         f"{epochs(network, fast=results.mode == 'fast')} epochs, no samples for validation. Paper: the first n samples "
         f"and the last of them left out, as published, over seeds. Corrected: samples drawn at random, {BOUNDED}, one "
         f"of them left out at random, over draws of samples and seeds; the search leaves out {SEARCH_ROWS} in turn, "
-        "and the mean and the largest of its betas are shown. Same samples, other order: nothing is left out, and the seed "
-        "and so the start are the same, but the batches are not; what beta shows there is the noise of training. It is "
-        "from one pair of fits for each n, with seed 0. Features held: the search's second fit keeps the features of "
+        "and the mean and the largest of its betas are shown. Same samples, other order: nothing is left out, and the "
+        "seed and so the start are the same, but the batches are not; what beta shows there is the noise of training. It "
+        "is from one pair of fits for each n, with seed 0. Features held: the search's second fit keeps the features of "
         "the first, so that only the weights move. ±: standard deviation over the repeats; bars in the picture: from "
         "the least to the largest.",
         f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Not run, for the time that a "
