@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from textwrap import wrap
 
 from ..datasets import info
 from ..experiments import write_whole
@@ -38,7 +39,7 @@ def readme_table(results: Results) -> str:
         f"{' or '.join(map(str, sorted(splits)))} splits, the same for all methods; random: of ten draws a split. "
         "k principal components are a guide, not a bound, on held-out samples."
     )
-    return "\n".join([text, "", *lines])
+    return "\n".join([*wrap(text, 120), "", *lines])
 
 
 def with_results(readme: str, table: str) -> str:
