@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...experiments import Options, Protocol, Run
+from ...experiments import Options, Protocol, Run, Stored, Value
 from ...inspection import UniformStability, uniform_stability
 from ..methods import Results, find_method, load_rows
 from ._gap import WEIGHTS
@@ -19,11 +19,11 @@ from ._shared import (
     PUBLISHED_WEIGHT,
     REPEATS,
     SEARCH,
-    Groups,
     bounded_test_samples,
     first_run,
     grouped,
     losses,
+    over_repeats,
     repeated,
 )
 
@@ -78,15 +78,29 @@ def _left_out(run: Run) -> int:
     return FAST_SEARCH_ROWS if run.mode == "fast" else SEARCH_ROWS
 
 
-def beta_groups(results: Results) -> Groups:
-    """Return the stored runs by dataset, method, protocol, n, weight and change; those of earlier plans under None."""
+class Betas:
+    """The stored runs of a network and of the search; a setting is dataset, method, protocol and n."""
 
-    def key(run: Run, details: dict[str, Any]) -> Hashable:
-        if details["rows"] != _left_out(run):
-            return None
-        return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
+    def __init__(self, results: Results, network: str) -> None:
+        def key(run: Run, details: dict[str, Any]) -> Hashable:
+            if details["rows"] != _left_out(run):
+                return None  # of an earlier plan
+            return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
 
-    return grouped(results, TASK, key)
+        self.network = network
+        self._groups = grouped(results, TASK, key)
+
+    def of(self, *setting: Any, weight: float = PUBLISHED_WEIGHT, change: str = ROW) -> list[Stored]:
+        """Return the repeats of a setting."""
+        return self._groups[*setting, weight, change]
+
+    def value(
+        self, measure: str, dataset: str, method: str, protocol: Protocol, n: int, *, change: str = ROW, **other: Any
+    ) -> Value | None:
+        """Return a measure over the repeats that the network and the search have; another order stands alone."""
+        names = (method,) if change == ORDER else (self.network, SEARCH)
+        runs = {name: self.of(dataset, name, protocol, n, change=change, **other) for name in names}
+        return over_repeats(runs, measure)[method]
 
 
 def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
