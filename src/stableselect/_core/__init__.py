@@ -6,9 +6,20 @@ from ._folds import fold_moments, merged, row_folds, row_hashes
 from ._gram import DualGram, Gram, PrimalGram, pseudo_inverse
 from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
 from ._resampled_moments import ResampledMoments
-from ._resampling import Resample, Scheme, resamples, seed_sequence, take_rows, units
+from ._resampling import (
+    Bootstrap,
+    ComplementaryPairs,
+    Resample,
+    Resampler,
+    Subsample,
+    resamples,
+    seed_sequence,
+    take_rows,
+    units,
+)
+from ._results import Figures, data_frame
 from ._roles import Roles, column_roles
-from ._set_stability import nogueira
+from ._set_stability import nogueira, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, TRUST, SwapState, exchange_search, forward_search, open_columns
 
 __all__ = [
@@ -17,18 +28,23 @@ __all__ = [
     "TIE",
     "TRUST",
     "Array",
+    "Bootstrap",
+    "ComplementaryPairs",
     "DualGram",
+    "Figures",
     "Gram",
     "Moments",
     "PrimalGram",
     "Resample",
     "ResampledMoments",
+    "Resampler",
     "Roles",
-    "Scheme",
+    "Subsample",
     "SwapState",
     "check_finite",
     "check_weights",
     "column_roles",
+    "data_frame",
     "exchange_search",
     "float64",
     "fold_moments",
@@ -50,4 +66,5 @@ __all__ = [
     "take_rows",
     "to_numpy",
     "units",
+    "wilson_interval",
 ]

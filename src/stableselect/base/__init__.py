@@ -1,6 +1,14 @@
 """What every selector shares: the base class, the checks of its input, and explanations of a choice."""
 
-from ._checks import check_count, check_labels, check_pair, check_selected, check_some_selected, check_table
+from ._checks import (
+    check_count,
+    check_labels,
+    check_pair,
+    check_selected,
+    check_some_selected,
+    check_supports,
+    check_table,
+)
 from ._explanation import Explanation
 from ._selector import BaseSelector, Selection, least_squares_map, unchanged_on_error
 from ._validation import check_columns, check_unique, resolve_columns, resolve_include_exclude, resolve_k
@@ -15,6 +23,7 @@ __all__ = [
     "check_pair",
     "check_selected",
     "check_some_selected",
+    "check_supports",
     "check_table",
     "check_unique",
     "least_squares_map",

@@ -14,13 +14,13 @@ def bousquet_elisseeff_bound(
 ) -> float:
     r"""Bound on the expected loss of an algorithm of uniform stability ``beta``.
 
-    With probability at least 1 - delta over the draw of the n rows [1]_, each of the two holds on its own:
+    With probability at least 1 - delta over the draw of the n samples [1]_, each of the two holds on its own:
 
         R <= R_emp + 2 beta + (4 n beta + M) sqrt(ln(1/delta) / (2n)),
         R <= R_loo +   beta + (4 n beta + M) sqrt(ln(1/delta) / (2n)).
 
-    Both ask that removing a row moves no loss at any point by more than ``beta``, whatever the n rows are, and that no
-    loss lies above M; the second asks the same of n - 1 rows.
+    Both ask that removing a sample moves no loss at any point by more than ``beta``, whatever the n samples are, and
+    that no loss lies above M; the second asks the same of n - 1 samples.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def bousquet_elisseeff_bound(
     largest_loss : float
         M.
     n : int
-        Number of rows.
+        Number of samples.
     delta : float, default=0.05
         The probability that the bound fails.
     leave_one_out : bool, default=False
@@ -56,7 +56,7 @@ def bousquet_elisseeff_bound(
     n = check_count(n, "n", 1)
     for name, value in {"loss": loss, "beta": beta, "largest_loss": largest_loss}.items():
         check_amount(value, name)
-    delta = check_share(delta, "delta")
+    delta = check_fraction(delta, "delta")
     slack = (4 * n * beta + largest_loss) * sqrt(log(1 / delta) / (2 * n))
     return float(loss + (1 if leave_one_out else 2) * beta + slack)
 
@@ -81,12 +81,13 @@ def explicit_stability_bound(
         beta = 2 kappa2 sqrt(kappa5) (kappa4 sqrt(u) E + kappa3 kappa7 / n),
 
     which has the rate of Theorem 1 of [1]_. ``docs/generalization.md`` derives it and names what it needs beyond the
-    paper's assumptions: one encoder and decoder for both fits, the same kept columns, and ``kappa6`` and ``kappa7``.
+    paper's assumptions: one encoder and decoder for both fits, the same selected features, and ``kappa6`` and
+    ``kappa7``.
 
     Parameters
     ----------
     n : int
-        Number of rows, two or more.
+        Number of samples, two or more.
     scorer_weight : float
         lambda_1, above 0.
     kappa2 : float
@@ -128,7 +129,7 @@ def explicit_stability_bound(
     return float(2 * kappa2 * sqrt(kappa5) * (spread * E + kappa3 * kappa7 / n))
 
 
-def check_share(value: Any, name: str) -> float:
+def check_fraction(value: Any, name: str) -> float:
     """Return a number strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, both excluded, but is {value!r}; change {name}.")

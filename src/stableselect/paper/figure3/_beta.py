@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...experiments import Options, Protocol, Run, Stored, Value
-from ...inspection import UniformStability, uniform_stability
+from ...inspection import UniformStability, path_losses, uniform_stability
 from ..methods import Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
@@ -22,7 +22,6 @@ from ._shared import (
     bounded_test_samples,
     first_run,
     grouped,
-    losses,
     over_repeats,
     repeated,
 )
@@ -138,7 +137,7 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
     full = clone(selector).fit(X)
-    before = _losses(full, points)
+    before = path_losses(full, points)
     second: list[Any] = [selector]
     if run.method == SEARCH:
         second.append(clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_))
@@ -149,7 +148,7 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
         )
     else:
         others = [clone(model).fit(X[_kept(run)]) for model in second]
-        moved, *held = (_pair(before, _losses(other, points)) for other in others)
+        moved, *held = (_pair(before, path_losses(other, points)) for other in others)
         shared = int(np.sum(full.support_ & others[0].support_))
         moved |= {"shared": float(shared), "unchanged": float(shared == run.k)}
     record = {
@@ -159,11 +158,6 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
         "test": {path: float(found.mean()) for path, found in before.items()},
     } | moved
     return record | ({"held": held[0]} if held else {})
-
-
-def _losses(selector: Any, points: np.ndarray) -> dict[str, np.ndarray]:
-    found = losses(selector, points)
-    return found | {"total": found["selector"] + selector.scorer_weight * found["scorer"]}
 
 
 def _pair(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -181,10 +175,10 @@ def _several(found: UniformStability) -> dict[str, Any]:
     changes = {"selector": found.selector, "scorer": found.scorer, "total": found.total}
     known = {path: change for path, change in changes.items() if change is not None}
     return {
-        "beta": {path: float(change.by_row.mean()) for path, change in known.items()},
+        "beta": {path: float(change.by_sample.mean()) for path, change in known.items()},
         "mean": {path: change.mean for path, change in known.items()},
         "largest": known["total"].sup,
-        "unchanged": 1 - found.share_changed,
+        "unchanged": 1 - found.fraction_changed,
     }
 
 
