@@ -38,10 +38,10 @@ def test_figures_come_from_the_fits(tiny, fits, tmp_path):
     draws = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM) if split < 4]
     items = stored([*runs, *draws, PAIRS])
     found = {item.method: item for item in find(Results(items, data_home=tmp_path))["mice_protein"]}
-    by_cell = {(item.run.method, item.run.split, item.run.seed): item.record for item in items}
+    by_run = {(item.run.method, item.run.split, item.run.seed): item.record for item in items}
 
     def sets(pairs):
-        return [by_cell["PFA", split, seed]["selected"] for split, seed in pairs]
+        return [by_run["PFA", split, seed]["selected"] for split, seed in pairs]
 
     pfa = found["PFA"]
     assert pfa.rows.nogueira == pytest.approx(pairwise(sets((split, 0) for split in range(4)), 20))
@@ -53,8 +53,8 @@ def test_figures_come_from_the_fits(tiny, fits, tmp_path):
     expected = similarity_stability(rows, alike, threshold=1, n_draws=500)
     assert pfa.alike == pytest.approx(expected.adjusted)
     ratios = [
-        np.mean([record["ridge"] for (method, i, _), record in by_cell.items() if (method, i) == ("PFA", split)])
-        / np.mean([record["ridge"] for (method, i, _), record in by_cell.items() if (method, i) == (RANDOM, split)])
+        np.mean([record["ridge"] for (method, i, _), record in by_run.items() if (method, i) == ("PFA", split)])
+        / np.mean([record["ridge"] for (method, i, _), record in by_run.items() if (method, i) == (RANDOM, split)])
         for split in range(4)
     ]
     assert pfa.relative.mean == pytest.approx(np.prod(ratios) ** 0.25)
