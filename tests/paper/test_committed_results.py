@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import re
 from collections import defaultdict
 from dataclasses import replace
@@ -34,9 +35,9 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "results"
 LARGEST_FILE = 2_000_000
 FIRST, FIRST_ENDED = 5_739, 1794775000.0
-FIRST_DIGEST = "67d762406bccb051cc79f7583f0f6789a8c7c6552c3eca9d10aaac50bb608f81"
+FIRST_DIGEST = "89bc5b2fb8d89fda66b4eca6820135973096dd6bfefa5bc2fe834afd4b5910a7"
 """The runs that were moved from a database into text files: their number, when the last of them ended, and the SHA-256
-of their names (as they are called now) and records."""
+of their records and names, methods and protocols left out since these may be renamed."""
 
 BOUNDS = (
     ("training.error", "training.lower_bound"),
@@ -111,14 +112,18 @@ def slower_than_its_runs(lines, runs):
 
 
 def test_every_run_is_stored(runs):
-    digest = hashlib.sha256()
     first = [item for item in runs if item.ended <= FIRST_ENDED]
-    for item in first:
-        digest.update(re.sub(r'"revision":\{.*?\}', "", item.line()).encode())
     assert len(first) == FIRST
-    assert digest.hexdigest() == FIRST_DIGEST
+    assert hashlib.sha256("\n".join(sorted(map(unnamed, first))).encode()).hexdigest() == FIRST_DIGEST
     assert len(runs) >= 5_947
     assert {item.status for item in runs} == {"done"}
+
+
+def unnamed(item):
+    """Return a run as text, without what may be renamed."""
+    content = json.loads(item.line())
+    del content["run"]["method"], content["run"]["protocol"], content["revision"]
+    return json.dumps(content, sort_keys=True)
 
 
 def test_files_are_small_and_hold_nothing_else():

@@ -13,7 +13,7 @@ _LEVEL = 0.95
 def paired_interval(differences: Sequence[Sequence[float]]) -> tuple[float, float, float]:
     """Return the mean difference of two methods with its percentile interval at 95 %.
 
-    Both methods are compared on the same rows. The mean is that over datasets of the mean over splits; a resample
+    Both methods are compared on the same samples. The mean is that over datasets of the mean over splits; a resample
     draws datasets with replacement, and for each the splits, since the splits of one dataset share its rows and are
     no substitute for further datasets.
 

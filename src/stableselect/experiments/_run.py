@@ -25,9 +25,9 @@ class Run:
     seed : int
         0 for a deterministic method.
     k : int
-        Columns to keep.
+        Features to select.
     mode : {"full", "fast"}
-        "fast" cuts rows and steps.
+        "fast" has fewer samples and steps.
     cap : int or None
         Steps allowed where the method is capped. Part of the name, so that runs of another cap are never mixed in.
     task : str
@@ -91,7 +91,7 @@ class Options:
     splits, seeds : int
         Splits under "corrected", and seeds of a seeded method.
     with_faults : bool
-        Add the runs that rank the test rows by themselves, under "paper".
+        Add the runs that rank the test samples by themselves, under "paper".
     """
 
     fast: bool = False

@@ -1,4 +1,4 @@
-"""Compute a run: select, time it, and measure the choice on rows it has not seen."""
+"""Compute a run: select, time it, and measure the choice on samples it has not seen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..experiments import Run
 from ..metrics import downstream_accuracy, mean_predictor_error, pca_reconstruction_error, reconstruction_error
 from ._tasks import find_task
 from .methods import (
-    ALL_COLUMNS,
+    ALL_FEATURES,
     EPOCH,
     FAULTY,
     Ranking,
@@ -52,8 +52,8 @@ def evaluate(run: Run, data_home: str | None = None) -> dict[str, Any]:
     -------
     dict
         ``selected`` (None where nothing is), ``seconds`` to select, ``least_squares``, ``ridge`` and ``accuracy`` on
-        the test rows (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
-        (errors on training rows that the selection did not see, where there are any), ``training`` (a search's own
+        the test samples (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
+        (errors on training samples that the selection did not see, where there are any), ``training`` (a search's own
         error and its lower bound), ``halves``, ``cap``,
         ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``. A task's record holds what the task says,
         and the last three.
@@ -96,7 +96,7 @@ def _measure(run: Run, rows: Rows) -> dict[str, Any]:
 
 
 def measures(rows: Rows, selected: np.ndarray) -> dict[str, float]:
-    """Return the errors and the accuracy of a set of columns."""
+    """Return the errors and the accuracy of a set of features."""
     return {
         "least_squares": reconstruction_error(rows.X_train, rows.X_test, selected),
         "ridge": reconstruction_error(rows.X_train, rows.X_test, selected, refit="ridge"),
@@ -105,11 +105,11 @@ def measures(rows: Rows, selected: np.ndarray) -> dict[str, float]:
 
 
 def _reference(run: Run, rows: Rows) -> dict[str, Any]:
-    """Measure what no selector stands behind; neither error has a refit, so both columns show the same."""
+    """Measure a reference that selects nothing; neither error has a refit, so both are the same."""
     error: float | None = None
     accuracy: float | None = None
     start = time.perf_counter()
-    if run.method == ALL_COLUMNS.name:
+    if run.method == ALL_FEATURES.name:
         every = np.arange(rows.X_train.shape[1])
         accuracy = downstream_accuracy(rows.X_train, rows.y_train, rows.X_test, rows.y_test, every)
     elif run.method == "PCA, k components":

@@ -11,6 +11,7 @@ from typing import Any
 PROTOCOLS = {"sound": "corrected"}
 
 METHODS = {
+    "all columns": "all features",
     "PCA floor": "PCA, k components",
     "ScorerSelector search": "ScorerSelector",
     "ScorerSelector annealed": "ScorerSelectorNetwork annealed",

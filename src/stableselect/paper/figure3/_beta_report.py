@@ -255,7 +255,7 @@ def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
         if full:
             _weighted(row[-1], betas, protocol)
             row[-1].set_title(
-                f"{info(FASHION).title}, n = {WEIGHT_SIZE}, selector's loss, {protocol}", fontsize="medium"
+                f"{info(FASHION).title}, {protocol},\nn = {WEIGHT_SIZE}, selector's loss", fontsize="medium"
             )
         row[0].set_ylabel("beta: largest change of a test sample's loss")
         for axis in row:

@@ -149,7 +149,7 @@ def _draw(gaps: Groups, settings: Sequence[Setting]) -> Picture:
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
-            axis.set_title(f"{protocol}: {words}", fontsize="medium")
+            axis.set_title(f"{protocol}:\n{words}", fontsize="medium")
             axis.grid(alpha=0.3)
         row[0].set_ylabel("Frobenius norm, log scale")
     for axis in panels[-1]:

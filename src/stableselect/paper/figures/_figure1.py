@@ -1,4 +1,4 @@
-"""Figure 1: images, the pixels kept of them, and the images rebuilt from those; a short panel and the long one."""
+"""Figure 1: images, the pixels selected of them, and the images reconstructed from those; short and long."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "Test images, the kept pixels (dropped ones in blue), and the images rebuilt from the kept pixels by a linear "
-        "map that is refitted to them by least squares on the training rows, as the errors of Table 2 are. The paper "
-        "shows its network's own output instead; nothing is trained here. One grey scale for all; rebuilt values "
-        "outside it are cut. The errors are over all test rows."
+        "Test images, the selected pixels (discarded ones in blue), and the images reconstructed from the selected "
+        "pixels by a linear map that is refitted to them by least squares on the training samples, as the errors of "
+        "Table 2 are. The paper shows its network's own output instead; nothing is trained here. One grey scale for "
+        "all; reconstructed values outside it are cut. The errors are over all test samples."
     ]
     data: list[dict[str, Any]] = []
     for dataset in _DATASETS:
@@ -79,8 +79,8 @@ def _short(dataset: str, title: str, found: dict[str, Images]) -> Picture:
     shown = one_of_each(first.labels, _SHORT_NUMBER)
     rows, labels = [first.grey(first.original[shown])], ["original"]
     for method, images in found.items():
-        rows += [images.kept(images.original[shown]), images.grey(images.rebuilt[shown])]
-        labels += [f"{_METHODS[method]}:\nkept", f"rebuilt,\nerror {number(images.error, 'error')}"]
+        rows += [images.kept(images.original[shown]), images.grey(images.reconstructed[shown])]
+        labels += [f"{_METHODS[method]}:\nselected", f"reconstructed,\nerror {number(images.error, 'error')}"]
     height = first.shape[0] + 1
     figure = Figure(figsize=(7.7, 0.8 * len(rows) + 0.1), layout="compressed")
     axis = figure.subplots()
@@ -93,7 +93,7 @@ def _short(dataset: str, title: str, found: dict[str, Images]) -> Picture:
 
 
 def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
-    """Draw 160 images, 20 a row: the originals, then kept pixels and rebuilt images of two methods."""
+    """Draw 160 images, 20 a row: the originals, then selected pixels and reconstructed images of two methods."""
     from matplotlib.figure import Figure
 
     first = next(iter(found.values()))
@@ -101,9 +101,9 @@ def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
     for method in _LONG:
         if method in found:
             images, words = found[method], _METHODS[method]
-            parts[f"{words}: kept"] = images.kept(images.original[:_LONG_NUMBER])
+            parts[f"{words}: selected"] = images.kept(images.original[:_LONG_NUMBER])
             error = number(images.error, "error")
-            parts[f"{words}: rebuilt, error {error}"] = images.grey(images.rebuilt[:_LONG_NUMBER])
+            parts[f"{words}: reconstructed, error {error}"] = images.grey(images.reconstructed[:_LONG_NUMBER])
     figure = Figure(figsize=(7.5, 3.3 * len(parts)), layout="constrained")
     for axis, (words, shown) in zip(figure.subplots(len(parts), 1, squeeze=False)[:, 0], parts.items(), strict=True):
         axis.imshow(sheet(shown, _PER_ROW), interpolation="none")
@@ -119,4 +119,4 @@ def _where(images: Images) -> str:
     return f"{run.k} of {images.original.shape[1]} pixels, {protocol}, seed {run.seed}"
 
 
-EXPERIMENT = Experiment("figure1", "Figure 1: images rebuilt from 50 kept pixels", _runs, _render)
+EXPERIMENT = Experiment("figure1", "Figure 1: images reconstructed from 50 selected pixels", _runs, _render)

@@ -1,4 +1,4 @@
-"""Figure 2: the kept pixels marked over images of USPS digits."""
+"""Figure 2: the selected pixels marked over images of USPS digits."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "The kept pixels of each method, the same for every image, over one test image of each digit. Two seeds of a "
-        "method that depends on one: where they mark different pixels, the seed chose and not the data. The errors are "
-        "those of Table 2, by least squares."
+        "The selected pixels of each method, the same for every image, over one test image of each digit. Two seeds of "
+        "a method that depends on one: where they mark different pixels, the seed chose and not the data. The errors "
+        "are those of Table 2, by least squares."
     ]
     data: list[dict[str, Any]] = []
     found = [images for part in find_images(results, _DATASET, tuple(_METHODS), _SEEDS).values() for images in part]
@@ -79,11 +79,13 @@ def _draw(found: list[Images]) -> Picture:
         axis.spines[:].set_visible(False)
     run = found[0].run
     where = "the published split" if run.protocol == "paper" else "first split of the corrected protocol"
-    return picture("figure2", f"USPS, {where}: the {run.k} kept of {height * width} pixels, as orange dots.", figure)
+    return picture(
+        "figure2", f"USPS, {where}: the {run.k} selected of {height * width} pixels, as orange dots.", figure
+    )
 
 
 def _seeded(found: list[Images], images: Images) -> bool:
     return sum(other.run.method == images.run.method for other in found) > 1
 
 
-EXPERIMENT = Experiment("figure2", "Figure 2: kept pixels over USPS digits", _runs, _render)
+EXPERIMENT = Experiment("figure2", "Figure 2: selected pixels over USPS digits", _runs, _render)

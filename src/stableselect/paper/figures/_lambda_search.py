@@ -1,4 +1,4 @@
-"""Search for lambda: the scorer's weight over the published grid, judged on MNIST-Fashion's validation rows."""
+"""Search for lambda: the scorer's weight over the published grid, judged on MNIST-Fashion's validation samples."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "Mean squared error on the 600 validation rows of the published split of MNIST-Fashion, 50 of 784 pixels, for "
-        "each weight of the scorer's term. Own output: what the network itself makes of its kept columns. Least "
-        "squares: a linear map fitted to the same columns on the 5,400 training rows. The published choice is 1/128.",
+        "Mean squared error on the 600 validation samples of the published split of MNIST-Fashion, 50 of 784 pixels, "
+        "for each weight of the scorer's term. Own output: what the network itself makes of its selected features. "
+        "Least squares: a linear map fitted to the same features on the 5,400 training samples. The published choice "
+        "is 1/128.",
     ]
     rows, data = [], []
     for weight in WEIGHTS:

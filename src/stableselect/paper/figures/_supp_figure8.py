@@ -1,4 +1,4 @@
-"""Supplementary Figure 8: error and accuracy on ISOLET against the number of kept columns."""
+"""Supplementary Figure 8: error and accuracy on ISOLET against the number of selected features."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _draw(results: Results) -> Picture:
     panels[0].yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
     panels[0].set_ylabel("reconstruction error (mean square)")
     panels[1].set_ylabel("accuracy, %")
-    panels[1].set_xlabel("kept columns k")
+    panels[1].set_xlabel("selected features k")
     panels[1].set_xticks(_KS)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
     return picture("supp_figure8", "ISOLET under corrected, mean over splits.", figure)

@@ -1,4 +1,4 @@
-"""The rows of a run: which are fitted on, refitted on and tested on."""
+"""The samples of a run: which are fitted on, refitted on and tested on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._methods import FAST_ROWS, find_method
 
 @dataclass(frozen=True)
 class Rows:
-    """Scaled rows of one split.
+    """Scaled samples of one split.
 
     Attributes
     ----------
@@ -40,10 +40,11 @@ class Rows:
 
 
 def load_rows(run: Run, data_home: str | Path | None = None) -> Rows:
-    """Return the rows of a run.
+    """Return the samples of a run.
 
     Under "paper" the published split, and the selector sees what it saw there. Under "corrected" a split of whole
-    groups where rows are replicates, and at random elsewhere, by the run's number; the selector sees all training rows.
+    groups where samples are replicates, and at random elsewhere, by the run's number; the selector sees all training
+    samples.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def load_rows(run: Run, data_home: str | Path | None = None) -> Rows:
 
 
 def is_available(name: str, data_home: str | Path | None = None) -> bool:
-    """Tell whether a dataset is at hand, without reading it."""
+    """Tell whether the file of a dataset is there, without reading it."""
     return (resolve_home(data_home) / f"{name}.npz").is_file()
 
 
@@ -86,7 +87,7 @@ def _load(name: str, protocol: str, data_home: str | None) -> Any:
 
 
 def _cut(parts: list[tuple[np.ndarray, np.ndarray]], seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Cut every part by the same share, so that all together have the rows of a fast run."""
+    """Cut every part by the same fraction, so that all together have the samples of a fast run."""
     total = sum(len(X) for X, _ in parts)
     if total <= FAST_ROWS:
         return parts

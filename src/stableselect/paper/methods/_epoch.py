@@ -27,7 +27,7 @@ def epoch_times(X: np.ndarray, k: int, batch_size: int) -> dict[str, Any]:
     X : ndarray of shape (n, m)
         Rows to train on.
     k : int
-        Kept columns and latent width.
+        Selected features and latent width.
     batch_size : int
         Rows per batch.
 
@@ -90,7 +90,7 @@ def torch_makers(
     from ...neural._torch._trainee import Model, TorchTrainee
 
     class Plain(Model):
-        """An autoencoder of all columns."""
+        """An autoencoder of all features."""
 
         def __init__(self, encoder: Any, decoder: Any) -> None:
             super().__init__()

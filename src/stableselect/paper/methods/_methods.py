@@ -1,4 +1,4 @@
-"""The methods of the tables: which selector stands behind a name, with what settings, seeds and step limits."""
+"""The methods of the tables: which selector a name means, with what settings, seeds and step limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...datasets import info
 from ...experiments import Options, Protocol, Run
 
 FAULTY = " with fault A"
-"""Ends the name of a method whose test rows are ranked apart, as published."""
+"""Ends the name of a method whose test samples are ranked apart, as published."""
 FAST_DATASETS = ("mice_protein", "coil20", "usps", "glioma")
 FAST_ROWS = 2000
 _RANDOM_DRAWS, _FAST_RANDOM_DRAWS = 10, 3
@@ -57,11 +57,11 @@ class Method:
     seeded : bool
         Whether it depends on a seed; others run once a split.
     part : {"all", "train"}
-        Under "paper": fitted on training and validation rows, or on the training rows alone.
+        Under "paper": fitted on training and validation samples, or on the training samples alone.
     restarts : int
         Seeds under "paper" at most; 0 for as many as asked for.
     halves : bool
-        Whether the upper and the lower half of its columns are measured too.
+        Whether the upper and the lower half of its features are measured too.
     needs : str or None
         A package that must be installed.
     """
@@ -173,8 +173,8 @@ _ALL = (
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
 """Every method of the tables by name, in their order."""
 
-ALL_COLUMNS = Method("all columns", "reference")
-"""Nothing dropped: what the classifier gets from the whole table."""
+ALL_FEATURES = Method("all features", "reference")
+"""Nothing discarded: what the classifier gets from the whole table."""
 
 EPOCH = Method("epoch", "reference", needs="torch")
 """No selection: the time of an epoch of the published network beside that of a plain autoencoder."""
@@ -198,7 +198,7 @@ NO_RIDGE = "ColumnSubset ridge 0"
 _BESIDE = {
     method.name: method
     for method in (
-        ALL_COLUMNS,
+        ALL_FEATURES,
         EPOCH,
         replace(METHODS["ColumnSubset"], name=NO_RIDGE, own={"ridge": 0.0}, halves=False),
         *(
@@ -215,7 +215,7 @@ _BESIDE = {
 """Methods that are not rows of the tables."""
 
 WITH_FAULT = ("LS", "SPEC", "NDFS", "MCFS", "Inf-FS")
-"""Baselines whose published figures rank the test rows apart."""
+"""Baselines whose published figures rank the test samples apart."""
 
 CAPPED = {
     "NDFS": "max_iter",
@@ -324,7 +324,7 @@ def plan(
     methods : tuple of str, optional
         Names; all of the tables by default, with the faulty ones where they are asked for.
     k : int, optional
-        Columns to keep; those of the published experiments by default.
+        Features to select; those of the published experiments by default.
     splits : int, optional
         Splits at most.
 

@@ -54,7 +54,7 @@ class Results:
 
     @property
     def datasets(self) -> list[str]:
-        """The datasets a table shows, those that are not at hand included."""
+        """The datasets a table shows, those whose files are missing included."""
         return [
             name
             for name in names()
@@ -89,7 +89,7 @@ class Results:
     ) -> Comparison[str]:
         """Return methods on the splits and seeds that all of them have; those of the tables by default.
 
-        Random columns keep all their draws, and under "paper", which has one split, every method keeps all its seeds;
+        Random features keep all their draws, and under "paper", which has one split, every method keeps all its seeds;
         such values are marked.
         """
         key = dataset, protocol, measure, tuple(methods), k

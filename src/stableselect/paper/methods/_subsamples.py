@@ -1,4 +1,4 @@
-"""The rows of ``stability``: the table that subsamples are drawn from, and the subsamples."""
+"""The samples of ``stability``: the table that subsamples are drawn from, and the subsamples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pool(run: Run, data_home: str | None = None) -> Dataset:
     """Return the table that subsamples are drawn from.
 
     It is the whole table, but for Fashion-MNIST: there as many images, drawn once, as make a subsample of the published
-    size. Fast runs have fewer rows.
+    size. Fast runs have fewer samples.
     """
     dataset = _data._load(run.dataset, "corrected", data_home)
     number = len(dataset.y)
@@ -32,7 +32,7 @@ def pool(run: Run, data_home: str | None = None) -> Dataset:
 
 
 def subsample(run: Run, data_home: str | None = None) -> Split:
-    """Return a run's rows: four fifths of the table (of the groups, where rows are replicates), and those left out."""
+    """Return a run's samples: four fifths of the table (of the groups, where there are any), and those left out."""
     table = pool(run, data_home)
     rows = np.arange(len(table.y))
     if table.groups is None:

@@ -1,4 +1,4 @@
-"""What the two figures of images share: the images of a run, rebuilt from its columns, and many images as one."""
+"""What the two figures of images share: the images of a run, reconstructed, and many images as one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...experiments import Run
 from ..methods import NOT_RUN, Results, is_available, load_rows
 
 _DROPPED = np.array([0x5B, 0x8F, 0xC7]) / 255
-"""Blue, so that a dropped pixel differs from a dark and from a light one, whatever one's eyes."""
+"""Blue, so that a discarded pixel differs from a dark and from a light one, whatever one's eyes."""
 _GREYS = 64
 """Shades of grey; the eye needs no more, and the files are smaller."""
 
@@ -26,13 +26,14 @@ class Images:
     run : Run
         The selection.
     error : float
-        Its least-squares error on all test rows, as in Table 2.
+        Its least-squares error on all test samples, as in Table 2.
     shape : (int, int)
         Height and width.
     selected : ndarray of int
-        The kept pixels.
-    original, rebuilt : ndarray of shape (n, m)
-        The images, and those rebuilt by least squares from the kept pixels, cut to the range of the originals.
+        The selected pixels.
+    original, reconstructed : ndarray of shape (n, m)
+        The images, and those reconstructed by least squares from the selected pixels, cut to the range of the
+        originals.
     labels : ndarray of shape (n,)
         Their classes.
     """
@@ -42,7 +43,7 @@ class Images:
     shape: tuple[int, int]
     selected: np.ndarray
     original: np.ndarray
-    rebuilt: np.ndarray
+    reconstructed: np.ndarray
     labels: np.ndarray
 
     def grey(self, values: np.ndarray) -> np.ndarray:
@@ -53,7 +54,7 @@ class Images:
         return np.repeat(scaled.reshape(len(values), *self.shape, 1), 3, axis=3)
 
     def kept(self, values: np.ndarray) -> np.ndarray:
-        """Return images as RGB with the dropped pixels in blue."""
+        """Return images as RGB with the discarded pixels in blue."""
         support = np.zeros(values.shape[1], dtype=bool)
         support[self.selected] = True
         return np.where(support.reshape(1, *self.shape, 1), self.grey(values), _DROPPED)
@@ -65,7 +66,7 @@ def find_images(results: Results, dataset: str, methods: tuple[str, ...], seeds:
     Parameters
     ----------
     results : Results
-        The runs; their columns are used, nothing is trained.
+        The runs; their features are used, nothing is trained.
     dataset : str
         A table of images.
     methods : tuple of str
@@ -76,7 +77,7 @@ def find_images(results: Results, dataset: str, methods: tuple[str, ...], seeds:
     Returns
     -------
     dict of str to list of Images
-        By method, one for each seed, on the first split. Empty where the table is not at hand or cannot be read.
+        By method, one for each seed, on the first split. Empty where the table is missing or cannot be read.
     """
     if not is_available(dataset, results.data_home):
         return {}
@@ -97,7 +98,7 @@ def why_none(results: Results, dataset: str, method: str) -> str:
     found = [results.records(dataset, method, protocol) for protocol in ("paper", "corrected")]
     done = any(run.split == 0 for records in found for run, _ in records)
     reasons = [results.reason(dataset, method, protocol) for protocol in ("paper", "corrected")]
-    reason = "the images are not at hand" if done else next((r for r in reasons if r != NOT_RUN), NOT_RUN)
+    reason = "the images are missing" if done else next((r for r in reasons if r != NOT_RUN), NOT_RUN)
     return f"{info(dataset).title}: {reason}."
 
 
@@ -107,8 +108,8 @@ def _images(run: Run, record: dict, results: Results) -> Images:
     assert shape is not None, "only tables of images are drawn"
     selected = np.asarray(record["selected"])
     model = LinearRegression().fit(rows.X_train[:, selected], rows.X_train)
-    rebuilt = model.predict(rows.X_test[:, selected])
-    return Images(run, record["least_squares"], shape, selected, rows.X_test, rebuilt, rows.y_test)
+    reconstructed = model.predict(rows.X_test[:, selected])
+    return Images(run, record["least_squares"], shape, selected, rows.X_test, reconstructed, rows.y_test)
 
 
 def one_of_each(labels: np.ndarray, number: int) -> np.ndarray:

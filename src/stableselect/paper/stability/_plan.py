@@ -13,7 +13,7 @@ from typing import Any
 from ...datasets import info
 from ...experiments import Options, Protocol, Run
 from ...metrics import reconstruction_error
-from ..methods import ALL_COLUMNS, CAPPED, NO_RIDGE, STABLE, find_method, registered, subsample, timed_fit
+from ..methods import ALL_FEATURES, CAPPED, NO_RIDGE, STABLE, find_method, registered, subsample, timed_fit
 from ._interchangeable import TASK as INTERCHANGEABLE
 
 TASK = "stability"
@@ -88,7 +88,7 @@ def runs(protocol: Protocol, options: Options) -> list[Run]:
         return []
     found = []
     for dataset in _FAST_DATASETS if options.fast else DATASETS:
-        one = Run(dataset, ALL_COLUMNS.name, protocol, 0, 0, info(dataset).k, options.mode)
+        one = Run(dataset, ALL_FEATURES.name, protocol, 0, 0, info(dataset).k, options.mode)
         found.append(one.of_task(INTERCHANGEABLE))
         for method in methods():
             asks = method in STABLE.values() and dataset != "mice_protein"

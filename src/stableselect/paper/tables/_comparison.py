@@ -31,7 +31,7 @@ def overview(results: Results, measure: str, title: str) -> Table:
     notes = [
         "n/a: not available. Mean over splits of the mean over seeds, on the splits and seeds that all methods of a "
         'dataset share; the spread is in the tables below. "3 of 5 splits" after a figure: some method has finished '
-        'three of the five only, and all figures of the dataset are over these three. "10 seeds": random columns are '
+        'three of the five only, and all figures of the dataset are over these three. "10 seeds": random features are '
         "the mean of ten draws for each split, other methods of as many seeds as all of them have (two).",
         "SPEC by phi2 on the graph of LS is LS: with default settings, as here, both are one ranking.",
     ]
@@ -55,7 +55,7 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
     Returns
     -------
     Table
-        A row a method; a dataset that is not at hand keeps its published column.
+        A row a method; a dataset whose file is missing keeps its published column.
     """
     found = info(dataset)
     faulty = any(results.value(dataset, name + FAULTY, "paper", compared) for name in WITH_FAULT)
@@ -83,7 +83,7 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
         ours = results.value(dataset, method, "paper", compared)
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
-    title = f"{found.title}, {found.k} of {found.n_columns:,} columns" + (" (not available here)" if missing else "")
+    title = f"{found.title}, {found.k} of {found.n_columns:,} features" + (" (not available here)" if missing else "")
     return Table(title, [*header, "why"], rows)
 
 
@@ -147,7 +147,7 @@ def introduction(results: Results) -> list[str]:
     """Say what the columns mean."""
     text = [
         "published: as printed. paper: the published split, scaling and settings, faults left out; ± is the standard "
-        "deviation over seeds. corrected: scaling fitted on training rows, several splits, default settings for the "
+        "deviation over seeds. corrected: scaling fitted on training samples, several splits, default settings for the "
         "baselines; ± is the standard error over splits.",
         "Under corrected all methods of a dataset are compared on the same splits and seeds; a figure that is not is "
         'marked in brackets: "3 of 5 splits", or "10 seeds". Under paper there is one split, and "3 seeds" marks a '
@@ -156,7 +156,7 @@ def introduction(results: Results) -> list[str]:
         "quarter of an error, five points of accuracy), ? that no cause is known; they are listed at the end.",
     ]
     if results.mode == "fast":
-        text.append("A fast run: four tables, at most 2,000 rows, one split, few steps. Not for comparison.")
+        text.append("A fast run: four tables, at most 2,000 samples, one split, few steps. Not for comparison.")
     return text
 
 

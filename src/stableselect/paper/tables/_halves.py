@@ -1,4 +1,4 @@
-"""Halves: the upper against the lower half of the kept columns, in order of selection."""
+"""Halves: the upper against the lower half of the selected features, in order of selection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 def _render(results: Results) -> Document:
     text = (
         "If the order of selection means anything, the half chosen first should do better than the other. For random "
-        "columns the two are alike but for chance. All methods of a dataset are compared on the same splits and seeds."
+        "features the two are alike but for chance. All methods of a dataset are compared on the same splits and seeds."
     )
     blocks: list[Block] = [text]
     data: list[dict[str, Any]] = []
@@ -51,4 +51,4 @@ def _render(results: Results) -> Document:
     return Document("halves", EXPERIMENT.title, blocks, data)
 
 
-EXPERIMENT = Experiment("halves", "Upper against lower half of the kept columns", _runs, _render)
+EXPERIMENT = Experiment("halves", "Upper against lower half of the selected features", _runs, _render)

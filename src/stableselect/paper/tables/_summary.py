@@ -1,4 +1,4 @@
-"""Summary: which method to use. Ranks over datasets with a test, wins against random columns, and time."""
+"""Summary: which method to use. Ranks over datasets with a test, wins against random features, and time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
     compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.datasets}
     methods = [method for method in selecting if any(method in found.labels for found in compared.values())]
-    # Methods are ranked on the same rows: on the datasets and splits that all of them have.
+    # Methods are ranked on the same samples: on the datasets and splits that all of them have.
     complete = {name: found for name, found in compared.items() if found.splits and len(found.labels) == len(methods)}
     scores = np.array([_mean(found, method) for method in methods for found in complete.values()])
     scores = scores.reshape(len(methods), len(complete))
@@ -91,7 +91,8 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
     header = ["method", "average rank", "better than random", "splits", "ratio to random", "median s", "largest s"]
     notes = _verdict(scores[single], {info(name).title: len(splits) for name, splits in shared.items()})
     notes += [
-        f"{method} keeps the same columns as {first} on every one of these splits, and the two count once in the ranks."
+        f"{method} selects the same features as {first} on every one of these splits, and the two count once in the "
+        f"ranks."
         for method, first in twins.items()
     ]
     notes.append("Seconds: the median over splits and seeds of each dataset; here the median and the largest of these.")
@@ -107,7 +108,7 @@ def _mean(compared: Comparison[str], method: str) -> float:
 def _twins(
     results: Results, methods: list[str], scores: np.ndarray, shared: dict[str, tuple[int, ...]]
 ) -> dict[str, str]:
-    """Return the methods that keep the columns of an earlier one on every ranked split, with that one."""
+    """Return the methods that select the features of an earlier one on every ranked split, with that one."""
 
     def kept(method: str) -> dict[tuple[str, int, int], Any]:
         return {
@@ -119,7 +120,7 @@ def _twins(
 
     twins: dict[str, str] = {}
     for i, method in enumerate(methods):
-        # Few have the scores of another, and only for these the columns are compared.
+        # Few have the scores of another, and only for these the features are compared.
         for j in range(i if shared else 0):
             if methods[j] not in twins and np.array_equal(scores[i], scores[j]):
                 ours = kept(method)
@@ -130,7 +131,7 @@ def _twins(
 
 
 def _against_random(results: Results, method: str, measure: str) -> tuple[list[tuple[float, float]], int]:
-    """Return, for each dataset, a method's figure and that of random columns on the splits that both have.
+    """Return, for each dataset, a method's figure and that of random features on the splits that both have.
 
     Returns
     -------

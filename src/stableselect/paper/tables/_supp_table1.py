@@ -1,4 +1,4 @@
-"""Supplementary Table 1 and Figure 9: accuracy with all columns against accuracy with the kept ones."""
+"""Supplementary Table 1 and Figure 9: accuracy with all features against accuracy with the selected ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ...datasets import info, names
 from ...experiments import Options, Protocol, Run
-from ..methods import ALL_COLUMNS, Results, plan
+from ..methods import ALL_FEATURES, Results, plan
 from ..report import (
     BLUE,
     GREEN,
@@ -28,7 +28,7 @@ from ..report import (
 )
 
 _METHODS = ("|W|", "ScorerSelector", "ColumnSubset")
-_COMPARED = (ALL_COLUMNS.name, *_METHODS)
+_COMPARED = (ALL_FEATURES.name, *_METHODS)
 _COLOURS = (GREY, VERMILION, BLUE, GREEN)
 
 
@@ -38,8 +38,8 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "How much accuracy is lost when most columns are dropped. Loss: the fraction of the accuracy with all columns "
-        "that is gone. All methods of a dataset are compared on the same splits and seeds."
+        "How much accuracy is lost when most features are discarded. Loss: the fraction of the accuracy with all "
+        "features that is gone. All methods of a dataset are compared on the same splits and seeds."
     ]
     data: list[dict[str, Any]] = []
     for protocol in ("paper", "corrected"):
@@ -57,7 +57,7 @@ def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> 
         if protocol == "paper":
             theirs = published_value(name, "|W|", "accuracy")
             rows.append([f"{found.title}, as printed", dropped, *_losses(printed, theirs)])
-        whole = results.value(name, ALL_COLUMNS.name, protocol, "accuracy", methods=_COMPARED)
+        whole = results.value(name, ALL_FEATURES.name, protocol, "accuracy", methods=_COMPARED)
         for method in _METHODS:
             kept = results.value(name, method, protocol, "accuracy", methods=_COMPARED)
             missing = results.reason(name, method, protocol)
@@ -77,7 +77,7 @@ def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> 
                     "mark": "" if kept is None else kept.mark,
                 }
             )
-    header = ["dataset, method", "dropped %", "all columns", "kept columns", "loss %"]
+    header = ["dataset, method", "discarded %", "all features", "selected features", "loss %"]
     return Table(f"Accuracy in per cent, {protocol}", header, rows)
 
 
@@ -91,7 +91,7 @@ def _draw(results: Results) -> Picture:
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     axis = figure.subplots()
-    shown = [name for name in results.datasets if results.value(name, ALL_COLUMNS.name, "corrected", "accuracy")]
+    shown = [name for name in results.datasets if results.value(name, ALL_FEATURES.name, "corrected", "accuracy")]
     for i, method in enumerate(_COMPARED):
         found = {
             place + (i - 1.5) * 0.2: value
@@ -104,9 +104,9 @@ def _draw(results: Results) -> Picture:
     axis.set_xticks(range(len(shown)), [info(name).title for name in shown], rotation=30, ha="right")
     axis.set_ylabel("accuracy, %")
     figure.legend(loc="outside upper center", ncols=len(_COMPARED), fontsize="small")
-    return picture("supp_figure9", "Accuracy with all columns and with the kept ones, corrected.", figure)
+    return picture("supp_figure9", "Accuracy with all features and with the selected ones, corrected.", figure)
 
 
 EXPERIMENT = Experiment(
-    "supp_table1", "Supplementary Table 1 and Figure 9: all columns against kept ones", _runs, _render
+    "supp_table1", "Supplementary Table 1 and Figure 9: all features against selected ones", _runs, _render
 )

@@ -28,16 +28,16 @@ def _render(results: Results) -> Document:
         data.append(
             {
                 "dataset": name,
-                "rows": used,
-                "columns": found.n_columns,
+                "samples": used,
+                "features": found.n_columns,
                 "classes": found.n_classes,
                 "k": found.k,
                 "batch_size": found.batch_size,
                 "available": not missing,
             }
         )
-    header = ["dataset", "rows", "columns", "classes", "k", "batch", "image", "at hand"]
-    notes = ["k columns are kept of each table. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
+    header = ["dataset", "samples", "features", "classes", "k", "batch", "image", "available"]
+    notes = ["k features are selected of each dataset. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
     return Document("table1", EXPERIMENT.title, [Table("Datasets", header, rows, notes)], data)
 
 

@@ -1,4 +1,4 @@
-"""Table 3: accuracy of a classifier that sees the kept columns, with the mean over datasets."""
+"""Table 3: accuracy of a classifier that sees the selected features, with the mean over datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MEASURE = "accuracy"
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
         *introduction(results),
-        "Per cent of the test rows that extremely randomised trees get right from the kept columns. The mean "
+        "Per cent of the test samples that extremely randomised trees get right from the selected features. The mean "
         "predictor is the most frequent class.",
         overview(results, _MEASURE, "Accuracy in per cent, corrected"),
         _averages(results),

@@ -56,7 +56,7 @@ def test_figures_need_no_run_of_their_own(name):
             assert set(EXPERIMENTS[name].runs(protocol, options)) <= set(all_runs(protocol, options))
 
 
-def test_images_are_rebuilt_by_least_squares_from_the_stored_columns(images, invented, monkeypatch):
+def test_images_are_reconstructed_by_least_squares_from_the_stored_columns(images, invented, monkeypatch):
     run = Run("coil20", "|W|", "paper", 0, 0, 50)
     rows = load_rows(run)
     monkeypatch.setattr(_images, "load_rows", lambda *args: rows)
@@ -68,7 +68,7 @@ def test_images_are_rebuilt_by_least_squares_from_the_stored_columns(images, inv
     design = np.column_stack([np.ones(len(rows.X_train)), rows.X_train[:, columns]])
     weights = np.linalg.lstsq(design, rows.X_train, rcond=None)[0]
     expected = np.column_stack([np.ones(len(rows.X_test)), rows.X_test[:, columns]]) @ weights
-    np.testing.assert_allclose(shown.rebuilt, expected, atol=1e-8)
+    np.testing.assert_allclose(shown.reconstructed, expected, atol=1e-8)
     kept = shown.kept(shown.original)
     grey = np.flatnonzero((np.ptp(kept, axis=3) == 0).all(axis=0).ravel())
     assert sorted(columns) == grey.tolist()
@@ -99,7 +99,7 @@ def test_figure1_has_a_short_and_a_long_panel(images, invented):
     assert "first 80 test images" in found["figure1_coil20_long"].caption
     assert "refitted to them by least squares" in document.markdown()
     # The other dataset has runs, but its images are not at hand.
-    assert "MNIST-Fashion: the images are not at hand." in document.markdown()
+    assert "MNIST-Fashion: the images are missing." in document.markdown()
     assert {row["method"] for row in document.data} == {"|W|", "ScorerSelectorNetwork annealed", "ScorerSelector"}
     assert {row["protocol"] for row in document.data} == {"paper"}
     for item in found.values():

@@ -15,7 +15,7 @@ from stableselect.paper.report._document import Table
 from stableselect.paper.report._published import CAUSES, causes, differs, printed, published
 from stableselect.paper.tables import _summary
 
-PAPER = Path(__file__).parents[3] / "shared" / "paper" / "paper.tex"
+PAPER = Path(__file__).parents[4] / "shared" / "paper" / "paper.tex"
 NAMES = ["mice_protein", "coil20", "activity", "isolet", "mnist_fashion"]
 NAMES += ["usps", "glioma", "prostate_ge", "smk_can_187", "arcene"]
 
@@ -189,7 +189,7 @@ def test_methods_that_keep_the_same_columns_count_once(tmp_path):
     assert rows["PFA"]["average_rank"] == (4 + 1) / 2
     assert [row["same_as"] for row in rows.values()].count("LS") == 1
     assert "Ranks of 4 methods" in document.markdown()
-    assert "SPEC keeps the same columns as LS" in document.markdown()
+    assert "SPEC selects the same features as LS" in document.markdown()
 
 
 def test_runs_that_failed_are_counted_beside_the_figure(invented, tmp_path):

@@ -69,7 +69,7 @@ def test_experiments_share_their_runs(pretend, tmp_path):
     one("table3", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
     assert heard == []
     one("supp_table1", results=tmp_path, fast=True, data_home=pretend, report=lambda *args: heard.append(args))
-    assert {args[0].run.method for args in heard} == {"all columns"}
+    assert {args[0].run.method for args in heard} == {"all features"}
     assert (tmp_path / "fast" / "supp_figure9.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "fast" / "supp_figure9.svg").read_bytes()
 

@@ -134,7 +134,7 @@ def test_references(tiny):
     assert floor["selected"] is None
     assert floor["accuracy"] is None
     assert floor["ridge"] < mean["ridge"]
-    whole = evaluate(replace(CORRECTED, method="all columns"))
+    whole = evaluate(replace(CORRECTED, method="all features"))
     trees = ExtraTreesClassifier(50, random_state=0).fit(rows.X_train, rows.y_train)
     assert whole["accuracy"] == trees.score(rows.X_test, rows.y_test)
 
@@ -231,7 +231,8 @@ def test_unknown_methods_are_refused():
 
 
 def test_why_ls_explodes_on_glioma():
-    """Two rows hold the published graph; the kept columns hardly tell them apart, and least squares divides by that."""
+    """Two rows hold the published graph; the selected features hardly tell them apart, and least squares divides by "
+    "that."""
     need("glioma")
     run = Run("glioma", "LS", "paper", 0, 0, 64)
     rows = load_rows(run, DATA)
