@@ -298,9 +298,9 @@ def test_few_rows_are_all_used(tall):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_resamples": 1}, "at least 2, got 1; one fit has nothing to agree with"),
+        ({"n_resamples": 1}, "n_resamples must be an integer of at least 2 but is 1"),
         ({"n_resamples": 5}, "must be even but is 5; add one"),
-        ({"n_resamples": True}, "n_resamples must be a whole number"),
+        ({"n_resamples": True}, "n_resamples must be an integer of at least 2 but is True"),
         ({"cv": "halves"}, "cv must be a number of folds, a scikit-learn splitter or pairs .* but is 'halves'"),
         ({"cv": 5, "perturb": "seed"}, 'cv splits the samples but perturb="seed" fits all of them'),
         ({"perturb": "columns"}, "perturb must be one of both, data, seed"),

@@ -183,9 +183,9 @@ def test_vacuous_and_not(rng):
         ({"X": np.ones((1, 8))}, "at least 3 samples, so that 2 are left, but has 1"),
         ({"X_test": np.ones((4, 7))}, "have 8 and 7"),
         ({"n_left_out": 0}, "n_left_out must be an integer of at least 1"),
-        ({"delta": 0.0}, "delta must be a number between 0 and 1"),
-        ({"delta": 1.0}, "delta must be a number between 0 and 1"),
-        ({"delta": "small"}, "delta must be a number between 0 and 1"),
+        ({"delta": 0.0}, "delta must be a finite number above 0 and below 1"),
+        ({"delta": 1.0}, "delta must be a finite number above 0 and below 1"),
+        ({"delta": "small"}, "delta must be a finite number above 0 and below 1"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(tables, changes, message):
@@ -198,7 +198,7 @@ def test_bad_constants_are_refused():
     kappas = {f"kappa{i}": 1.0 for i in range(2, 8)}
     with pytest.raises(ValueError, match="kappa4 must be a finite number"):
         explicit_stability_bound(10, 1.0, **{**kappas, "kappa4": np.inf}, n_core=2)
-    with pytest.raises(ValueError, match="scorer_weight must be above 0"):
+    with pytest.raises(ValueError, match="scorer_weight must be a finite number above 0"):
         explicit_stability_bound(10, 0.0, **kappas, n_core=2)
     with pytest.raises(ValueError, match="beta must be a finite number"):
         bousquet_elisseeff_bound(0.1, -1.0, 1.0, 10)

@@ -482,7 +482,7 @@ def test_the_caller_and_the_global_seed_are_left_alone(X):
         ({"cv": 5, "n_repeats": 5}, "cv decides the number of runs, so n_repeats must not be given too"),
         ({"cv": 5, "perturb": "seed"}, 'perturb="seed" fits all of them; give n_repeats instead'),
         ({"cv": "splits"}, "cv must be a number of folds, a scikit-learn splitter"),
-        ({"confidence": 95}, "confidence must be a number between 0 and 1"),
+        ({"confidence": 95}, "confidence must be a finite number above 0 and below 1"),
         ({"cv": 4, "groups": np.repeat([0, 1, 2], 20)}, "greater than the number of groups: 3"),
         ({"cv": LeaveOneOut(), "groups": np.repeat([0, 1, 2], 20)}, "Samples of one group must stay together"),
     ],

@@ -254,7 +254,7 @@ def test_bad_tables_are_refused(X, message):
         ([[0], [1]], -DECAY, {}, "between 0 and 1 but holds -1 to"),
         ([[0], [1]], DECAY * np.nan, {}, "between 0 and 1 but holds nan"),
         ([[0], [1]], DECAY / 2, {}, "ones on its diagonal"),
-        ([[0], [1]], DECAY, {"threshold": 1.5}, "threshold must be None or lie from 0 to 1 but is 1.5"),
+        ([[0], [1]], DECAY, {"threshold": 1.5}, "threshold must be a finite number from 0 to 1 but is 1.5"),
         ([[0], [1]], DECAY, {"n_draws": 0}, "n_draws must be an integer of at least 1"),
     ],
 )

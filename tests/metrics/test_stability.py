@@ -272,7 +272,7 @@ def test_an_empty_run_is_a_set_like_any_other():
         ([["a"], ["b"]], {"n_features": 4}, "integer column indices"),
         (np.eye(3), {"n_features": 3}, "integer column indices"),
         (np.array([True, False]), {"n_features": 2}, "one-dimensional"),
-        (np.eye(3, dtype=bool), {"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        (np.eye(3, dtype=bool), {"confidence": 1.0}, "confidence must be a finite number above 0 and below 1"),
         (np.eye(3, dtype=bool), {"n_features": 0}, "n_features must be an integer of at least 1"),
         (np.eye(3, dtype=bool), {"measure": "spearman"}, "measure must be None or one of nogueira, .*'spearman'"),
     ],
@@ -373,5 +373,5 @@ def test_results_print_their_figures_and_make_a_frame():
 
 def test_a_frame_needs_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="to_frame needs pandas: pip install pandas"):
+    with pytest.raises(ImportError, match="to_frame needs pandas; install it with: pip install pandas"):
         stability([[0, 1], [0, 2]], n_features=4).to_frame()

@@ -17,7 +17,6 @@ from ._resampling import (
     take_rows,
     units,
 )
-from ._results import Figures, data_frame
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, TRUST, SwapState, exchange_search, forward_search, open_columns
@@ -31,7 +30,6 @@ __all__ = [
     "Bootstrap",
     "ComplementaryPairs",
     "DualGram",
-    "Figures",
     "Gram",
     "Moments",
     "PrimalGram",
@@ -44,7 +42,6 @@ __all__ = [
     "check_finite",
     "check_weights",
     "column_roles",
-    "data_frame",
     "exchange_search",
     "float64",
     "fold_moments",

@@ -5,7 +5,7 @@ Each helper returns a clean value or raises a ValueError of one sentence, so the
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -137,3 +137,13 @@ def check_supports(supports: Any, n_features: int | None) -> np.ndarray:
     for i, run in enumerate(runs):
         masks[i, check_selected(run, n_features, f"supports[{i}]")] = True
     return masks
+
+
+def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf, *, inside: bool = False) -> float:
+    """Return a finite number from ``low`` to ``high``; with ``inside``, the two are excluded."""
+    number = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not number or not (low < value < high if inside else low <= value <= high):
+        least = f"above {low:g}" if inside else f"of at least {low:g}" if high == np.inf else f"from {low:g}"
+        most = "" if high == np.inf else f" and below {high:g}" if inside else f" to {high:g}"
+        raise ValueError(f"{name} must be a finite number {least}{most} but is {value!r}; change {name}.")
+    return float(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from .._core import (
     units,
 )
 from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters, with_held_seed
-from ..base import BaseSelector, Selection, resolve_k, unchanged_on_error
+from ..base import BaseSelector, Selection, check_count, check_number, resolve_k, unchanged_on_error
 from ..subset import ColumnSubset
 from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
 from ._votes import AGGREGATES, Aggregate, by_frequency, by_rank, by_representation, mean_ranks
@@ -202,9 +201,7 @@ class ConsensusSelector(BaseSelector):
             raise ValueError("select_by_frequency takes either a threshold or max_false; give one of them.")
         if max_false is not None:
             threshold = self._threshold_for(max_false)
-        if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be a number from 0 to 1 but is {threshold!r}; change it.")
-        threshold = float(threshold)
+        threshold = check_number(threshold, "threshold", 0, 1)
         order = np.argsort(-self.selection_frequency_, kind="stable")
         # A frequency is a count over a count: a threshold of 0.3 must not miss 3 of 10 by rounding.
         features = order[self.selection_frequency_[order] >= threshold - 1e-12]
@@ -216,15 +213,14 @@ class ConsensusSelector(BaseSelector):
 
     def _threshold_for(self, max_false: float) -> float:
         """Return the lowest threshold with q^2 / ((2 threshold - 1) m) <= max_false."""
-        if not isinstance(max_false, Real) or isinstance(max_false, bool) or not max_false > 0:
-            raise ValueError(f"max_false must be a number above 0 but is {max_false!r}; change it.")
+        max_false = check_number(max_false, "max_false", inside=True)
         if not self.n_pairs_:
             raise ValueError(
                 'max_false needs fits on complementary halves of the samples; leave cv out, use perturb="both" or '
                 '"data", and give at least four samples.'
             )
         q, m = self._mean_size(), self.n_features_in_
-        threshold = (1 + q * q / (float(max_false) * m)) / 2
+        threshold = (1 + q * q / (max_false * m)) / 2
         if threshold > 1:
             raise ValueError(
                 f"No threshold keeps the expected number of false features at {max_false:g}: with {q:g} of {m} "
@@ -243,11 +239,7 @@ class ConsensusSelector(BaseSelector):
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}; change it.")
         if self.cv is not None and self.perturb == "seed":
             raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
-        number = self.n_resamples
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 2:
-            raise ValueError(
-                f"n_resamples must be a whole number of at least 2, got {number!r}; one fit has nothing to agree with."
-            )
+        check_count(self.n_resamples, "n_resamples", 2)
 
     def _prepared(self, k: int) -> tuple[Any, list[int], list[int]]:
         """Return an unfitted copy of the estimator for tables without names, and its features to keep and leave out."""

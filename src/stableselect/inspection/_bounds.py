@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from numbers import Real
-from typing import Any
 
-from ..base import check_count
+from ..base import check_count, check_number
 
 
 def bousquet_elisseeff_bound(
@@ -55,8 +53,8 @@ def bousquet_elisseeff_bound(
     """
     n = check_count(n, "n", 1)
     for name, value in {"loss": loss, "beta": beta, "largest_loss": largest_loss}.items():
-        check_amount(value, name)
-    delta = check_fraction(delta, "delta")
+        check_number(value, name)
+    delta = check_number(delta, "delta", 0, 1, inside=True)
     slack = (4 * n * beta + largest_loss) * sqrt(log(1 / delta) / (2 * n))
     return float(loss + (1 if leave_one_out else 2) * beta + slack)
 
@@ -120,24 +118,9 @@ def explicit_stability_bound(
     """
     n, n_core = check_count(n, "n", 2), check_count(n_core, "n_core", 1)
     for i, value in enumerate((kappa2, kappa3, kappa4, kappa5, kappa6, kappa7), start=2):
-        check_amount(value, f"kappa{i}")
-    if not check_amount(scorer_weight, "scorer_weight") > 0:
-        raise ValueError("scorer_weight must be above 0, without which the bound does not hold, but is 0.")
+        check_number(value, f"kappa{i}")
+    check_number(scorer_weight, "scorer_weight", inside=True)
     a = kappa2 * sqrt(kappa5) / scorer_weight + sqrt(kappa6)
     spread = kappa4 * sqrt(n_core)
     E = spread * a / (n - 1) + sqrt(a * kappa3 * kappa7 / (n * (n - 1)))
     return float(2 * kappa2 * sqrt(kappa5) * (spread * E + kappa3 * kappa7 / n))
-
-
-def check_fraction(value: Any, name: str) -> float:
-    """Return a number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, both excluded, but is {value!r}; change {name}.")
-    return float(value)
-
-
-def check_amount(value: Any, name: str) -> float:
-    """Return a finite number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
-        raise ValueError(f"{name} must be a finite number of at least 0 but is {value!r}; change {name}.")
-    return float(value)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._core import EXHAUSTED, TIE, data_frame
-from ..base import check_count
+from .._core import EXHAUSTED, TIE
+from ..base import check_count, data_frame
 from ..subset import ColumnSubset
 from ._sample_removal import State, SwapTask, judge
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._core import Figures
-from ..base import BaseSelector, check_count
-from ._bounds import bousquet_elisseeff_bound, check_fraction
+from ..base import BaseSelector, Figures, check_count, check_number
+from ._bounds import bousquet_elisseeff_bound
 from ._leave_one_out import Refits, check_tables, path_losses, prepare
 
 _ROUNDING = 1e-12
@@ -167,7 +166,7 @@ def generalization_gap(
     >>> result.empirical < result.leave_one_out, result.is_plug_in
     (True, True)
     """
-    delta = check_fraction(delta, "delta")
+    delta = check_number(delta, "delta", 0, 1, inside=True)
     rows, points = check_tables(X, X_test)
     n = len(rows)
     number = min(n, n if n_left_out is None else check_count(n_left_out, "n_left_out", 1))

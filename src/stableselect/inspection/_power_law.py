@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from ._bounds import check_fraction
+from ..base import check_number
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def fit_power_law(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.
     """
     n = np.asarray(sizes, dtype=np.float64)
     measured = np.atleast_2d(np.asarray(values, dtype=np.float64))
-    confidence = check_fraction(confidence, "confidence")
+    confidence = check_number(confidence, "confidence", 0, 1, inside=True)
     if n.ndim != 1 or not (np.isfinite(n) & (n > 0)).all() or np.unique(n).size < 2:
         raise ValueError(f"sizes must hold two different numbers above 0 at least but is {sizes!r}; give more sizes.")
     if measured.ndim != 2 or measured.shape[1] != n.size or not measured.shape[0]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import Resample, Subsample, merged, resamples, seed_sequence, wilson_interval
 from .._refit import Fit, Source, check_selector, repeated_fits, with_held_seed
-from ..base import check_count
+from ..base import check_count, check_number
 from ..metrics import (
     NoChoiceWarning,
     SimilarityStability,
@@ -20,7 +20,6 @@ from ..metrics import (
     similarity_stability,
     stability,
 )
-from ._bounds import check_fraction
 from ._stability_result import Perturb, StabilityAnalysis
 
 MOST_SIMILARITIES = 5000
@@ -137,7 +136,7 @@ def stability_analysis(
     if perturb not in get_args(Perturb):
         known = ", ".join(get_args(Perturb))
         raise ValueError(f"perturb must be one of {known} but is {perturb!r}; choose one of them.")
-    confidence = check_fraction(confidence, "confidence")
+    confidence = check_number(confidence, "confidence", 0, 1, inside=True)
     check_selector(selector)
     if not hasattr(X, "shape"):
         X = np.asarray(X)

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._core import data_frame
-from ..base import check_count
+from ..base import check_count, data_frame
 from ..metrics import RankingStability, SimilarityStability, Stability
 
 Perturb = Literal["data", "seed", "both"]

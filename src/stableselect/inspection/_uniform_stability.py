@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._core import data_frame
-from ..base import BaseSelector, check_count
+from ..base import BaseSelector, check_count, data_frame
 from ._leave_one_out import Refits, check_tables, path_losses, prepare
 from ._power_law import PowerLawFit, fit_power_law
 
@@ -321,16 +320,8 @@ def _measure(
 def _summary(change: np.ndarray, changed: np.ndarray) -> LossChange:
     by_sample = np.nanmax(change, axis=1)
     median, q90, q99 = (float(q) for q in np.nanquantile(change, [0.5, 0.9, 0.99]))
-    same = by_sample[~changed]
-    return LossChange(
-        sup=float(by_sample.max()),
-        mean=float(np.nanmean(change)),
-        median=median,
-        q90=q90,
-        q99=q99,
-        by_sample=by_sample,
-        sup_same_set=float(same.max()) if same.size else float("nan"),
-    )
+    same_set = np.nan if changed.all() else float(by_sample[~changed].max())
+    return LossChange(float(by_sample.max()), float(np.nanmean(change)), median, q90, q99, by_sample, same_set)
 
 
 def _rate(path: str, sizes: np.ndarray, measured: list[list[_Measured]], smallest: float) -> StabilityRate:

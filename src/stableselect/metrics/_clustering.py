@@ -12,8 +12,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_random_state
 
-from .._core import Figures
-from ..base import check_count, check_labels, check_some_selected, check_table
+from ..base import Figures, check_count, check_labels, check_some_selected, check_table
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import kendalltau, rankdata
 
-from .._core import Figures, to_numpy
-from ..base import check_count
+from .._core import to_numpy
+from ..base import Figures, check_count
 
 
 @dataclass(frozen=True)

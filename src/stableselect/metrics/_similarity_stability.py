@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._core import BLOCK_ELEMENTS, Figures, Moments, memory_limit, normalised_moments, to_numpy
-from ..base import check_columns, check_count, check_supports
+from .._core import BLOCK_ELEMENTS, Moments, memory_limit, normalised_moments, to_numpy
+from ..base import Figures, check_columns, check_count, check_number, check_supports
 from ._stability import warn_if_no_choice
 
 _ROUNDING = 1e-9
@@ -133,11 +133,9 @@ def similarity_stability(
     >>> result.effective > 0.9, result.adjusted > 0.9
     (True, True)
     """
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be None or lie from 0 to 1 but is {threshold!r}; change threshold.")
     n_draws = check_count(n_draws, "n_draws", 1)
     C = _check_similarity(similarity)
-    threshold = threshold or 0.0
+    threshold = 0.0 if threshold is None else check_number(threshold, "threshold", 0, 1)
     if threshold > 0 and C.dtype != bool:
         C = np.where(threshold <= C, C, 0.0)
     masks = check_supports(supports, len(C))

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from .._core import Figures, nogueira
-from ..base import check_supports
+from .._core import nogueira
+from ..base import Figures, check_number, check_supports
 
 Measure = Literal["nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"]
 
@@ -196,8 +196,7 @@ def stability(
         raise ValueError(
             f"measure must be None or one of {', '.join(get_args(Measure))} but is {measure!r}; choose one of them."
         )
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1 but is {confidence!r}; use 0.95 for a 95 % interval.")
+    confidence = check_number(confidence, "confidence", 0, 1, inside=True)
     masks = check_supports(supports, n_features)
     # Features never selected and features always selected leave no chance level to compare with.
     some_choice = warn_if_no_choice(masks)

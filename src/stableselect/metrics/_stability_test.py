@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from .._core import Figures
+from ..base import Figures
 from ._stability import Stability
 
 _ROUNDING = 1e-12

@@ -1,26 +1,21 @@
-"""What results of measurements share: a short text and a data frame."""
+"""What results of a few numbers share: a short text and a data frame."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ._frames import data_frame
 
-def data_frame(columns: Mapping[str, Any]) -> Any:
-    """Return a pandas data frame, with a hint where pandas is missing."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError("to_frame needs pandas: pip install pandas") from error
-    return pandas.DataFrame(columns)
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Figures:
     """Base of a data class of single numbers: printed one a line, and one row of a data frame."""
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return the numbers as a data frame of one row (needs pandas).
 
         Returns
