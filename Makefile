@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-certificate bench-elsewhere clean
+.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-certificate bench-elsewhere readme clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -37,20 +37,20 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy
 	$(VENV)/bin/codespell
 
-# Benchmarks read data from $$STABLESELECT_DATA or ../shared/data and write benchmarks/results; `make bench` prints them.
+# Benchmarks read data from $$STABLESELECT_DATA and write benchmarks/results; `make bench` prints them.
 bench-core: export OMP_NUM_THREADS := 2
 bench-core: export OPENBLAS_NUM_THREADS := 2
 bench-core: export MKL_NUM_THREADS := 2
 bench-core: $(VENV)/.bench
-	$(PY) benchmarks/core.py
+	$(PY) benchmarks/core_scale.py
+	$(PY) benchmarks/core_speed.py
 
 bench-graph: $(VENV)/.bench
 	$(PY) benchmarks/graph.py
 
-# About an hour on two cores; stop it and start it again, finished cells are kept. JOBS cells run at once.
 bench-neural: $(VENV)/.bench
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
-	$(PY) benchmarks/neural.py --jobs $(or $(JOBS),2)
+	$(PY) benchmarks/neural_speed.py
 
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py
@@ -60,6 +60,10 @@ bench-elsewhere: $(VENV)/.bench
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py
+
+# The results table of the README, from the stored runs of docs/results.
+readme: $(VENV)/.demo
+	$(PY) -m stableselect paper readme --write
 
 clean:
 	rm -rf $(VENV) build dist

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import scipy
 import sklearn
 
 import stableselect
-from _data import RESULTS
+
+RESULTS = Path(__file__).parent / "results"
 
 
 class Store:

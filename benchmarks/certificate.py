@@ -6,11 +6,13 @@ import time
 
 import numpy as np
 
-from _data import COLUMNS, available, load, minmax
+from _data import available
+from _data import table as whole_table
 from _store import Store
 from stableselect import ColumnSubset, Moments
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import TIE, SwapState, best_swap, open_columns
+from stableselect.datasets import info
 from stableselect.inspection import leave_one_out_certificate, leave_one_out_change_rate
 from stableselect.subset._search import Setting, find_columns
 
@@ -21,8 +23,8 @@ SAMPLE = 20
 
 def measure() -> dict[str, float]:
     """Certify the columns kept of 6,000 Fashion images, all rows, beside the rival on a sample of them."""
-    X = minmax(load("mnist_fashion")[0][:ROWS])
-    k = COLUMNS["mnist_fashion"]
+    X = whole_table("mnist_fashion")[:ROWS]
+    k = info("mnist_fashion").k
     chosen = ColumnSubset(k, ridge=0.0).fit(X).selected_.tolist()
     start = time.perf_counter()
     found = leave_one_out_certificate(X, chosen)
@@ -61,7 +63,7 @@ def table() -> str:
     if found is None:
         return "not measured yet"
     return (
-        f"{found['rows']:,} Fashion images, {COLUMNS['mnist_fashion']} of 784 pixels: {found['seconds']:.1f} s for all "
+        f"{found['rows']:,} Fashion images, {info('mnist_fashion').k} of 784 pixels: {found['seconds']:.1f} s for all "
         f"rows, {found['times_faster']:.0f} times faster than moments and a search from scratch for every row "
         f"({found['rival_seconds_a_row']:.2f} s a row, timed on {SAMPLE}). Exchange from the set on moments without "
         f"the row gives the same verdict for {found['verdicts_equal']} of {found['verdicts_compared']} rows tried. The "

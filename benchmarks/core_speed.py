@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from fastcan import FastCan
 from sklearn.decomposition import PCA
 
-from _data import BATCH, load, minmax, random_split
+from _data import available, split_rows
+from _data import table as whole_table
 from _store import Store
 from stableselect import ColumnSubset, Moments, ScorerSelector, ScorerSelectorNetwork
+from stableselect.datasets import info
 from stableselect.metrics import reconstruction_error
 
 
@@ -29,7 +30,9 @@ def medians(repeats: int, *actions: Callable[[], Any]) -> list[float]:
 
 def against_fastcan() -> dict[str, float]:
     """Time ColumnSubset against FastCan with the principal component scores as targets, Fashion-MNIST 6,000 x 784."""
-    X_train, _, X_test, _ = random_split("mnist_fashion", 0)
+    from fastcan import FastCan
+
+    X_train, X_test = split_rows("mnist_fashion")
     chosen: dict[str, np.ndarray] = {}
 
     def rival() -> None:
@@ -52,10 +55,10 @@ def against_fastcan() -> dict[str, float]:
 
 def solvers_on_isolet() -> dict[str, float]:
     """Time the three solvers of the scorer-selector model on ISOLET's training rows, k = 50."""
-    X = random_split("isolet", 0)[0]
+    X = split_rows("isolet")[0]
     search = ScorerSelector(50)
     gradient = ScorerSelectorNetwork(50, solver="full_batch", random_state=0)
-    sgd = ScorerSelectorNetwork.published(50, batch_size=BATCH["isolet"])
+    sgd = ScorerSelectorNetwork.published(50, batch_size=info("isolet").batch_size)
     search.fit(X)
     quick, middle = medians(3, lambda: search.fit(X), lambda: gradient.fit(X))
     (slow,) = medians(1, lambda: sgd.fit(X))
@@ -72,7 +75,7 @@ def moments_pass() -> dict[str, float]:
     """Time the one pass over the rows against the bare product X'X that it must contain."""
     result = {}
     for name, rows in (("mnist_fashion", 6_000), ("isolet", 7_797)):
-        X = np.ascontiguousarray(minmax(load(name)[0][:rows]))
+        X = np.ascontiguousarray(whole_table(name)[:rows])
         Moments.from_array(X)
         ours, bare = medians(9, lambda X=X: Moments.from_array(X), lambda X=X: X.T @ X)
         result |= {f"{name}_seconds": ours, f"{name}_bare_seconds": bare, f"{name}_ratio": ours / bare}
@@ -81,7 +84,7 @@ def moments_pass() -> dict[str, float]:
 
 def wide_table() -> dict[str, float]:
     """Time forward search and exchange on arcene (160 x 10,000, k = 64) against one thin SVD of the same matrix."""
-    X = np.ascontiguousarray(random_split("arcene", 0)[0])
+    X = np.ascontiguousarray(split_rows("arcene")[0])
     selector = ColumnSubset(64, ridge=0.0)
     ours, svd = medians(3, lambda: selector.fit(X), lambda: np.linalg.svd(X - X.mean(axis=0), full_matrices=False))
     return {"seconds": ours, "svd_seconds": svd, "ratio": ours / svd, "n_swaps": float(selector.n_swaps_)}
@@ -125,5 +128,6 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    run()
+    if available():
+        run()
     print(table())

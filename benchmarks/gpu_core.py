@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from _data import COLUMNS, FOLDER, load, minmax
+from _data import available, table
 from _store import Store
 from stableselect import BaseSelector, ColumnSubset, Moments, ScorerSelector, ScorerSelectorNetwork
+from stableselect.datasets import info
 
 
 def timed(action: Callable[[], Any], torch: Any, repeats: int = 3) -> float:
@@ -70,11 +71,11 @@ def main() -> None:
     store.content["device"] = torch.cuda.get_device_name()
     store.content["torch"] = torch.__version__
     for name in ("isolet", "arcene", "mnist_fashion"):
-        if (FOLDER / f"{name}.npz").exists():
-            X = minmax(load(name)[0])
+        if available(name):
+            X = table(name)
             print(
                 name,
-                store.part(name, lambda X=X, name=name: compare(X, COLUMNS[name], torch, train=name == "isolet")),
+                store.part(name, lambda X=X, name=name: compare(X, info(name).k, torch, train=name == "isolet")),
                 flush=True,
             )
 

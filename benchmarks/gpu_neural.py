@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from _data import COLUMNS, load, minmax, random_split
+from _data import split_rows
+from _data import table as whole_table
 from _epochs import torch_makers
 from _store import Store
 from neural_speed import NETWORKS, epoch_ratio
 from stableselect import CAE, AgnoSS, ScorerSelectorNetwork
+from stableselect.datasets import info
 from stableselect.neural._training import Stopping, train
 
 
@@ -62,7 +64,7 @@ def kernel_share(make: Any, torch: Any) -> float:
 
 def large_fit(torch: Any, decoder: Any) -> dict[str, Any]:
     """Fit 60,000 images, k = 50, 200 epochs, batch 256."""
-    X = torch.asarray(load("mnist_fashion")[0][:60_000] / 255, dtype=torch.float32, device="cuda")
+    X = torch.asarray(whole_table("mnist_fashion")[:60_000], dtype=torch.float32, device="cuda")
     settings = {
         "solver": "minibatch",
         "batch_size": 256,
@@ -91,7 +93,7 @@ def large_fit(torch: Any, decoder: Any) -> dict[str, Any]:
 
 def host_and_device(name: str, decoder: Any) -> dict[str, Any]:
     """Train on both: the loss after 20 steps and 20 more in torch, and the columns in common after a fit."""
-    X, k = random_split(name, 0)[0], COLUMNS[name]
+    X, k = split_rows(name)[0], info(name).k
     losses, chosen, seconds = [], [], []
     for device in ("cpu", "cuda"):
         trainable = torch_makers(X[: 20 * 64], k, 64, decoder, device)["scorer-selector"]()
@@ -114,7 +116,7 @@ def host_and_device(name: str, decoder: Any) -> dict[str, Any]:
 
 def one_by_one(torch: Any) -> dict[str, float]:
     """Return the seconds of an epoch on 60,000 images with steps replayed, launched one by one, and compiled."""
-    X = minmax(load("mnist_fashion")[0][:60_000])
+    X = whole_table("mnist_fashion")[:60_000]
     result = {}
     for name in ("replayed", "one by one", "compiled"):
         trainable = torch_makers(X, 50, 256, (256,), "cuda")["scorer-selector"]()
@@ -156,7 +158,7 @@ def main() -> None:
 
 def baseline(selector: Any) -> dict[str, float]:
     """Return the seconds of a baseline's fit on the device."""
-    X = random_split("isolet", 0)[0]
+    X = split_rows("isolet")[0]
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # trained too briefly here

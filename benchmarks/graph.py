@@ -1,4 +1,4 @@
-"""Speed, memory and growth of the seven classical methods, then their quality (``graph_quality``).
+"""Speed, memory and growth of the seven classical methods.
 
 Finished parts are kept in ``results/graph.json`` and not measured again. Peak memory is that of a process of its own,
 with the table and the interpreter in it.
@@ -19,11 +19,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-import graph_quality
-from _data import FOLDER, available
+from _data import available, table
 from _store import Store
-from graph_quality import METHODS, build
+from stableselect import BaseSelector, all_selectors
 from stableselect.graph._neighbours import neighbour_graph
+
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "LaplacianScore": ("LaplacianScore", {}),
+    "SPEC phi1": ("SPEC", {"criterion": "phi1"}),
+    "SPEC phi2": ("SPEC", {"criterion": "phi2"}),
+    "MCFS": ("MCFS", {}),
+    "UDFS": ("UDFS", {}),
+    "NDFS": ("NDFS", {}),
+    "PFA": ("PFA", {}),
+    "InfFS": ("InfFS", {}),
+}
+"""Class and settings by the name the tables use."""
 
 CLUSTERS = 5
 NEIGHBOURS = 5
@@ -41,6 +52,14 @@ GROWTH_ROWS, GROWTH_COLUMNS = 1_000, 300
 GROWTH_FACTORS = (1.0, 10 ** (1 / 3), 10 ** (2 / 3), 10.0)
 
 
+def build(method: str, k: int, **settings: Any) -> BaseSelector:
+    """Return the selector of a method, with those of the settings that it has."""
+    name, own = METHODS[method]
+    selector = all_selectors()[name](k, **own)
+    known = selector.get_params()
+    return selector.set_params(**{key: value for key, value in settings.items() if key in known})
+
+
 def clustered(n: int, m: int) -> np.ndarray:
     """Return a random table whose rows form clusters in a tenth of its columns, all columns of unit variance."""
     rng = np.random.default_rng(0)
@@ -52,8 +71,7 @@ def clustered(n: int, m: int) -> np.ndarray:
 
 def fashion() -> np.ndarray:
     """Return the 60,000 training images of Fashion-MNIST on [0, 1], in single precision."""
-    with np.load(FOLDER / "mnist_fashion.npz") as stored:
-        return stored["X"][:60_000].astype(np.float32) / np.float32(255)
+    return table("mnist_fashion")[:60_000].astype(np.float32)
 
 
 def wide() -> np.ndarray:
@@ -219,10 +237,8 @@ def main() -> None:
     compare(store)
     growth(store)
     memory(store, "wide", WIDE_METHODS, WIDE_SECONDS, WIDE_GIB)
-    if available():
+    if available("mnist_fashion"):
         memory(store, "fashion", FASHION_METHODS, np.inf, FASHION_GIB)
-        graph_quality.run()
-        graph_quality.report()
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from _data import BATCH, random_split
+from _data import available, split_rows
 from _epochs import numpy_trainable, torch_makers
 from _store import Store
 from stableselect import CAE, ScorerSelectorNetwork
+from stableselect.datasets import info
 from stableselect.neural._training import Stopping, train
 
 EPOCHS = 5
@@ -32,7 +33,7 @@ def epoch_ratio(decoder: Any, device: str = "cpu") -> dict[str, Any]:
     """Return the time of an epoch of both, measured in turn, on Fashion-MNIST (6,000 x 784, k = 50, batch 256)."""
     import torch
 
-    X, k, batch_size = random_split("mnist_fashion", 0)[0], 50, BATCH["mnist_fashion"]
+    X, k, batch_size = split_rows("mnist_fashion")[0], 50, info("mnist_fashion").batch_size
     makers = torch_makers(X, k, batch_size, decoder, device)
     if decoder == "linear" and device == "cpu":
         makers["NumPy scorer-selector"] = lambda: numpy_trainable(X, k, batch_size)
@@ -54,7 +55,7 @@ def epoch_ratio(decoder: Any, device: str = "cpu") -> dict[str, Any]:
 
 def published_fit() -> dict[str, float]:
     """Return the seconds of the published training on 6,000 Fashion-MNIST images, one thread, NumPy."""
-    X = random_split("mnist_fashion", 0)[0]
+    X = split_rows("mnist_fashion")[0]
     start = time.perf_counter()
     ScorerSelectorNetwork.published(50, batch_size=256).fit(X)
     return {"seconds": time.perf_counter() - start, "threads": 1, "epochs": 200}
@@ -108,3 +109,9 @@ def table() -> str:
             f"{cae['steps']} steps, mean largest probability {cae['mean_max_probability']:.3f} |"
         )
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    if available():
+        run()
+    print(table())

@@ -154,7 +154,7 @@ def test_wrong_choices_are_refused(table, options, message):
 
 @pytest.mark.parametrize("protocol", ["papre", None, 1])
 def test_a_table_has_one_of_the_protocols(protocol, table):
-    with pytest.raises(ValueError, match="protocol should be one of 'sound', 'paper', 'raw'"):
+    with pytest.raises(ValueError, match="protocol should be one of 'corrected', 'paper', 'raw'"):
         replace(table, protocol=protocol)
 
 
@@ -175,7 +175,7 @@ def test_tables_can_be_copied_and_pickled(table):
         assert paper.X.shape == (60, 5)
 
 
-def test_sound_scaling_is_learnt_from_training_rows(table):
+def test_corrected_scaling_is_learnt_from_training_rows(table):
     split = table.split("random", seed=3, valid_size=0.1)
     imputer = SimpleImputer().fit(table.raw[split.train])
     scaler = MinMaxScaler().fit(imputer.transform(table.raw[split.train]))
@@ -184,7 +184,7 @@ def test_sound_scaling_is_learnt_from_training_rows(table):
     np.testing.assert_array_equal(split.y_test, table.y[split.test])
 
 
-def test_sound_scaling_does_not_see_test_rows(table):
+def test_corrected_scaling_does_not_see_test_rows(table):
     before = table.split("random", seed=3)
     changed = table.raw.copy()
     changed[before.test] *= 100
@@ -219,7 +219,7 @@ def test_paper_scaling_of_pixels_and_of_what_was_not_scaled(name, divisor, rng):
     np.testing.assert_array_equal(paper.X, raw / divisor)
 
 
-def test_sound_table_is_as_stored_and_never_changed(table):
+def test_corrected_table_is_as_stored_and_never_changed(table):
     kept = table.raw.copy()
     assert table.X is table.raw
     table.split("random")

@@ -238,7 +238,7 @@ def test_missing_file_says_what_to_do(tmp_path):
 
 @pytest.mark.parametrize("protocol", ["Paper", None, 1])
 def test_unknown_protocol_is_refused(protocol, tmp_path):
-    with pytest.raises(ValueError, match="protocol should be one of 'sound', 'paper', 'raw'"):
+    with pytest.raises(ValueError, match="protocol should be one of 'corrected', 'paper', 'raw'"):
         datasets.load("coil20", protocol=protocol, data_home=tmp_path)
 
 

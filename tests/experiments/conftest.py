@@ -4,7 +4,7 @@ import multiprocessing
 
 import pytest
 
-from stableselect.experiments._cell import Cell
+from stableselect.experiments._run import Run
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +22,6 @@ def start():
 
 
 @pytest.fixture
-def cells():
-    """Twelve cells that differ in split alone."""
-    return [Cell("glioma", "random", "sound", split, 0, 3) for split in range(12)]
+def runs():
+    """Twelve runs that differ in split alone."""
+    return [Run("glioma", "random", "corrected", split, 0, 3) for split in range(12)]

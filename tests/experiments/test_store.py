@@ -1,156 +1,156 @@
 from __future__ import annotations
 
+import lzma
 import os
-import sqlite3
-import subprocess
-import sys
 
 import pytest
 
-from stableselect.experiments import _store
-from stableselect.experiments._cell import Cell
-from stableselect.experiments._store import FILE, Store
+from stableselect.experiments._revision import CURRENT, Revision
+from stableselect.experiments._run import Run
+from stableselect.experiments._store import JOURNAL, Store, Stored, has_results
 
-CELL = Cell("glioma", "|W|", "paper", 0, 1, 64, "fast", 20)
+RUN = Run("glioma", "|W|", "paper", 0, 1, 64)
+TASK = RUN.of_task("gap", weight=0.5)
+DONE = Stored(RUN, "done", {"ridge": 0.1 + 0.2, "own": {"b": 1, "a": None}}, "", ended=12.5)
+FAILED = Stored(TASK, "failed", {}, "ValueError: no", Revision(2, 3, 4), 13.0)
+
+
+def filled(folder):
+    with Store(folder, write=True) as store:
+        store.add(DONE)
+        store.add(FAILED)
 
 
 def test_key_is_canonical_json_and_comes_back():
-    assert CELL.key == (
+    fast = Run("glioma", "|W|", "paper", 0, 1, 64, "fast", 20)
+    assert fast.key == (
         '{"cap":20,"dataset":"glioma","k":64,"method":"|W|","mode":"fast","protocol":"paper","seed":1,"split":0}'
     )
-    assert Cell.from_key(CELL.key) == CELL
+    assert Run.from_key(fast.key) == fast
 
 
-def test_a_cell_is_claimed_once_and_stays_done(tmp_path):
-    with Store(tmp_path) as one, Store(tmp_path) as two:
-        assert one.claim(CELL)
-        assert not two.claim(CELL)
-        one.finish(CELL, {"ridge": 0.5})
-        assert not two.claim(CELL, retry=True)
-        (stored,) = two.cells()
-        assert (stored.cell, stored.status, stored.record, stored.error) == (CELL, "done", {"ridge": 0.5}, "")
+def test_runs_come_back_as_they_were(tmp_path):
+    filled(tmp_path)
+    assert Store(tmp_path).runs() == sorted([DONE, FAILED], key=lambda item: item.run.key)
+    assert Store(tmp_path).get(RUN) == DONE
+    assert Store(tmp_path).get(Run("usps", "LS", "paper", 0, 0, 50)) is None
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {
+        "selection-glioma.jsonl.xz",
+        "gap-glioma.jsonl.xz",
+    }
+    assert (tmp_path / JOURNAL).stat().st_size == 0
 
 
-def test_a_failed_cell_is_claimed_again_only_on_demand(tmp_path):
-    with Store(tmp_path) as store:
-        store.claim(CELL)
-        store.fail(CELL, "ValueError: no")
-        assert store.cells()[0].error == "ValueError: no"
-        assert not store.claim(CELL)
-        assert store.claim(CELL, retry=True)
-        assert store.statuses() == {CELL.key: "running"}
+def test_a_run_is_of_the_current_revision_and_knows_when_it_ended(tmp_path):
+    with Store(tmp_path, write=True) as store:
+        store.add(Stored(RUN, "done", {}, ""))
+    (item,) = Store(tmp_path).runs()
+    assert item.revision == CURRENT
+    assert item.ended > 1e9
 
 
-def test_a_claim_given_back_leaves_nothing(tmp_path):
-    with Store(tmp_path) as store:
-        store.claim(CELL)
-        store.release(CELL)
-        assert store.cells() == []
+def test_equal_runs_give_equal_files_in_whatever_order_they_end(tmp_path):
+    other = Stored(Run("glioma", "LS", "paper", 0, 0, 64), "done", {"x": 1}, "", ended=1.0)
+    for name, items in (("one", [DONE, other]), ("two", [other, DONE])):
+        with Store(tmp_path / name, write=True) as store:
+            for item in items:
+                store.add(item)
+    one, two = (tmp_path / name / "runs" / "selection-glioma.jsonl.xz" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert lzma.decompress(one.read_bytes()).count(b"\n") == 2
 
 
-CLAIM = """
-import os, signal
-from stableselect.experiments._cell import Cell
-from stableselect.experiments._store import Store
-store = Store(folder)
-assert store.claim(Cell.from_key(key))
-os.kill(os.getpid(), signal.SIGKILL)
-"""
+def test_only_files_with_new_runs_are_written(tmp_path):
+    filled(tmp_path)
+    paths = sorted((tmp_path / "runs").iterdir())
+    before = [path.stat().st_mtime_ns for path in paths]
+    with Store(tmp_path, write=True) as store:
+        store.add(Stored(RUN, "done", {"ridge": 1.0}, ""))
+    after = [path.stat().st_mtime_ns for path in paths]
+    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+    assert Store(tmp_path).get(RUN).record == {"ridge": 1.0}
 
 
-def test_the_claim_of_a_killed_process_is_taken_over(tmp_path, start):
-    process = start(CLAIM, folder=str(tmp_path), key=CELL.key)
-    process.join(60)
-    assert process.exitcode == -9
-    with Store(tmp_path) as store:
-        assert store.statuses() == {CELL.key: "running"}
-        assert store.abandoned([CELL]) == [CELL]
-        assert store.claim(CELL)
-        assert store.abandoned([CELL]) == []
+def test_fast_runs_have_a_folder_of_their_own(tmp_path):
+    with Store(tmp_path, write=True) as store:
+        store.add(Stored(Run("glioma", "LS", "paper", 0, 0, 64, "fast"), "done", {}, ""))
+    assert not (tmp_path / "runs").exists()
+    assert (tmp_path / "fast" / "runs" / "selection-glioma.jsonl.xz").is_file()
+    assert len(Store(tmp_path).runs()) == 1
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system does not say when a process began")
-def test_a_process_number_given_again_is_another_process(tmp_path, monkeypatch):
-    with Store(tmp_path) as store:
-        monkeypatch.setattr(_store, "_owner", lambda: f"{os.getpid()} 1")
-        store.claim(CELL)
-        monkeypatch.undo()
-        assert store.claim(CELL)
+def test_the_journal_of_a_killed_process_is_read_and_put_away(tmp_path):
+    store = Store(tmp_path, write=True)
+    store.add(DONE)
+    store.add(FAILED)
+    # The process is gone without a word; its last line was not finished.
+    store._journal.write(b'{"run": {"dataset": "gli')
+    store._journal.close()
+    assert has_results(tmp_path)
+    assert len(Store(tmp_path).runs()) == 2
+    assert not (tmp_path / "runs").exists()
+    with Store(tmp_path, write=True) as again:
+        assert len(again.runs()) == 2
+        assert (tmp_path / JOURNAL).stat().st_size == 0
+        again.add(Stored(Run("usps", "LS", "paper", 0, 0, 50), "done", {}, ""))
+    assert len(Store(tmp_path).runs()) == 3
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system does not say how a process does")
-def test_the_claim_of_a_process_nobody_has_asked_for_is_taken_over(tmp_path, monkeypatch):
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    with Store(tmp_path) as store:
-        owner = f"{process.pid} {_store._started(process.pid)}"
-        monkeypatch.setattr(_store, "_owner", lambda: owner)
-        assert store.claim(CELL)
-        monkeypatch.undo()
-        assert not store.claim(CELL)
-        process.kill()
-        # Waits for the end, but leaves the number with the system.
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert store.abandoned([CELL]) == [CELL]
-        assert store.claim(CELL)
-    process.communicate()
+@pytest.mark.skipif(os.name != "posix", reason="the lock is posix's")
+def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path):
+    with Store(tmp_path, write=True) as store:
+        store.add(DONE)
+        with pytest.raises(BlockingIOError, match="Another run is writing"):
+            Store(tmp_path, write=True)
+        assert Store(tmp_path).runs() == [DONE]
+    Store(tmp_path, write=True).close()
 
 
-def test_a_cell_is_buried_unless_it_is_finished_or_under_way(tmp_path):
-    other = Cell("glioma", "|W|", "paper", 0, 2, 64)
-    with Store(tmp_path) as store:
-        assert store.bury(CELL, "gone") == "failed"
-        assert store.cells()[0].error == "gone"
-        store.claim(other)
-        assert store.bury(other, "gone") == "running"
-        store.finish(other, {})
-        assert store.bury(other, "gone") == "done"
+def test_renamed_runs_are_read_under_their_new_name(tmp_path):
+    filled(tmp_path)
+
+    def rename(run):
+        return run | {"method": "network"} if run["method"] == "|W|" else run
+
+    assert {item.run.method for item in Store(tmp_path, rename=rename).runs()} == {"network"}
+    assert {item.run.method for item in Store(tmp_path).runs()} == {"|W|"}
+    with Store(tmp_path, write=True, rename=rename) as store:
+        store.add(Stored(Run("glioma", "network", "paper", 0, 1, 64), "done", {"ridge": 2.0}, ""))
+    found = [item for item in Store(tmp_path).runs() if not item.run.task]
+    assert [(item.run.method, item.record) for item in found] == [("network", {"ridge": 2.0})]
 
 
-def test_results_of_a_lost_claim_are_not_written(tmp_path, monkeypatch):
-    with Store(tmp_path) as store:
-        store.claim(CELL)
-        monkeypatch.setattr(_store, "_owner", lambda: "1 1")
-        store.finish(CELL, {"ridge": 0.5})
-        assert store.statuses() == {CELL.key: "running"}
-
-
-def test_numbers_that_json_lacks_are_refused(tmp_path):
-    with Store(tmp_path) as store:
-        store.claim(CELL)
+def test_numbers_that_json_lacks_are_refused_and_leave_no_trace(tmp_path):
+    with Store(tmp_path, write=True) as store:
         with pytest.raises(ValueError, match="JSON"):
-            store.finish(CELL, {"ridge": float("nan")})
+            store.add(Stored(RUN, "done", {"ridge": float("nan")}, ""))
+        assert store.runs() == []
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_store_that_is_read_cannot_be_written(tmp_path):
+    filled(tmp_path)
+    with pytest.raises(ValueError, match="open for reading only"):
+        Store(tmp_path).add(DONE)
 
 
 def test_no_results_is_said(tmp_path):
     with pytest.raises(FileNotFoundError, match="There are no results in"):
-        Store(tmp_path / "none", create=False)
+        Store(tmp_path / "none")
     assert not (tmp_path / "none").exists()
-
-
-def test_other_files_are_refused(tmp_path):
-    (tmp_path / FILE).write_text("not a database, but long enough to have a header of one")
-    with pytest.raises(ValueError, match="cannot be used as a results file"):
-        Store(tmp_path)
-    (tmp_path / "folder" / FILE).mkdir(parents=True)
-    with pytest.raises(ValueError, match="cannot be used as a results file"):
-        Store(tmp_path / "folder")
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError, match="give a folder"):
-        Store(tmp_path / "file")
+        Store(tmp_path / "file", write=True)
 
 
-def test_a_newer_file_is_refused(tmp_path):
-    Store(tmp_path).close()
-    db = sqlite3.connect(tmp_path / FILE)
-    db.execute("PRAGMA user_version = 99")
-    db.close()
-    with pytest.raises(ValueError, match="newer version"):
+@pytest.mark.parametrize("content", [b"not compressed", lzma.compress(b"{}\n"), lzma.compress(b"no json\n")])
+def test_damaged_files_are_named(tmp_path, content):
+    filled(tmp_path)
+    (tmp_path / "runs" / "gap-glioma.jsonl.xz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"gap-glioma\.jsonl\.xz is damaged"):
         Store(tmp_path)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a way to open files without shared memory")
-def test_files_that_cannot_have_a_write_ahead_log_keep_their_journal(tmp_path):
-    db = sqlite3.connect(f"file:{tmp_path / FILE}?vfs=unix-dotfile", uri=True, isolation_level=None)
-    assert not _store._use_wal(db)
-    db.execute("CREATE TABLE t (x)")
-    db.close()
+    with pytest.raises(ValueError, match="is damaged"):
+        Store(tmp_path, write=True)
+    # The lock was given back.
+    (tmp_path / "runs" / "gap-glioma.jsonl.xz").unlink()
+    Store(tmp_path, write=True).close()

@@ -263,3 +263,15 @@ def test_bad_input_is_refused_in_one_sentence(supports, similarity, options, mes
         similarity_stability(supports, similarity, **options)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+def test_a_boolean_similarity_is_one_of_zeros_and_ones(rng):
+    alike = TWINS.astype(bool)
+    sets = random_sets(5, 12, 4, rng)
+    expected = similarity_stability(sets, TWINS, threshold=1)
+    assert similarity_stability(sets, alike, threshold=1) == expected
+    lopsided = alike.copy()
+    lopsided[0, 5] = True
+    for wrong in (lopsided, ~np.eye(12, dtype=bool)):
+        with pytest.raises(ValueError, match="symmetric with ones on its diagonal"):
+            similarity_stability(sets, wrong)

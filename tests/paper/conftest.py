@@ -27,14 +27,14 @@ def tiny(monkeypatch):
 
 @pytest.fixture(scope="session")
 def invented():
-    """A stand-in for the evaluation of a cell: numbers from a hash of its name, the same on every call."""
+    """A stand-in for the evaluation of a run: numbers from a hash of its name, the same on every call."""
 
-    def evaluate(cell, data_home=None):
-        digest = hashlib.sha256(cell.key.encode()).digest()
+    def evaluate(run, data_home=None):
+        digest = hashlib.sha256(run.key.encode()).digest()
         error, accuracy = 0.01 + digest[0] / 2560, 0.5 + digest[1] / 512
         found = {"least_squares": error, "ridge": error * 0.9, "accuracy": accuracy}
         return found | {
-            "selected": list(range(cell.k)),
+            "selected": list(range(run.k)),
             "seconds": digest[2] / 100,
             "own": {"selector": error, "scorer": error / 2},
             "validation": {"own": error, "least_squares": error * 0.9},

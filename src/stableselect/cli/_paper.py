@@ -1,15 +1,18 @@
-"""The commands ``paper list``, ``run``, ``show`` and ``all``: the experiments of the paper."""
+"""The commands ``paper list``, ``run``, ``show``, ``build`` and ``readme``: the experiments of the paper."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ..io import shown
 from ._shell import Debug, Quiet, console, reported
+
+if TYPE_CHECKING:
+    from ..paper import Request
 
 paper = typer.Typer(
     name="paper",
@@ -19,22 +22,23 @@ paper = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="An experiment; see 'stableselect paper list'.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Experiments; all for every one.")]
 Results = Annotated[
-    Path,
-    typer.Option(
-        "--results", metavar="DIR", help="Folder of results.sqlite and the output; fast output goes to DIR/fast."
-    ),
+    Path, typer.Option("--results", metavar="DIR", help="Folder of runs and output; fast output goes to DIR/fast.")
 ]
 Protocol = Annotated[
-    Literal["paper", "sound", "both"],
-    typer.Option("--protocol", metavar="HOW", help="paper (as published, faults left out), sound or both."),
+    Literal["paper", "corrected", "both"],
+    typer.Option("--protocol", metavar="HOW", help="paper (as published, faults left out), corrected or both."),
 ]
 Fast = Annotated[bool, typer.Option("--fast", metavar="", help="Four small tables, one split, one seed, few steps.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes, each on one thread.")]
-Splits = Annotated[int, typer.Option("--splits", min=1, help="Splits under sound.")]
+Splits = Annotated[int, typer.Option("--splits", min=1, help="Splits under corrected.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Seeds of methods that depend on one.")]
 WithFaults = Annotated[
     bool, typer.Option("--with-faults", metavar="", help="Add the published ranking of test rows, under paper.")
+]
+Dataset = Annotated[
+    list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="Compute this dataset only; repeatable.")
 ]
 Method = Annotated[
     list[str] | None,
@@ -42,7 +46,7 @@ Method = Annotated[
         "--method", "-m", metavar="NAME", help="Compute this method only, named as in the tables; repeatable."
     ),
 ]
-Retry = Annotated[bool, typer.Option("--retry", metavar="", help="Compute failed cells again.")]
+Retry = Annotated[bool, typer.Option("--retry", metavar="", help="Compute failed runs again.")]
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Folder of the datasets.")]
 
 _RESULTS = Path("results")
@@ -60,55 +64,49 @@ def list_(debug: Debug = False) -> None:
 
 @paper.command()
 def run(
-    name: Name,
+    names: Names,
     results: Results = _RESULTS,
     protocol: Protocol = "both",
-    fast: Fast = False,
-    jobs: Jobs = 1,
-    splits: Splits = 3,
-    seeds: Seeds = 2,
+    dataset: Dataset = None,
     method: Method = None,
+    splits: Splits = 5,
+    seeds: Seeds = 2,
+    fast: Fast = False,
     with_faults: WithFaults = False,
+    jobs: Jobs = 1,
     retry: Retry = False,
     data: Data = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Run one experiment.
+    """Compute experiments and write their tables and figures; what they share is computed once.
 
-    Stop it at any time and say the same again: it goes on where it was.
-    Failed cells are left alone unless --retry is said; while there are any, the exit code is 1.
+    Stop it at any time and give the same command again: it goes on where it was.
+    Failed runs are left alone without --retry; while there are any, the exit code is 1.
     """
     with reported(debug):
-        _run([name], results, protocol, fast, jobs, splits, seeds, method, with_faults, retry, data, quiet)
+        from ..paper import Request
 
-
-@paper.command("all")
-def all_(
-    results: Results = _RESULTS,
-    protocol: Protocol = "both",
-    fast: Fast = False,
-    jobs: Jobs = 1,
-    splits: Splits = 3,
-    seeds: Seeds = 2,
-    method: Method = None,
-    with_faults: WithFaults = False,
-    retry: Retry = False,
-    data: Data = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Run every experiment, one after the other; what they share is computed once."""
-    with reported(debug):
-        from ..paper import list_experiments
-
-        names = list(list_experiments())
-        _run(names, results, protocol, fast, jobs, splits, seeds, method, with_faults, retry, data, quiet)
+        request = Request(
+            names,
+            results=results,
+            protocol=protocol,
+            datasets=dataset or None,
+            methods=method or None,
+            splits=splits,
+            seeds=seeds,
+            fast=fast,
+            with_faults=with_faults,
+            jobs=jobs,
+            retry=retry,
+            data_home=data,
+        )
+        _run(request, quiet=quiet)
 
 
 @paper.command()
 def show(name: Name, results: Results = _RESULTS, fast: Fast = False, data: Data = None, debug: Debug = False) -> None:
-    """Print an experiment from the results there are, and write its files anew."""
+    """Print an experiment from the stored runs, and write its files anew."""
     with reported(debug):
         from ..paper import show as show_experiment
 
@@ -116,50 +114,55 @@ def show(name: Name, results: Results = _RESULTS, fast: Fast = False, data: Data
         print(document.markdown(), end="")
 
 
-def _run(
-    names: list[str],
-    results: Path,
-    protocol: Literal["paper", "sound", "both"],
-    fast: bool,
-    jobs: int,
-    splits: int,
-    seeds: int,
-    method: list[str] | None,
-    with_faults: bool,
-    retry: bool,
-    data: Path | None,
-    quiet: bool,
+@paper.command()
+def build(
+    results: Results = _RESULTS, fast: Fast = False, data: Data = None, quiet: Quiet = False, debug: Debug = False
 ) -> None:
+    """Write the files of every experiment from the stored runs, and a page that links them."""
+    with reported(debug):
+        from ..paper import build as build_pages
+
+        page = build_pages(results=results, fast=fast or None, data_home=data)
+        console(quiet=quiet).print(f"Wrote {shown(str(page))} and the pages it links.", soft_wrap=True)
+
+
+@paper.command()
+def readme(
+    results: Results = Path("docs/results"),
+    write: Annotated[bool, typer.Option("--write", metavar="", help="Put the table into the file.")] = False,
+    file: Annotated[Path, typer.Option("--file", metavar="FILE", help="The README file.")] = Path("README.md"),
+    debug: Debug = False,
+) -> None:
+    """Print the results table of the README from the stored runs, or put it between its marks with --write."""
+    with reported(debug):
+        from ..paper import read, readme_table, write_readme
+
+        found = read(results, fast=False)
+        if write:
+            write_readme(file, found)
+        else:
+            print(readme_table(found))
+
+
+def _run(request: Request, *, quiet: bool) -> None:
     from ..paper import Batch
     from ..paper.report import NO_PICTURES, can_draw
     from ._progress import progress
 
     report = console(quiet=quiet)
-    batch = Batch(
-        names,
-        results=results,
-        protocol=protocol,
-        fast=fast,
-        jobs=jobs,
-        splits=splits,
-        seeds=seeds,
-        methods=method or None,
-        with_faults=with_faults,
-        retry=retry,
-        data_home=data,
-    )
+    batch = Batch(request)
     if batch.absent:
-        report.print(f"Not at hand, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
+        report.print(f"Datasets that are missing, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
     if not can_draw():
         report.print(NO_PICTURES, soft_wrap=True)
-    folder = shown(str(batch.folder))
-    page = f" and {folder}/index.html"
-    for name in names:
-        last = name == names[-1]
+    folder = shown(str(request.folder))
+    for name in request.names:
         with progress(quiet=quiet) as tell:
-            batch.run(name, report=tell, page=last)
-        report.print(f"{name}: wrote {folder}/{name}.md{page if last else ''}.", soft_wrap=True)
+            batch.run(name, report=tell)
+        report.print(f"{name}: wrote {folder}/{name}.md.", soft_wrap=True)
     if failed := batch.failed:
-        count = "1 cell" if failed == 1 else f"{failed} cells"
-        print(f"stableselect: {count} failed; {folder}/index.html says why, --retry tries again.", file=sys.stderr)
+        count = "1 run" if failed == 1 else f"{failed} runs"
+        print(
+            f"stableselect: {count} failed; 'stableselect paper build' lists why, --retry tries again.", file=sys.stderr
+        )
         raise typer.Exit(1)

@@ -46,7 +46,7 @@ def _bar(stream: TextIO) -> Iterator[Report]:
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
     left = TextColumn("left", markup=False)
     columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), left)
-    # The rate is taken over many cells: quick and slow ones come in turns.
+    # The rate is taken over many runs: quick and slow ones come in turns.
     with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
         task = bar.add_task("", total=None)
 
@@ -60,6 +60,5 @@ def _bar(stream: TextIO) -> Iterator[Report]:
 
 def _line(outcome: Outcome, ended: int, total: int) -> str:
     seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
-    words = "left to another run" if outcome.status == "running" else outcome.status
     error = f": {outcome.error}" if outcome.error else ""
-    return f"[{ended}/{total}] {outcome.cell}: {words}{seconds}{error}"
+    return f"[{ended}/{total}] {outcome.run}: {outcome.status}{seconds}{error}"

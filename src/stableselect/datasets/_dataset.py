@@ -24,7 +24,7 @@ class Dataset:
     raw : ndarray of shape (n, m)
         The table as stored.
     X : ndarray of shape (n, m)
-        The table under the protocol: as stored for "sound" and "raw", scaled on all rows for "paper".
+        The table under the protocol: as stored for "corrected" and "raw", scaled on all rows for "paper".
     y : ndarray of int, shape (n,)
         The labels, from 0.
     info : DatasetInfo
@@ -33,7 +33,7 @@ class Dataset:
         Names of the columns.
     groups : ndarray or None
         Which rows belong together: the mouse, for Mice Protein.
-    protocol : {"sound", "paper", "raw"}
+    protocol : {"corrected", "paper", "raw"}
         How :attr:`X` and, unless told otherwise, :meth:`split` scale.
 
     Examples
@@ -50,7 +50,7 @@ class Dataset:
     info: DatasetInfo
     feature_names: np.ndarray | None = None
     groups: np.ndarray | None = None
-    protocol: Protocol = "sound"
+    protocol: Protocol = "corrected"
 
     def __post_init__(self) -> None:
         check_choice(self.protocol, PROTOCOLS, "protocol")
@@ -85,8 +85,8 @@ class Dataset:
             whole groups.
         seed : int, default=0
             Of "random" and "group".
-        protocol : {"sound", "paper", "raw"} or None, default=None
-            "sound" imputes column means and scales columns to [0, 1], both learnt from the training rows alone, for
+        protocol : {"corrected", "paper", "raw"} or None, default=None
+            "corrected" imputes column means and scales columns to [0, 1], both learnt from the training rows alone, for
             every table; test values may leave [0, 1], and a column that is constant in the training rows becomes 0.
             "paper" is the published scaling, learnt from all rows before splitting. "raw" does
             nothing. None takes the protocol of the dataset.
@@ -121,7 +121,7 @@ class Dataset:
 def load(
     name: str,
     *,
-    protocol: Protocol = "sound",
+    protocol: Protocol = "corrected",
     data_home: str | os.PathLike[str] | None = None,
     download: bool = False,
 ) -> Dataset:
@@ -131,8 +131,8 @@ def load(
     ----------
     name : str
         One of :func:`names`.
-    protocol : {"sound", "paper", "raw"}, default="sound"
-        "sound" leaves the table as stored, missing values included, since scaling is learnt from training rows: see
+    protocol : {"corrected", "paper", "raw"}, default="corrected"
+        "corrected" leaves the table as stored, missing values included, since scaling is learnt from training rows: see
         :meth:`Dataset.split`. "paper" scales all rows as published: mean imputation and [0, 1] by column, or division
         by 255, or nothing (USPS, SMK_CAN_187). "raw" leaves the table as stored, in splits too.
     data_home : path or None, default=None

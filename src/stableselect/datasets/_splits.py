@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from ._registry import DatasetInfo
 
-Protocol = Literal["sound", "paper", "raw"]
+Protocol = Literal["corrected", "paper", "raw"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 Kind = Literal["published", "random", "group"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -141,7 +141,7 @@ def cut(X: np.ndarray, y: np.ndarray, info: DatasetInfo, rows: Rows, protocol: P
     train, valid, test = rows
     pieces = [X[train], X[valid], X[test]]
     if protocol != "raw":
-        scale = Scale.minmax(pieces[0]) if protocol == "sound" else Scale.published(X, info)
+        scale = Scale.minmax(pieces[0]) if protocol == "corrected" else Scale.published(X, info)
         pieces = [scale.apply(piece) for piece in pieces]
     return Split(pieces[0], y[train], pieces[1], y[valid], pieces[2], y[test], train, valid, test)
 

@@ -1,19 +1,50 @@
-"""Run many fits, keep their results in a store, and go on after an interruption."""
+"""Run many fits, keep their results in a store, go on after an interruption, and compare them on equal terms."""
 
-from ._cell import Cell, Mode, Options, Protocol
+from ._aggregate import (
+    Comparison,
+    Interval,
+    Measure,
+    MixedRevisionsError,
+    Repeat,
+    Value,
+    by_repeat,
+    geometric_mean,
+    one_revision,
+    part_of,
+    stalled,
+)
+from ._bootstrap import paired_interval
 from ._executor import Outcome, Report, execute
-from ._store import FILE, Status, Store, Stored
+from ._revision import CURRENT, Revision
+from ._run import Mode, Options, Protocol, Run
+from ._store import Rename, Status, Store, Stored, has_results, write_whole
 
 __all__ = [
-    "FILE",
-    "Cell",
+    "CURRENT",
+    "Comparison",
+    "Interval",
+    "Measure",
+    "MixedRevisionsError",
     "Mode",
     "Options",
     "Outcome",
     "Protocol",
+    "Rename",
+    "Repeat",
     "Report",
+    "Revision",
+    "Run",
     "Status",
     "Store",
     "Stored",
+    "Value",
+    "by_repeat",
     "execute",
+    "geometric_mean",
+    "has_results",
+    "one_revision",
+    "paired_interval",
+    "part_of",
+    "stalled",
+    "write_whole",
 ]

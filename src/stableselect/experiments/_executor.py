@@ -1,62 +1,68 @@
-"""Run cells in parallel over processes, each on one thread, and write every result as it comes."""
+"""Compute runs in parallel over processes, each on one thread; this process alone writes what comes of them."""
 
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from ._cell import Cell
-from ._store import Status, Store
+from ._revision import CURRENT
+from ._run import Run
+from ._store import Rename, Status, Store, Stored
 
-Evaluate = Callable[[Cell, str | None], dict[str, Any]]
+Evaluate = Callable[[Run, str | None], dict[str, Any]]
 
-_ROUNDS = 2
-"""Pools that may break one after the other without a cell begun."""
-_KILLED = "The process that computed this cell was ended from outside; the usual cause is too little memory."
+_KILLED = "The process that computed this run was ended from outside; the usual cause is too little memory."
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a cell ended.
+    """How a run ended.
 
     Attributes
     ----------
-    cell : Cell
+    run : Run
         Which.
-    status : {"done", "failed", "running"}
-        "running" where another run is computing it.
+    status : {"done", "failed"}
+        How.
     seconds : float or None
         Time to select.
     error : str
         Why it failed, in one line.
     """
 
-    cell: Cell
+    run: Run
     status: Status
     seconds: float | None = None
     error: str = ""
 
 
 Report = Callable[[Outcome, int, int], None]
-"""Called with an outcome, the number of cells ended and the number of all, as each cell ends."""
+"""Called with an outcome, the number of runs ended and the number of all, as each run ends."""
 
 
-def pending(cells: Iterable[Cell], store: Store, *, retry: bool = False) -> list[Cell]:
-    """Return the cells that have no result yet, each once; failed ones with ``retry`` only."""
-    statuses = store.statuses()
-    closed = {"done"} if retry else {"done", "failed"}
-    return [cell for cell in dict.fromkeys(cells) if statuses.get(cell.key) not in closed]
+def pending(runs: Iterable[Run], store: Store, *, retry: bool = False) -> list[Run]:
+    """Return the runs that have no result of the current revision, each once; failed ones with ``retry`` only."""
+
+    def is_open(run: Run) -> bool:
+        found = store.get(run)
+        return found is None or found.revision != CURRENT or (retry and found.status == "failed")
+
+    return [run for run in dict.fromkeys(runs) if is_open(run)]
 
 
 def execute(
-    cells: Sequence[Cell],
+    runs: Sequence[Run],
     folder: str | os.PathLike[str],
     evaluate: Evaluate,
     *,
@@ -64,125 +70,154 @@ def execute(
     retry: bool = False,
     data_home: str | None = None,
     report: Report | None = None,
+    rename: Rename | None = None,
 ) -> list[Outcome]:
-    """Compute the cells that the results file lacks.
+    """Compute the runs that a store lacks.
+
+    Stop it at any time: what has ended is stored, a run that was cut short is not, and the next call goes on.
 
     Parameters
     ----------
-    cells : sequence of Cell
+    runs : sequence of Run
         What is wanted.
     folder : path
         The results folder.
     evaluate : callable
-        Computes a cell.
+        Computes a run.
     jobs : int
         Processes; 1 computes in this one.
     retry : bool
-        Compute failed cells again.
+        Compute failed runs again.
     data_home : str or None
         Folder of the datasets.
     report : callable, optional
-        Told of every cell as it ends.
+        Told of every run as it ends.
+    rename : callable, optional
+        See :class:`Store`.
 
     Returns
     -------
     list of Outcome
-        One for each cell that had to be computed, in the order in which they ended.
+        One for each run that had to be computed, in the order in which they ended.
 
     Raises
     ------
     ChildProcessError
-        When the processes end again and again before they begin a cell.
+        If all processes end before they compute anything.
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}.")
-    with Store(folder) as store:
-        wanted = pending(cells, store, retry=retry)
+    with Store(folder, write=True, rename=rename) as store:
+        wanted = pending(runs, store, retry=retry)
         outcomes: list[Outcome] = []
 
-        def take(found: Iterable[Outcome]) -> None:
-            for outcome in found:
-                outcomes.append(outcome)
-                if report is not None:
-                    report(outcome, len(outcomes), len(wanted))
+        def take(item: Stored) -> None:
+            store.add(item)
+            outcomes.append(Outcome(item.run, item.status, item.record.get("seconds"), item.error))
+            if report is not None:
+                report(outcomes[-1], len(outcomes), len(wanted))
 
-        arguments = (os.fspath(folder), evaluate, retry, data_home)
         if jobs == 1:
-            take(_compute(cell, *arguments) for cell in wanted)
-            return outcomes
-        # A worker that dies takes the others with it; then the cells under way go on one at a time, each in a process
-        # of its own, so that the one at fault is found and the rest are not blamed.
-        batches = [wanted]
-        before = store.ended()
-        idle = 0
-        while batches:
-            batch = batches.pop(0)
-            try:
-                take(_in_processes(batch, jobs, arguments))
-            except BrokenProcessPool:
-                told = {outcome.cell for outcome in outcomes}
-                after = store.ended()
-                open_ = [cell for cell in batch if cell not in told]
-                # A cell that is tried again has an earlier failure in the file, which says nothing of this run.
-                written = [c for c in open_ if c.key in after and after[c.key] != before.get(c.key)]
-                take(Outcome(cell, after[cell.key][0]) for cell in written)
-                open_ = [cell for cell in open_ if cell not in written]
-                if len(batch) == 1:
-                    take(_buried(cell, store) for cell in open_)
-                    continue
-                hit = store.abandoned(open_)
-                left = [cell for cell in open_ if cell not in hit]
-                idle = idle + 1 if len(left) == len(batch) else 0
-                if idle == _ROUNDS:
-                    raise ChildProcessError(
-                        f"The processes ended {_ROUNDS} times before they began a cell; the usual cause is too little "
-                        "memory. Ask for fewer jobs: one computes in this process, and shows the error."
-                    ) from None
-                batches = [*([cell] for cell in hit), *([left] if left else []), *batches]
+            for run in wanted:
+                take(_whole(_compute(run, evaluate, data_home)))
+        else:
+            _in_processes(wanted, jobs, evaluate, data_home, take)
         return outcomes
 
 
-def _buried(cell: Cell, store: Store) -> Outcome:
-    status = store.bury(cell, _KILLED)
-    return Outcome(cell, status, error=_KILLED if status == "failed" else "")
+def _in_processes(
+    wanted: list[Run], jobs: int, evaluate: Evaluate, data_home: str | None, take: Callable[[Stored], None]
+) -> None:
+    left = dict.fromkeys(wanted)
+    while left:
+        try:
+            for item in _pool(list(left), jobs, evaluate, data_home):
+                del left[item.run]
+                take(item)
+        except BrokenProcessPool:
+            # A process that dies takes the others with it. Those that were under way go on one at a time, each in a
+            # process of its own, so that the one at fault is found and the rest are not blamed.
+            suspects = list(left)[: _dispatched(jobs)]
+            dead = []
+            for run in suspects:
+                try:
+                    items = list(_pool([run], jobs, evaluate, data_home))
+                except BrokenProcessPool:
+                    dead.append(run)
+                    continue
+                del left[run]
+                take(items[0])
+            if len(dead) == len(suspects) > 1:
+                raise ChildProcessError(
+                    "Every process ended before it had computed a run; the usual cause is too little memory. Ask for "
+                    "fewer jobs: one computes in this process, and shows the error."
+                ) from None
+            for run in dead:
+                del left[run]
+                take(Stored(run, "failed", {}, _KILLED))
 
 
-def _in_processes(cells: Sequence[Cell], jobs: int, arguments: tuple[Any, ...]) -> Iterator[Outcome]:
+def _dispatched(jobs: int) -> int:
+    """Return how many runs may be under way or waiting in a pool."""
+    return 2 * max(2, jobs)
+
+
+def _pool(runs: Sequence[Run], jobs: int, evaluate: Evaluate, data_home: str | None) -> Iterator[Stored]:
     with parallel_config(backend="loky", inner_max_num_threads=1):
         # Two processes at least: joblib would compute in this one otherwise, and a crash would end it.
-        yield from Parallel(n_jobs=max(2, jobs), batch_size=1, return_as="generator_unordered")(
-            delayed(_work)(os.getpid(), cell, *arguments) for cell in cells
-        )
+        found = Parallel(
+            n_jobs=max(2, jobs), batch_size=1, pre_dispatch=_dispatched(jobs), return_as="generator_unordered"
+        )(delayed(_compute)(run, evaluate, data_home) for run in runs)
+        try:
+            for item in found:
+                yield _whole(item)
+        finally:
+            # Runs that are still under way after an interruption are given up on purpose.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found.close()
 
 
-def _work(parent: int, cell: Cell, *arguments: Any) -> Outcome:
-    """Compute a cell in a worker, which ends when the run that started it is gone."""
-    if os.getppid() != parent:
-        os._exit(0)
-    outcome = _compute(cell, *arguments)
-    if os.getppid() != parent:
-        os._exit(0)
-    return outcome
-
-
-def _compute(cell: Cell, folder: str, evaluate: Evaluate, retry: bool, data_home: str | None) -> Outcome:
-    """Claim a cell, compute it and write what came of it."""
-    with Store(folder) as store:
-        if not store.claim(cell, retry=retry):
-            return Outcome(cell, store.statuses().get(cell.key, "running"))
+def _compute(run: Run, evaluate: Evaluate, data_home: str | None) -> Stored | None:
+    """Compute a run; None where it was interrupted, even if what computes it carried on and returned."""
+    with _watched() as interrupted:
         try:
             # One thread, so that times compare and processes do not fight.
             with threadpool_limits(1):
-                record = evaluate(cell, data_home)
-            store.finish(cell, record)
+                item = Stored(run, "done", evaluate(run, data_home), "")
+            # A number that JSON cannot hold is the run's failure.
+            item.line()
         except Exception as error:
-            text = _sentence(error)
-            store.fail(cell, text)
-            return Outcome(cell, "failed", error=text)
-        except BaseException:
-            store.release(cell)
-            raise
-        return Outcome(cell, "done", record.get("seconds"))
+            item = Stored(run, "failed", {}, _sentence(error))
+        except KeyboardInterrupt:
+            return None
+    return None if interrupted else item
+
+
+def _whole(item: Stored | None) -> Stored:
+    if item is None:
+        raise KeyboardInterrupt
+    return item
+
+
+@contextmanager
+def _watched() -> Iterator[list[bool]]:
+    """Give a list that is no longer empty once Ctrl-C was pressed: training ends early then, without an error."""
+    seen: list[bool] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield seen
+        return
+
+    def note(number: int, frame: Any) -> None:
+        seen.append(True)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _sentence(error: Exception) -> str:

@@ -1,196 +1,161 @@
-"""The results file: one SQLite row a cell, written as each cell ends, safe against kills and against a second run.
+"""The store of a results folder: compressed text files of runs, and a journal of those that a run has just ended.
 
-A cell is claimed by a row of its own before it is computed. The row names the process, so that the claim of a process
-that is gone can be taken over, and a finished cell is never computed again. All runs on one file have to be on one
-machine: another machine's processes cannot be told dead from alive.
+``runs/TASK-DATASET.jsonl.xz`` has one line of JSON for each run, sorted by name, so that the same runs give the same
+text and the files can be kept under version control. A run that ends is first appended to ``journal.jsonl``. The
+journal goes into the files when the store is closed, or when it is next opened for writing after a kill. One process
+writes at a time, and holds a lock on the journal meanwhile; any number may read.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import os
-import sqlite3
+import secrets
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import IO, Any, Literal, Self
 
-from ._cell import Cell
+from ._revision import CURRENT, Revision
+from ._run import Run
 
-FILE = "results.sqlite"
-_VERSION = 1
-_PATIENCE = 60.0
-"""Seconds to wait for another process that is writing."""
-_FORGOTTEN = 24 * 3600.0
-"""Age in seconds of a claim that counts as left behind where the system cannot tell whether a process lives."""
+RUNS = "runs"
+JOURNAL = "journal.jsonl"
+SELECTION = "selection"
+"""In a file's name, for the runs without a task."""
 
-Status = Literal["running", "done", "failed"]
+Status = Literal["done", "failed"]
+Rename = Callable[[dict[str, Any]], dict[str, Any]]
+"""From the name of a stored run, which may be an earlier version's, to the present one."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What the file says of a cell.
+    """What the store says of a run.
 
     Attributes
     ----------
-    cell : Cell
+    run : Run
         Its name.
-    status : {"running", "done", "failed"}
-        Where it stands.
+    status : {"done", "failed"}
+        How it ended.
     record : dict
         Its results; empty unless done.
     error : str
         Why it failed.
+    revision : Revision
+        Of engine, folds and protocol.
+    ended : float or None
+        When, in seconds since 1970.
     """
 
-    cell: Cell
+    run: Run
     status: Status
     record: dict[str, Any]
     error: str
+    revision: Revision = CURRENT
+    ended: float | None = None
+
+    def line(self) -> str:
+        """Return the run as a line of JSON with sorted keys."""
+        content: dict[str, Any] = {
+            "run": json.loads(self.run.key),
+            "status": self.status,
+            "revision": asdict(self.revision),
+            "ended": self.ended,
+        }
+        content |= {"record": self.record} if self.status == "done" else {"error": self.error}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_line(cls, line: str, rename: Rename | None = None) -> Self:
+        """Return the run of a line."""
+        content = json.loads(line)
+        name = content["run"] if rename is None else rename(content["run"])
+        return cls(
+            Run(**name),
+            content["status"],
+            content.get("record", {}),
+            content.get("error", ""),
+            Revision(**content["revision"]),
+            content["ended"],
+        )
 
 
 class Store:
-    """The results file of a folder.
+    """The runs of a results folder.
 
     Parameters
     ----------
     folder : path
         The results folder.
-    create : bool
-        Make the folder and the file where they are missing; otherwise refuse.
+    write : bool
+        Open it for writing, and make it where it is missing. Otherwise there must be results in it.
+    rename : callable, optional
+        Applied to the name of every run that is read; see :data:`Rename`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are no results to read.
+    BlockingIOError
+        If another process is writing.
+    ValueError
+        If a file is damaged.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, create: bool = True) -> None:
-        self.path = Path(folder) / FILE
-        if not create and not self.path.is_file():
-            raise FileNotFoundError(f"There are no results in {folder}: expected the file {FILE}. Run first.")
-        if self.path.parent.exists() and not self.path.parent.is_dir():
+    def __init__(self, folder: str | os.PathLike[str], *, write: bool = False, rename: Rename | None = None) -> None:
+        self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"{folder} is a file; give a folder for the results.")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._rename = rename
+        self._journal: IO[bytes] | None = None
+        if write:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._journal = self._lock()
+        elif not has_results(self.folder):
+            raise FileNotFoundError(f"There are no results in {folder}: expected a folder {RUNS}. Run first.")
+        self._runs: dict[str, Stored] = {}
+        self._changed: set[Path] = set()
         try:
-            # Every statement outside _exclusive is a transaction of its own.
-            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            try:
-                self._prepare()
-            except BaseException:
-                self._db.close()
-                raise
-        except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.path} cannot be used as a results file ({error}); give another folder.") from error
+            for path in sorted({*self.folder.glob(f"{RUNS}/*.xz"), *self.folder.glob(f"fast/{RUNS}/*.xz")}):
+                self._take(_lines(path), path)
+            self._recover()
+        except BaseException:
+            self._unlock()
+            raise
 
-    def _prepare(self) -> None:
-        # Killed processes lose nothing under NORMAL; a power cut may lose the last cells, but with the write-ahead log
-        # not the file.
-        self._db.execute(f"PRAGMA synchronous = {'NORMAL' if _use_wal(self._db) else 'FULL'}")
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version > _VERSION:
-            raise ValueError(
-                f"{self.path} was written by a newer version (format {version}, this one knows {_VERSION}); update."
-            )
-        self._db.execute(
-            "CREATE TABLE IF NOT EXISTS cells (key TEXT PRIMARY KEY, status TEXT NOT NULL, owner TEXT NOT NULL,"
-            " record TEXT, error TEXT, changed REAL NOT NULL)"
-        )
-        self._db.execute(f"PRAGMA user_version = {_VERSION}")
+    def runs(self) -> list[Stored]:
+        """Return every run, in the order of their names."""
+        return [self._runs[key] for key in sorted(self._runs)]
 
-    def claim(self, cell: Cell, *, retry: bool = False) -> bool:
-        """Claim a cell for this process.
+    def get(self, run: Run) -> Stored | None:
+        """Return what is stored of a run."""
+        return self._runs.get(run.key)
 
-        Parameters
-        ----------
-        cell : Cell
-            What is to be computed.
-        retry : bool
-            Take a failed cell as well.
-
-        Returns
-        -------
-        bool
-            False where it is finished, failed, or being computed by a process that lives.
-        """
-        with self._exclusive():
-            row = self._db.execute("SELECT status, owner, changed FROM cells WHERE key = ?", (cell.key,)).fetchone()
-            if row is None:
-                self._db.execute(
-                    "INSERT INTO cells (key, status, owner, changed) VALUES (?, 'running', ?, ?)",
-                    (cell.key, _owner(), time.time()),
-                )
-                return True
-            status, owner, changed = row
-            dead = status == "running" and not _lives(owner, changed)
-            if not dead and not (retry and status == "failed"):
-                return False
-            self._db.execute(
-                "UPDATE cells SET status = 'running', owner = ?, record = NULL, error = NULL, changed = ?"
-                " WHERE key = ?",
-                (_owner(), time.time(), cell.key),
-            )
-            return True
-
-    def finish(self, cell: Cell, record: dict[str, Any]) -> None:
-        """Write the results of a cell that this process has claimed."""
-        self._end(cell, "done", json.dumps(record, sort_keys=True, allow_nan=False), None)
-
-    def fail(self, cell: Cell, error: str) -> None:
-        """Write why a cell that this process has claimed has no results."""
-        self._end(cell, "failed", None, error)
-
-    def release(self, cell: Cell) -> None:
-        """Give a claim of this process back."""
-        self._db.execute("DELETE FROM cells WHERE key = ? AND owner = ? AND status = 'running'", (cell.key, _owner()))
-
-    def abandoned(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return those of the cells whose process is gone."""
-        found = []
-        for cell in cells:
-            row = self._db.execute(
-                "SELECT owner, changed FROM cells WHERE key = ? AND status = 'running'", (cell.key,)
-            ).fetchone()
-            if row is not None and not _lives(*row):
-                found.append(cell)
-        return found
-
-    def bury(self, cell: Cell, error: str) -> Status:
-        """Mark a cell as failed whose process is gone, whether or not it came to claim it.
-
-        Returns
-        -------
-        {"running", "done", "failed"}
-            Where the cell stands then; finished cells, and those of a process that lives, stay as they are.
-        """
-        with self._exclusive():
-            row = self._db.execute("SELECT status FROM cells WHERE key = ?", (cell.key,)).fetchone()
-            if row is not None and row[0] != "failed" and not self.abandoned([cell]):
-                return row[0]
-            self._db.execute(
-                "INSERT OR REPLACE INTO cells (key, status, owner, error, changed) VALUES (?, 'failed', ?, ?, ?)",
-                (cell.key, _owner(), error, time.time()),
-            )
-            return "failed"
-
-    def cells(self) -> list[Stored]:
-        """Return every cell of the file, in the order of their names."""
-        rows = self._db.execute("SELECT key, status, record, error FROM cells ORDER BY key").fetchall()
-        return [
-            Stored(Cell.from_key(key), status, json.loads(record) if record else {}, error or "")
-            for key, status, record, error in rows
-        ]
-
-    def statuses(self) -> dict[str, Status]:
-        """Return the status of every cell by key."""
-        return dict(self._db.execute("SELECT key, status FROM cells"))
-
-    def ended(self) -> dict[str, tuple[Status, float]]:
-        """Return, by key, how every ended cell ended, and when."""
-        rows = self._db.execute("SELECT key, status, changed FROM cells WHERE status != 'running'")
-        return {key: (status, changed) for key, status, changed in rows}
+    def add(self, item: Stored) -> None:
+        """Store a run that has ended, in place of an earlier one of its name."""
+        if self._journal is None:
+            raise ValueError(f"The store {self.folder} is open for reading only; open it with write=True.")
+        if item.ended is None:
+            item = Stored(item.run, item.status, item.record, item.error, item.revision, round(time.time(), 3))
+        # The line is made first: a record that JSON cannot hold leaves no trace.
+        line = item.line().encode() + b"\n"
+        self._journal.write(line)
+        self._journal.flush()
+        self._keep(item)
 
     def close(self) -> None:
-        """Close the file; the last to do so leaves it in one piece."""
-        self._db.close()
+        """Move the journal into the files and let other processes write."""
+        if self._journal is not None:
+            try:
+                self._save()
+            finally:
+                self._unlock()
 
     def __enter__(self) -> Self:
         return self
@@ -200,71 +165,90 @@ class Store:
     ) -> None:
         self.close()
 
-    def _end(self, cell: Cell, status: Status, record: str | None, error: str | None) -> None:
-        self._db.execute(
-            "UPDATE cells SET status = ?, record = ?, error = ?, changed = ?"
-            " WHERE key = ? AND owner = ? AND status = 'running'",
-            (status, record, error, time.time(), cell.key, _owner()),
-        )
+    def _keep(self, item: Stored) -> None:
+        self._runs[item.run.key] = item
+        self._changed.add(self._path(item.run))
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Keep other processes from writing between a look and the write that follows from it."""
-        self._db.execute("BEGIN IMMEDIATE")
+    def _path(self, run: Run) -> Path:
+        base = self.folder / "fast" if run.mode == "fast" else self.folder
+        return base / RUNS / f"{run.task or SELECTION}-{run.dataset}.jsonl.xz"
+
+    def _take(self, lines: Iterable[str], path: Path) -> None:
+        for line in lines:
+            try:
+                item = Stored.from_line(line, self._rename)
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(
+                    f"{path} is damaged ({error}); restore it, or delete it to compute its runs again."
+                ) from error
+            self._runs[item.run.key] = item
+
+    def _recover(self) -> None:
+        """Take the runs of a journal that a killed process left; its last line may be cut short."""
+        path = self.folder / JOURNAL
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        whole = text[: text.rfind("\n") + 1].splitlines()
+        self._take(whole, path)
+        if self._journal is not None and text:
+            self._changed |= {self._path(Stored.from_line(line, self._rename).run) for line in whole}
+            self._save()
+
+    def _save(self) -> None:
+        assert self._journal is not None
+        groups: dict[Path, list[Stored]] = defaultdict(list)
+        for item in self.runs():
+            groups[self._path(item.run)].append(item)
+        for path in sorted(self._changed):
+            text = "".join(item.line() + "\n" for item in groups[path])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, lzma.compress(text.encode(), preset=6))
+        self._changed.clear()
+        self._journal.truncate(0)
+
+    def _lock(self) -> IO[bytes]:
+        # Opened for appending: after a truncation the next line is the first.
+        journal = open(self.folder / JOURNAL, "ab")
         try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-
-def _use_wal(db: sqlite3.Connection) -> bool:
-    """Switch the file to write-ahead logging, under which readers and a writer do not wait for each other.
-
-    Returns
-    -------
-    bool
-        False where SQLite declines, as on file systems without shared memory; then it keeps its rollback journal,
-        which is as safe but lets processes wait.
-    """
-    end = time.monotonic() + _PATIENCE
-    while True:
+            import fcntl
+        except ImportError:  # Windows; there a second writer is not noticed.
+            return journal
         try:
-            return bool(db.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal")
-        except sqlite3.OperationalError as error:
-            # The switch does not wait for a second process that is just making it.
-            if "locked" not in str(error) or time.monotonic() > end:
-                raise
-            time.sleep(0.05)
+            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            journal.close()
+            raise BlockingIOError(
+                f"Another run is writing to {self.folder}; wait for it, or give another results folder."
+            ) from error
+        return journal
+
+    def _unlock(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
 
 
-def _owner() -> str:
-    """Return this process as number and start stamp; numbers alone are given again."""
-    pid = os.getpid()
-    return f"{pid} {_started(pid)}"
+def has_results(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder has stored runs."""
+    base = Path(folder)
+    journal = base / JOURNAL
+    return any((base / part).is_dir() for part in (RUNS, f"fast/{RUNS}")) or (
+        journal.is_file() and journal.stat().st_size > 0
+    )
 
 
-def _started(pid: int) -> str:
-    """Return when a process began, in the system's ticks; empty where the system does not say, or it has ended."""
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file beside its place and move it there, so that a reader never sees half of one."""
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:
-            # The name, in brackets, may hold anything; the first field after it is the state, the 20th the start.
-            fields = stream.read().rpartition(b")")[2].split()
-        # A killed process keeps its number until its parent asks for it.
-        return "" if fields[0] in (b"Z", b"X") else fields[19].decode("ascii")
-    except (OSError, IndexError):
-        return ""
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
 
 
-def _lives(owner: str, changed: float) -> bool:
-    pid, _, stamp = owner.partition(" ")
-    if os.name != "posix":
-        return time.time() - changed < _FORGOTTEN
+def _lines(path: Path) -> Iterator[str]:
     try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return _started(int(pid)) == stamp
+        return iter(lzma.decompress(path.read_bytes()).decode().splitlines())
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged ({error}); restore it, or delete it to compute its runs again.") from error

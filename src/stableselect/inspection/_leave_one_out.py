@@ -17,8 +17,6 @@ from .._core import Resample
 from .._refit import Source, resolve_names, with_held_seed
 from ..base import BaseSelector, check_pair
 
-_PATHS = ("selector", "scorer")
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -134,7 +132,9 @@ def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:
     points = np.asarray(X, dtype=np.float64)
     if not hasattr(selector, "scorer_weight"):
         return {"selector": np.mean((points - selector.reconstruct(points[:, selector.support_])) ** 2, axis=1)}
-    # The scorer selectors, closed form or trained: the losses of their objective are those of the network's output.
-    losses = {path: np.mean((points - selector.forward(points, path=path)) ** 2, axis=1) for path in _PATHS}
+    # The scorer selectors, closed form or trained: what their own maps lose, at the selected features too.
+    losses = {
+        path: np.mean((points - selector.forward(points, path=path)) ** 2, axis=1) for path in ("selector", "scorer")
+    }
     losses["total"] = losses["selector"] + float(selector.scorer_weight) * losses["scorer"]
     return losses

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,7 @@ def similarity_stability(
     n_draws = check_count(n_draws, "n_draws", 1)
     C = _check_similarity(similarity)
     threshold = 0.0 if threshold is None else check_number(threshold, "threshold", 0, 1)
-    if threshold > 0:
+    if threshold > 0 and C.dtype != bool:
         C = np.where(threshold <= C, C, 0.0)
     masks = check_supports(supports, len(C))
     effective = adjusted = np.nan
@@ -269,6 +269,12 @@ def _check_similarity(similarity: Any) -> np.ndarray:
             f"similarity must be a square matrix of numbers but has shape {C.shape} and dtype {C.dtype}; "
             "pass feature_similarity(X)."
         )
+    if C.dtype == bool:  # kept as it is: an eighth of the memory, which counts where there are many features
+        tiles = [slice(start, start + 1024) for start in range(0, len(C), 1024)]
+        symmetric = all(np.array_equal(C[a, b], C[b, a].T) for a, b in combinations_with_replacement(tiles, 2))
+        if not symmetric or not np.diagonal(C).all():
+            raise ValueError("similarity must be symmetric with ones on its diagonal; pass feature_similarity(X) >= t.")
+        return C
     C = C.astype(np.float64, copy=False)
     step = max(1, BLOCK_ELEMENTS // len(C))
     for start in range(0, len(C), step):

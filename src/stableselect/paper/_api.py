@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from ..datasets import resolve_home
-from ..experiments import FILE, Cell, Mode, Options, Protocol, Report, Status, Store, execute
+from ..experiments import Mode, Report, Run, Status, Store, execute, has_results
 from ._measure import evaluate
 from ._registry import EXPERIMENTS, find_experiment
-from .methods import FAULTY, Results, find_method, is_available
-from .report import Document, Experiment, write_document, write_page
-
-Folder = str | os.PathLike[str]
+from ._renamed import renamed
+from ._request import Folder, Request, output_folder
+from .methods import Results, find_method, is_available
+from .report import Document, write_document, write_index
 
 
 def list_experiments() -> dict[str, str]:
@@ -34,254 +31,174 @@ def list_experiments() -> dict[str, str]:
     return {name: experiment.title for name, experiment in EXPERIMENTS.items()}
 
 
-def run(
-    name: str,
-    *,
-    results: Folder = "results",
-    protocol: Literal["paper", "sound", "both"] = "both",
-    fast: bool = False,
-    jobs: int = 1,
-    splits: int = 3,
-    seeds: int = 2,
-    methods: Sequence[str] | None = None,
-    with_faults: bool = False,
-    retry: bool = False,
-    data_home: Folder | None = None,
-    report: Report | None = None,
-    page: bool = True,
-) -> Document:
-    """Compute what an experiment lacks, write its files and the page of all results, and return what it shows.
+def run(request: Request, *, report: Report | None = None) -> dict[str, Document]:
+    """Compute what experiments lack, write their files, and return what they show.
 
-    Stop it at any time: finished cells are kept, and the next call goes on with the others. Several calls may share
-    one results folder, also at the same time.
+    Stop it at any time: finished runs are kept, and the next call goes on with the others.
 
     Parameters
     ----------
-    name : str
-        One of :func:`list_experiments`.
-    results : path
-        Folder for ``results.sqlite`` and the files made of it; those of fast runs go to ``fast`` inside it.
-    protocol : {"paper", "sound", "both"}
-        Published splits, scaling and settings; or sound ones.
-    fast : bool
-        Four small tables, one split, one seed, few steps: minutes instead of hours.
-    jobs : int
-        Processes.
-    splits, seeds : int
-        Splits under "sound", seeds of seeded methods. More of either adds cells to those that are there.
-    methods : sequence of str, optional
-        Compute the cells of these methods only, named as in the tables; all by default. What is shown does not change.
-    with_faults : bool
-        Add the published ranking of test rows, under "paper", to show where printed figures come from.
-    retry : bool
-        Compute failed cells again.
-    data_home : path, optional
-        Folder of the datasets, as in :func:`stableselect.datasets.load`.
+    request : Request
+        What to compute.
     report : callable, optional
-        Called with an outcome, the number of cells ended and the number of all, as each ends.
-    page : bool
-        Write the page of all results; it draws every experiment anew, so leave it out of all runs but the last.
+        Called with an outcome, the number of runs ended and the number of all, as each ends.
 
     Returns
     -------
-    Document
-        With ``markdown()`` and ``csv()``.
+    dict of str to Document
+        By name, each with ``markdown()`` and ``csv()``.
 
     Raises
     ------
     FileNotFoundError
-        When cells are wanted, none of the datasets is at hand and there are no earlier results.
+        If runs are wanted, none of the datasets is there and there are no earlier results.
 
     Examples
     --------
     >>> import tempfile
-    >>> from stableselect.paper import run
-    >>> shown = run("table1", results=tempfile.mkdtemp())
-    >>> print(shown.markdown().splitlines()[0])
+    >>> from stableselect.paper import Request, run
+    >>> shown = run(Request("table1", results=tempfile.mkdtemp()))
+    >>> print(shown["table1"].markdown().splitlines()[0])
     # Table 1: statistics of the datasets
     """
-    batch = Batch(
-        [name],
-        results=results,
-        protocol=protocol,
-        fast=fast,
-        jobs=jobs,
-        splits=splits,
-        seeds=seeds,
-        methods=methods,
-        with_faults=with_faults,
-        retry=retry,
-        data_home=data_home,
-    )
-    return batch.run(name, report=report, page=page)
+    batch = Batch(request)
+    return {name: batch.run(name, report=report) for name in request.names}
 
 
 class Batch:
-    """Experiments that are run one after the other, with the cells they want between them.
+    """The experiments of a request, run one after the other.
 
     Parameters
     ----------
-    names : sequence of str
-        The experiments; the others are as in :func:`run`.
+    request : Request
+        What to compute.
 
     Attributes
     ----------
     absent : list of str
-        Datasets that are wanted, but not at hand.
-    folder : pathlib.Path
-        Where the files go; those of fast runs to a folder of their own, so that they never replace full ones.
+        Datasets that are wanted, but whose files are missing.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        *,
-        results: Folder,
-        protocol: Literal["paper", "sound", "both"],
-        fast: bool,
-        jobs: int,
-        splits: int,
-        seeds: int,
-        methods: Sequence[str] | None,
-        with_faults: bool,
-        retry: bool,
-        data_home: Folder | None,
-    ) -> None:
-        experiments = {name: find_experiment(name) for name in names}
-        options = Options(
-            fast=fast, splits=_count(splits, "splits"), seeds=_count(seeds, "seeds"), with_faults=with_faults
-        )
-        self._jobs = _count(jobs, "jobs")
-        self._results, self._fast, self._retry = results, fast, retry
-        self._home = None if data_home is None else os.fspath(data_home)
-        chosen = None if methods is None else {find_method(method).name for method in methods}
-        self._cells = {
-            name: [
-                cell
-                for p in _protocols(protocol)
-                for cell in experiment.cells(p, options)
-                if chosen is None or cell.method.removesuffix(FAULTY) in chosen
-            ]
-            for name, experiment in experiments.items()
-        }
-        self._failed: set[Cell] = set()
-        self.folder = output_folder(results, options.mode)
-        wanted = dict.fromkeys(cell.dataset for cells in self._cells.values() for cell in cells)
-        self.absent = [name for name in wanted if not is_available(name, self._home)]
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self._runs = request.runs()
+        self._failed: set[Run] = set()
+        wanted = dict.fromkeys(run.dataset for runs in self._runs.values() for run in runs)
+        self.absent = [name for name in wanted if not is_available(name, request.home)]
         if wanted and len(self.absent) == len(wanted) and not self._ended("done"):
             first = self.absent[0]
             raise FileNotFoundError(
-                f"There is nothing to compute: no dataset of {', '.join(names)} is in {resolve_home(self._home)}; "
-                f"expected a file like {first}.npz. Name the folder of the datasets with --data (data_home in Python) "
-                f"or in the variable STABLESELECT_DATA, or get one with stableselect.datasets.fetch({first!r})."
+                f"There is nothing to compute: no dataset of {', '.join(request.names)} is in "
+                f"{resolve_home(request.home)}; expected a file like {first}.npz. Name the folder of the datasets with "
+                f"--data (data_home in Python) or in the variable STABLESELECT_DATA, or get one with "
+                f"stableselect.datasets.fetch({first!r})."
             )
 
-    def run(self, name: str, *, report: Report | None = None, page: bool = True) -> Document:
+    def run(self, name: str, *, report: Report | None = None) -> Document:
         """Compute what one of the experiments lacks, write its files and return what it shows."""
+        request = self.request
         # What failed under an earlier experiment of the batch has been tried again already.
-        cells = [cell for cell in computable(self._cells[name], self._home) if cell not in self._failed]
+        runs = [run for run in computable(self._runs[name], request.home) if run not in self._failed]
         outcomes = execute(
-            cells,
-            self._results,
+            runs,
+            request.results,
             evaluate,
-            jobs=self._jobs,
-            retry=self._retry,
-            data_home=self._home,
+            jobs=request.jobs,
+            retry=request.retry,
+            data_home=request.home,
             report=report,
+            rename=renamed,
         )
-        self._failed.update(outcome.cell for outcome in outcomes if outcome.status == "failed")
-        return show(name, results=self._results, fast=self._fast, data_home=self._home, page=page)
+        self._failed.update(outcome.run for outcome in outcomes if outcome.status == "failed")
+        results = read(request.results, fast=request.fast, data_home=request.home, empty=True)
+        return _written(name, results, request.results)
 
     @property
     def failed(self) -> int:
-        """The number of cells that are wanted and have failed, now or earlier."""
+        """The number of runs that are wanted and have failed, now or earlier."""
         return self._ended("failed")
 
     def _ended(self, status: Status) -> int:
-        if not (Path(self._results) / FILE).is_file():
+        if not has_results(self.request.results):
             return 0
-        keys = {cell.key for cells in self._cells.values() for cell in cells}
-        with Store(self._results, create=False) as store:
-            return sum(found == status for key, found in store.statuses().items() if key in keys)
+        keys = {run.key for runs in self._runs.values() for run in runs}
+        runs = Store(self.request.results, rename=renamed).runs()
+        return sum(item.status == status and item.run.key in keys for item in runs)
+
+
+def read(results: Folder, *, fast: bool | None = None, data_home: Folder | None = None, empty: bool = False) -> Results:
+    """Return the stored runs of a results folder.
+
+    Parameters
+    ----------
+    results : path
+        The results folder.
+    fast : bool, optional
+        The fast runs; by default the others, where there are any.
+    data_home : path, optional
+        Folder of the datasets, to tell which are there and to draw images.
+    empty : bool
+        Whether a folder without results is no error.
+
+    Returns
+    -------
+    Results
+    """
+    mode: Mode | None = None if fast is None else "fast" if fast else "full"
+    stored = [] if empty and not has_results(results) else Store(results, rename=renamed).runs()
+    return Results(stored, mode, None if data_home is None else Path(data_home))
 
 
 def show(
-    name: str,
-    *,
-    results: Folder = "results",
-    fast: bool | None = None,
-    data_home: Folder | None = None,
-    page: bool = True,
+    name: str, *, results: Folder = "results", fast: bool | None = None, data_home: Folder | None = None
 ) -> Document:
-    """Write an experiment's files and the page anew from the results there are, without computing a cell.
+    """Write an experiment's files anew from the stored runs, without computing one.
 
     Parameters
     ----------
     name : str
         One of :func:`list_experiments`.
-    results : path
-        The results folder.
-    fast : bool, optional
-        Show the cells of fast runs; by default the others, where there are any.
-    data_home : path, optional
-        Folder of the datasets, to tell which are at hand and to draw images.
-    page : bool
-        Write the page of all results.
+    results, fast, data_home
+        The results folder; the fast runs in it, by default only where there are no others; the folder of the datasets.
 
     Returns
     -------
     Document
     """
-    experiment = find_experiment(name)
-    mode: Mode | None = None if fast is None else "fast" if fast else "full"
-    with Store(results, create=False) as store:
-        found = Results(store.cells(), mode, None if data_home is None else Path(data_home))
-    document = experiment.render(found)
-    folder = output_folder(results, found.mode)
-    write_document(folder, document)
-    if page:
-        write_page(folder, _begun(found, document), found)
-    return document
+    find_experiment(name)
+    return _written(name, read(results, fast=fast, data_home=data_home), results)
 
 
-def output_folder(results: Folder, mode: Mode) -> Path:
-    """Return where files go: the results folder, and for fast runs one inside it."""
-    return Path(results) / "fast" if mode == "fast" else Path(results)
+def build(*, results: Folder = "results", fast: bool | None = None, data_home: Folder | None = None) -> Path:
+    """Write the files of every experiment that has a finished run, and a page that links them.
 
+    Parameters
+    ----------
+    results, fast, data_home
+        As in :func:`show`.
 
-def computable(cells: Sequence[Cell], data_home: str | None) -> list[Cell]:
-    """Return the cells whose dataset is at hand and whose selector this version has."""
-    here = {name: is_available(name, data_home) for name in {cell.dataset for cell in cells}}
-    return [cell for cell in cells if here[cell.dataset] and find_method(cell.method).available()]
-
-
-def _begun(results: Results, document: Document) -> list[Document]:
-    """Return the document of every experiment that has a finished cell or needs none, and the one already there."""
-    done = {item.cell.key for item in results.everything() if item.status == "done"}
-    options = Options(fast=results.mode == "fast", splits=1, seeds=1)
+    Returns
+    -------
+    pathlib.Path
+        The page.
+    """
+    found = read(results, fast=fast, data_home=data_home)
+    done = {item.run.key for item in found.everything() if item.status == "done"}
     shown = []
-    for other, experiment in EXPERIMENTS.items():
-        needed = [cell for protocol in _protocols("both") for cell in experiment.cells(protocol, options)]
-        if other == document.name:
-            shown.append(document)
-        elif any(cell.key in done for cell in needed) or not _ever(experiment):
-            shown.append(experiment.render(results))
-    return shown
+    for name in EXPERIMENTS:
+        needed = Request(name, fast=found.mode == "fast", splits=1, seeds=1).runs()[name]
+        if any(run.key in done for run in needed) or not Request(name).runs()[name]:
+            shown.append(_written(name, found, results))
+    return write_index(output_folder(results, fast=found.mode == "fast"), shown, found)
 
 
-def _ever(experiment: Experiment) -> bool:
-    """Tell whether an experiment has cells at all; some have none in a fast run."""
-    return any(experiment.cells(protocol, Options()) for protocol in _protocols("both"))
+def computable(runs: list[Run], data_home: str | None) -> list[Run]:
+    """Return the runs whose dataset is there and whose selector this version has."""
+    here = {name: is_available(name, data_home) for name in {run.dataset for run in runs}}
+    return [run for run in runs if here[run.dataset] and find_method(run.method).available()]
 
 
-def _protocols(protocol: str) -> tuple[Protocol, ...]:
-    known: dict[str, tuple[Protocol, ...]] = {"paper": ("paper",), "sound": ("sound",), "both": ("paper", "sound")}
-    if protocol not in known:
-        raise ValueError(f"protocol must be 'paper', 'sound' or 'both', got {protocol!r}.")
-    return known[protocol]
-
-
-def _count(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
-    return value
+def _written(name: str, results: Results, folder: Folder) -> Document:
+    document = find_experiment(name).render(results)
+    write_document(output_folder(folder, fast=results.mode == "fast"), document)
+    return document

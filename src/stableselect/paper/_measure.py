@@ -1,4 +1,4 @@
-"""Compute a cell: select, time it, and measure the choice on rows it has not seen."""
+"""Compute a run: select, time it, and measure the choice on samples it has not seen."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import numpy as np
 from .. import __version__
 from ..base import BaseSelector
 from ..datasets import info
-from ..experiments import Cell
+from ..experiments import Run
 from ..metrics import downstream_accuracy, mean_predictor_error, pca_reconstruction_error, reconstruction_error
 from ._tasks import find_task
 from .methods import (
-    ALL_COLUMNS,
+    ALL_FEATURES,
     EPOCH,
     FAULTY,
     Ranking,
@@ -38,12 +38,12 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 _WARNINGS_KEPT = 5
 
 
-def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
-    """Compute a cell.
+def evaluate(run: Run, data_home: str | None = None) -> dict[str, Any]:
+    """Compute a run.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         Which.
     data_home : str or None
         Folder of the datasets.
@@ -52,48 +52,51 @@ def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
     -------
     dict
         ``selected`` (None where nothing is), ``seconds`` to select, ``least_squares``, ``ridge`` and ``accuracy`` on
-        the test rows (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
-        (errors on training rows that the selection did not see, where there are any), ``halves``, ``cap``,
+        the test samples (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
+        (errors on training samples that the selection did not see, where there are any), ``training`` (a search's own
+        error and its lower bound), ``halves``, ``cap``,
         ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``. A task's record holds what the task says,
         and the last three.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        record = find_task(cell.task)(cell, data_home) if cell.task else _measure(cell, load_rows(cell, data_home))
+        record = find_task(run.task)(run, data_home) if run.task else _measure(run, load_rows(run, data_home))
     texts = dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)
     return record | {
-        "cap": cell.cap,
+        "cap": run.cap,
         "warnings": list(texts)[:_WARNINGS_KEPT],
         "versions": _versions(),
         "machine": {"cores": os.cpu_count(), "platform": platform.platform(), "threads": 1},
     }
 
 
-def _measure(cell: Cell, rows: Rows) -> dict[str, Any]:
-    if cell.method.endswith(FAULTY):
-        return _with_fault(cell, rows)
-    method = find_method(cell.method)
+def _measure(run: Run, rows: Rows) -> dict[str, Any]:
+    if run.method.endswith(FAULTY):
+        return _with_fault(run, rows)
+    method = find_method(run.method)
     if method is EPOCH:
         with torch_on_one_thread(needed=True):
-            return epoch_times(rows.X_fit, cell.k, info(cell.dataset).batch_size)
+            return epoch_times(rows.X_fit, run.k, info(run.dataset).batch_size)
     if method.selector is None:
-        return _reference(cell, rows)
-    selector, record = timed_fit(method, cell, rows.X_fit)
+        return _reference(run, rows)
+    selector, record = timed_fit(method, run, rows.X_fit)
     record |= measures(rows, selector.selected_)
     record["own"] = _own_errors(selector, rows.X_test)
+    if hasattr(selector, "lower_bound_"):
+        record["training"] = {"error": float(selector.objective_), "lower_bound": float(selector.lower_bound_)}
     if rows.X_valid is not None:
         own = _own_errors(selector, rows.X_valid)
         refitted = reconstruction_error(rows.X_fit, rows.X_valid, selector.selected_)
         record["validation"] = {"own": None if own is None else own["selector"], "least_squares": refitted}
-    if method.halves and cell.k > 1:
-        middle = (cell.k + 1) // 2
+    if method.halves and run.k > 1:
+        middle = (run.k + 1) // 2
         upper, lower = selector.selected_[:middle], selector.selected_[middle:]
         record["halves"] = {"upper": measures(rows, upper), "lower": measures(rows, lower)}
     return record
 
 
 def measures(rows: Rows, selected: np.ndarray) -> dict[str, float]:
-    """Return the errors and the accuracy of a set of columns."""
+    """Return the errors and the accuracy of a set of features."""
     return {
         "least_squares": reconstruction_error(rows.X_train, rows.X_test, selected),
         "ridge": reconstruction_error(rows.X_train, rows.X_test, selected, refit="ridge"),
@@ -101,16 +104,16 @@ def measures(rows: Rows, selected: np.ndarray) -> dict[str, float]:
     }
 
 
-def _reference(cell: Cell, rows: Rows) -> dict[str, Any]:
-    """Measure what no selector stands behind; neither error has a refit, so both columns show the same."""
+def _reference(run: Run, rows: Rows) -> dict[str, Any]:
+    """Measure a reference that selects nothing; neither error has a refit, so both are the same."""
     error: float | None = None
     accuracy: float | None = None
     start = time.perf_counter()
-    if cell.method == ALL_COLUMNS.name:
+    if run.method == ALL_FEATURES.name:
         every = np.arange(rows.X_train.shape[1])
         accuracy = downstream_accuracy(rows.X_train, rows.y_train, rows.X_test, rows.y_test, every)
-    elif cell.method == "PCA floor":
-        error = pca_reconstruction_error(rows.X_train, rows.X_test, cell.k)
+    elif run.method == "PCA, k components":
+        error = pca_reconstruction_error(rows.X_train, rows.X_test, run.k)
     else:
         error = mean_predictor_error(rows.X_train, rows.X_test)
         labels, counts = np.unique(rows.y_train, return_counts=True)
@@ -119,12 +122,12 @@ def _reference(cell: Cell, rows: Rows) -> dict[str, Any]:
     return {"selected": None, "seconds": seconds, "least_squares": error, "ridge": error, "accuracy": accuracy}
 
 
-def _with_fault(cell: Cell, rows: Rows) -> dict[str, Any]:
-    method = find_method(cell.method)
+def _with_fault(run: Run, rows: Rows) -> dict[str, Any]:
+    method = find_method(run.method)
     rankings: dict[str, Ranking] = {"SPEC": spec_wrong_end, "Inf-FS": inf_fs_twice_scaled}
-    ranking = rankings.get(method.name, lambda X: method.build(cell).fit(X).selected_)
+    ranking = rankings.get(method.name, lambda X: method.build(run).fit(X).selected_)
     start = time.perf_counter()
-    selected, found = crossed_measures(rows.X_train, rows.y_train, rows.X_test, rows.y_test, cell.k, ranking)
+    selected, found = crossed_measures(rows.X_train, rows.y_train, rows.X_test, rows.y_test, run.k, ranking)
     seconds = time.perf_counter() - start
     return {"selected": selected.tolist(), "seconds": seconds, "ridge": None} | found
 

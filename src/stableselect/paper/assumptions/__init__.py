@@ -1,3 +1,8 @@
 """The assumptions of the paper's theorems, measured."""
 
-__all__ = []
+from ._experiment import EXPERIMENT
+from ._task import TASK, measure_assumptions
+
+TASKS = {TASK: measure_assumptions}
+
+__all__ = ["EXPERIMENT", "TASKS"]

@@ -1,4 +1,4 @@
-"""Core samples of Assumption 2: a few rows of a table from which all others are rebuilt, searched or as published.
+"""Core samples of Assumption 2: a few samples from which all others are reconstructed, searched or as published.
 
 References
 ----------
@@ -8,14 +8,11 @@ Assumption 2 and the supplement's core-subspace procedure.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..._core import DualGram, PrimalGram, exchange_search, forward_search
-from ...neural._adam import Adam
-from ...neural._scorer_minibatch import batch_gradient
-from ...neural._scorer_parameters import Parameters, random_parameters, top_features, top_features_with_ties
+from ... import ColumnSubset
 
 _BATCH, _EPOCHS, _RATE = 256, 200, 1e-3
 _PENALTY = 0.1
@@ -24,21 +21,21 @@ _SELECTOR, _SCORER = 2.0, 1.0
 """Weights of the two errors."""
 
 
-def core_rows(X: np.ndarray, u: int) -> np.ndarray:
-    """Return u rows that rebuild all rows best without intercept, by forward search and exchange on the transpose."""
-    gram = DualGram(np.ascontiguousarray(X.T)) if X.shape[1] < X.shape[0] else PrimalGram(X @ X.T)
-    scaled, _ = gram.normalised()
-    chosen, _ = exchange_search(scaled, forward_search(scaled, u, 0.0), 0.0)
-    return np.sort(np.array(chosen))
+def core_samples(X: np.ndarray, u: int) -> np.ndarray:
+    """Return the u samples that best reconstruct all samples without intercept: a column subset of the transpose."""
+    # The mirrored copy makes every mean zero, so that the selector, which centres its features, has no intercept.
+    mirrored = np.vstack([X.T, -X.T])
+    return np.sort(ColumnSubset(u, ridge=0.0).fit(mirrored).selected_)
 
 
 def representation(Z: np.ndarray, X: np.ndarray) -> dict[str, float]:
-    """Measure x = sum alpha_i z_i + eta for every row x, alpha by least squares (of least norm where there are many).
+    """Measure x = sum alpha_i z_i + eta for every sample x, alpha by least squares (of least norm if not unique).
 
     Returns
     -------
     dict
-        ``eta_max``, ``eta_99``, ``eta_median`` and ``alpha_max``, ``alpha_median`` of the norms, and ``mse`` per entry.
+        ``eta_max``, ``eta_99``, ``eta_median`` and ``alpha_max``, ``alpha_median`` of the norms, and ``mse``, the mean
+        squared error.
     """
     alpha = np.linalg.lstsq(Z.T, X.T, rcond=None)[0]
     rest = X - alpha.T @ Z
@@ -53,73 +50,92 @@ def representation(Z: np.ndarray, X: np.ndarray) -> dict[str, float]:
     }
 
 
-def published_core_rows(
+def best_reconstruction(Z: np.ndarray, X: np.ndarray) -> float:
+    """Return the least error that the second network can reach: least squares with an intercept for each sample."""
+    return representation(np.vstack([Z, np.ones(Z.shape[1])]), X)["mse"]
+
+
+def published_core_samples(
     X: np.ndarray, u: int, rng: np.random.RandomState, epochs: int = _EPOCHS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return u rows by the published network on the transposed table, and all its scores.
+    """Return u samples by the published network on the transposed table, and the scores of all samples.
 
-    The table's columns are the rows of the network, its rows the columns that are scored. Scores are not negative and
-    have no function around them; their sum, times 0.1, is added to the scorer's error plus twice the selector's.
+    The network sees the table's features as its samples, and scores the table's samples. Unlike
+    :class:`~stableselect.ScorerSelector`, the scores themselves are the weights and are kept at or above zero; their
+    sum, times 0.1, is added to the scorer's error plus twice the selector's.
     """
     table = np.ascontiguousarray(X.T, dtype=np.float32)
-    begin = random_parameters(len(X), u, True, rng)
-    at = begin.around(begin.flat.astype(np.float32))
-    gradient = at.around(np.zeros_like(at.flat))
-    adam = Adam(at.flat)
-    for batch in _batches(table.shape[0], rng, epochs):
-        # The magnitude of a score is the score itself, since none is negative.
-        kept = top_features_with_ties(at.w, u)
-        batch_gradient(table[batch], at, kept, gradient, score="abs", scorer_weight=_SCORER / _SELECTOR)
-        gradient.flat *= _SELECTOR
-        gradient.w += _PENALTY
-        adam.step(at.flat, gradient.flat, _RATE)
-        np.maximum(at.w, 0, out=at.w)
-    return np.sort(top_features(at.w, u)), at.w.astype(np.float64)
+    scores = rng.uniform(0.999999, 0.9999999, len(X)).astype(np.float32)
+    network = _random_network(len(X), u, len(X), rng)
+    adam = _Adam([scores, *network])
+    for batch in _batches(len(table), rng, epochs):
+        x = table[batch]
+        kept = (scores >= np.partition(scores, -u)[-u]).astype(np.float32)
+        total = [np.full_like(scores, _PENALTY), *(np.zeros_like(part) for part in network)]
+        for path, weight in ((kept, _SELECTOR), (np.ones_like(kept), _SCORER)):
+            found, back = _gradient(x * (scores * path), x, network, weight)
+            of_scores = np.sum((x.T @ back) * network[0], axis=1) * path
+            for part, piece in zip(total, [of_scores, *found], strict=True):
+                part += piece
+        adam.step(total)
+        np.maximum(scores, 0, out=scores)
+    chosen = np.argsort(-scores, kind="stable")[:u]
+    return np.sort(chosen), scores.astype(np.float64)
 
 
-def published_rebuilding(Z: np.ndarray, X: np.ndarray, rng: np.random.RandomState, epochs: int = _EPOCHS) -> float:
-    """Return the error per entry with which the published second network makes the rows X of the rows Z.
+def published_reconstruction(Z: np.ndarray, X: np.ndarray, rng: np.random.RandomState, epochs: int = _EPOCHS) -> float:
+    """Return the mean squared error with which the published second network makes the samples X of the samples Z.
 
-    It is linear, u to u to the number of rows, has biases, and is trained on the rows it is judged on.
+    It is linear, u to u to the number of samples, has biases, and is trained on the samples it is judged on.
     """
     inputs, outputs = Z.T.astype(np.float32), X.T.astype(np.float32)
-    at = _TwoLayers(len(Z), len(X), np.float32)
-    for part in (at.first, at.second):
-        limit = (6 / sum(part.shape)) ** 0.5
-        part[:] = rng.uniform(-limit, limit, part.shape)
-    gradient = _TwoLayers(len(Z), len(X), np.float32)
-    adam = Adam(at.flat)
+    network = _random_network(len(Z), len(Z), len(X), rng)
+    adam = _Adam(network)
     for batch in _batches(len(inputs), rng, epochs):
-        latent = inputs[batch] @ at.first + at.first_bias
-        error = latent @ at.second + at.second_bias - outputs[batch]
-        error *= 2 / error.size
-        back = error @ at.second.T
-        gradient.second[:], gradient.second_bias[:] = latent.T @ error, error.sum(axis=0)
-        gradient.first[:], gradient.first_bias[:] = inputs[batch].T @ back, back.sum(axis=0)
-        adam.step(at.flat, gradient.flat, _RATE)
-    found = (inputs @ at.first + at.first_bias) @ at.second + at.second_bias
+        adam.step(_gradient(inputs[batch], outputs[batch], network, 1.0)[0])
+    E, b, G, c = network
+    found = (inputs @ E + b) @ G + c
     return float(np.mean((found - outputs).astype(np.float64) ** 2))
 
 
-def best_rebuilding(Z: np.ndarray, X: np.ndarray) -> float:
-    """Return the least error per entry that the second network can reach: least squares with an intercept per row."""
-    inputs = np.vstack([Z, np.ones(Z.shape[1])])
-    return representation(inputs, X)["mse"]
+def _random_network(n_inputs: int, width: int, n_outputs: int, rng: np.random.RandomState) -> list[np.ndarray]:
+    """Return encoder, its bias, decoder and its bias: Glorot uniform and zero, in single precision."""
+    parts = []
+    for shape in ((n_inputs, width), (width, n_outputs)):
+        limit = (6 / sum(shape)) ** 0.5
+        parts += [rng.uniform(-limit, limit, shape).astype(np.float32), np.zeros(shape[1], dtype=np.float32)]
+    return parts
 
 
-class _TwoLayers(Parameters):
-    """The second network's weights in one flat vector, as the optimiser wants them."""
+def _gradient(
+    x: np.ndarray, target: np.ndarray, network: Sequence[np.ndarray], weight: float
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the gradient of ``weight`` times the mean squared error, by part of the network and by latent unit."""
+    E, b, G, c = network
+    latent = x @ E + b
+    error = latent @ G + c - target
+    error *= 2 * weight / error.size
+    back = error @ G.T
+    return [x.T @ back, back.sum(axis=0), latent.T @ error, error.sum(axis=0)], back
 
-    def __init__(self, width: int, n_outputs: int, dtype: type) -> None:
-        shapes = [(width, width), (width,), (width, n_outputs), (n_outputs,)]
-        ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
-        self.flat = np.zeros(ends[-1], dtype=dtype)
-        parts: list[Any] = [
-            self.flat[start:end].reshape(shape) for start, end, shape in zip(ends, ends[1:], shapes, strict=False)
-        ]
-        self.first, self.first_bias, self.second, self.second_bias = parts
+
+class _Adam:
+    """Adam as Keras writes it, on a list of arrays that it moves in place."""
+
+    def __init__(self, parts: Sequence[np.ndarray]) -> None:
+        self._parts, self._steps = parts, 0
+        self._first, self._second = ([np.zeros_like(part) for part in parts] for _ in range(2))
+
+    def step(self, gradients: Sequence[np.ndarray]) -> None:
+        """Take one step against the gradients."""
+        self._steps += 1
+        rate = _RATE * (1 - 0.999**self._steps) ** 0.5 / (1 - 0.9**self._steps)
+        for part, first, second, g in zip(self._parts, self._first, self._second, gradients, strict=True):
+            first += 0.1 * (g - first)
+            second += 0.001 * (g * g - second)
+            part -= rate * first / (np.sqrt(second) + 1e-7)
 
 
-def _batches(n_rows: int, rng: np.random.RandomState, epochs: int) -> list[np.ndarray]:
-    orders = [rng.permutation(n_rows) for _ in range(epochs)]
-    return [order[first : first + _BATCH] for order in orders for first in range(0, n_rows, _BATCH)]
+def _batches(n: int, rng: np.random.RandomState, epochs: int) -> Iterator[np.ndarray]:
+    orders = [rng.permutation(n) for _ in range(epochs)]
+    return (order[first : first + _BATCH] for order in orders for first in range(0, n, _BATCH))

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from ...datasets import info
-from ..figure3 import PUBLISHED_EPOCHS, epochs
+from ...experiments import Value
+from ...inspection import PowerLawFit
+from ..figure3 import PUBLISHED_EPOCHS, epochs, written_rate
 from ..methods import Results
 from ..report import NONE, Block
-from ._plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED_MSE, PUBLISHED_SIZES
-from ._summary import Found, Slope, fitted_slope, taken
+from ._found import PROTOCOLS, Data, Found, csv_value, table_or_reason, text, where_of
+from ._plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED, PUBLISHED_MSE, PUBLISHED_SIZES
 from ._task import NETWORK, SEARCH
-from ._words import PROTOCOLS, Data, error, plain, slope_line, table_or_reason, text, where_of
 
-_PUBLISHED = "mnist_fashion"
-"""The table of the published check."""
+_MEASURES = ("eta_max", "eta_median", "alpha_max", "alpha_median", "mse")
 
 
 def assumption2(results: Results, found: Found, data: Data) -> Iterator[Block]:
     """Show the error and the coefficients of core samples against n, and the slope."""
     yield (
-        "Assumption 2 wants u core samples z among the training rows from which every x follows as sum alpha_i z_i "
+        "Assumption 2 wants u core samples z among the training samples from which every x follows as sum alpha_i z_i "
         "+ eta with |eta| <= kappa_3 / n and |alpha| <= kappa_4. Here u = 50; the core samples are searched as a "
-        "column subset of the transposed table (forward search and exchange, no intercept), and alpha is the "
-        "least-squares solution for each test row. For kappa_3 to exist, n |eta| must stay bounded: the slope of "
-        "log |eta| on log n must be -1 or less. Rows are taken as they are, as published, and less their mean "
-        "beside it."
+        "column subset of the transposed table (ColumnSubset, no intercept), and alpha is the least-squares solution "
+        "for each test sample. For kappa_3 to exist, n |eta| must stay bounded: the slope of log |eta| on log n must "
+        "be -1 or less. Samples are taken as they are, as published, and also less their mean."
     )
     for protocol in PROTOCOLS:
         rows, slopes, reading = [], [], []
@@ -35,62 +35,65 @@ def assumption2(results: Results, found: Found, data: Data) -> Iterator[Block]:
             sizes = found.sizes("core", *where)
             for n in sizes:
                 pick = {
-                    (form, measure): found.number(taken(form, measure), "core", *where, n=n)
+                    (form, measure): found.number(f"{form}.{measure}", "core", *where, n=n)
                     for form in ("plain", "centred", "random")
-                    for measure in ("eta_max", "eta_median", "alpha_max", "alpha_median", "mse")
+                    for measure in _MEASURES
                 }
-                shown = [pick["plain", m] for m in ("eta_max", "eta_median")]
-                shown += [shown[0] and shown[0].times(n), pick["plain", "alpha_max"], pick["plain", "mse"]]
-                shown += [pick["centred", "eta_max"], pick["random", "eta_max"], pick["random", "mse"]]
-                rows.append([f"{info(name).title}, n = {n:,}", *map(text, shown)])
+                shown = [text(pick["plain", measure]) for measure in ("eta_max", "eta_median")]
+                shown += [text(pick["plain", "eta_max"], n)]
+                places = [("plain", "alpha_max"), ("plain", "mse"), ("centred", "eta_max")]
+                shown += [text(pick[place]) for place in (*places, ("random", "eta_max"), ("random", "mse"))]
+                rows.append([f"{info(name).title}, n = {n:,}", *shown])
                 for (form, measure), value in pick.items():
-                    data.append(where_of(2, name, protocol, SEARCH, form, n) | {"measure": measure} | plain(value))
+                    data.append(where_of(2, name, protocol, SEARCH, form, n) | {"measure": measure} | csv_value(value))
             line = [info(name).title]
             for measure in ("eta_max", "eta_median", "alpha_max"):
-                slope = fitted_slope(found.by_size(measure, "plain", *where))
-                line.append(NONE if slope is None else str(slope))
+                slope = found.slope(f"plain.{measure}", *where)
+                line.append(written_rate(slope, 3))
                 if slope is not None:
-                    data.append(where_of(2, name, protocol, SEARCH, "plain", "") | slope_line(measure, slope))
+                    data.append(where_of(2, name, protocol, SEARCH, "plain", "") | _slope_line(measure, slope))
                 if measure == "eta_max" and slope is not None:
-                    reading.append(_reading2(name, found, where, slope))
+                    reading.append(_verdict(name, found, where, slope))
             if sizes:
                 slopes.append(line)
-        header = [
-            "table",
-            "|eta| max",
-            "median",
-            "n |eta| max",
-            "|alpha| max",
-            "mse",
-            "eta, centred",
-            "eta, random",
-            "mse, random",
-        ]
+        header = ["dataset", "|eta| max", "median", "n |eta| max", "|alpha| max", "mse"]
+        header += ["eta, centred", "eta, random", "mse, random"]
         notes = [
-            "Norms over the test rows; mse is the mean square per entry. Centred: rows less their mean. Random: "
-            "mean of five random choices of 50 rows. ± is the standard deviation over splits."
+            "Norms over the test samples; mse is the mean squared error. Centred: samples less their mean. Random: "
+            "mean of five random choices of 50 samples. ± is the standard deviation over splits."
         ]
         yield table_or_reason(results, f"Assumption 2, {protocol}: 50 core samples", header, rows, notes)
-        header = ["table", "|eta| max", "|eta| median", "|alpha| max"]
+        header = ["dataset", "|eta| max", "|eta| median", "|alpha| max"]
         notes = [
-            "Slope of the logarithm on log n, with a 95 % interval: over splits where there are several, else of the "
-            "regression alone. Needed for |eta|: -1 or less.",
+            "Slope of the logarithm on log n, one for each split, and Student's 95 % interval over the splits; none "
+            "for one split. Needed for |eta|: -1 or less.",
             *reading,
         ]
         yield table_or_reason(results, f"Assumption 2, {protocol}: slopes", header, slopes, notes)
 
 
-def _reading2(name: str, found: Found, where: tuple[Any, ...], slope: Slope) -> str:
+def _slope_line(measure: str, slope: PowerLawFit) -> dict[str, Any]:
+    low, high = ("" if math.isnan(end) else end for end in slope.interval)
+    return {
+        "measure": f"slope of {measure}",
+        "mean": slope.slope,
+        "low": low,
+        "high": high,
+        "repeats": len(slope.slopes),
+    }
+
+
+def _verdict(name: str, found: Found, where: tuple[Any, ...], slope: PowerLawFit) -> str:
+    """Say on which side of -1 the slope lies, by its interval where it has one, and what n |eta| does."""
+    several = len(slope.slopes) > 1
+    low, high = slope.interval if several else (slope.slope, slope.slope)
+    side = "is above" if low > -1 else "is below" if high < -1 else "includes" if several else "is"
     sizes = found.sizes("core", *where)
-    ends = [
-        value and value.times(n)
-        for n in (sizes[0], sizes[-1])
-        for value in [found.number(taken("plain", "eta_max"), "core", *where, n=n)]
-    ]
-    verdict = "includes" if slope.low <= -1 <= slope.high else "is above" if slope.low > -1 else "is below"
+    first, last = (
+        f"{text(found.number('plain.eta_max', 'core', *where, n=n), n)} at n = {n:,}" for n in (sizes[0], sizes[-1])
+    )
     return (
-        f"{info(name).title}: the interval {verdict} -1; n |eta| goes from {text(ends[0])} at n = {sizes[0]:,} to "
-        f"{text(ends[1])} at n = {sizes[-1]:,}."
+        f"{info(name).title}: the {'interval' if several else 'slope'} {side} -1; n |eta| goes from {first} to {last}."
     )
 
 
@@ -101,7 +104,7 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
         "The published check of Assumption 2 trains the scorer-selector network on the transposed table (50 of n "
         "samples; scores not negative, 0.1 times their sum added, scorer weighted 1 and selector 2, batches of 256, "
         f"{PUBLISHED_EPOCHS} epochs{'' if limit == PUBLISHED_EPOCHS else f', here {limit}'}) and then a linear "
-        "network, 50 to 50 to as many as there are test rows, with biases, on those; its mean square per entry is what "
+        "network, 50 to 50 to as many as there are test samples, with biases, on those; its mean squared error is what "
         "the paper calls |eta|. Both are repeated here, in single precision. The batch size of the second network and "
         "the start of the scores are not known; 256 and the start of the main network were taken."
     )
@@ -111,16 +114,17 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
             where = ("core", name, protocol)
             ranges = []
             for n in found.sizes(*where, NETWORK):
-                mine, random = (found.number(taken(form, "mse"), *where, SEARCH, n=n) for form in ("plain", "random"))
-                network = [found.number(taken(m), *where, NETWORK, n=n) for m in ("network_mse", "best_mse")]
-                ranges += [record["scores"] for _, record in found.cells(*where, NETWORK, n=n)]
-                known = protocol == "paper" and name == _PUBLISHED and n in PUBLISHED_MSE
+                trained = {measure: (measure, (*where, NETWORK)) for measure in ("network_mse", "best_mse")}
+                searched = {form: (f"{form}.mse", (*where, SEARCH)) for form in ("plain", "random")}
+                values = found.row({**trained, **searched}, n)
+                ranges += [item.record["scores"] for item in found.runs(*where, NETWORK, n=n)]
+                known = protocol == "paper" and name == PUBLISHED and n in PUBLISHED_MSE
                 printed = f"{PUBLISHED_MSE[n]:.5f}" if known else NONE
-                numbers = [error(value) for value in (*network, mine, random)]
+                numbers = map(_error, values.values())
                 rows.append([f"{info(name).title}, {protocol}, n = {n:,}", printed, *numbers])
-                for measure, value in zip(("network_mse", "best_mse"), network, strict=True):
+                for measure in trained:
                     base = where_of(2, name, protocol, NETWORK, "published", n)
-                    data.append(base | {"measure": measure} | plain(value))
+                    data.append(base | {"measure": measure} | csv_value(values[measure]))
             if ranges:
                 low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
                 reading.append(
@@ -128,10 +132,10 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
                     f"{high:.3f} at the end. The penalty's gradient is 0.1 for each of them."
                 )
     reading += _falls(found)
-    header = ["table", "printed", "repeated", "same rows, least squares", "searched rows", "random rows"]
+    header = ["dataset", "printed", "repeated", "same samples, least squares", "searched samples", "random samples"]
     notes = [
-        "Mean square per entry on the test rows. Same rows: the best the second network can do (least squares with an "
-        "intercept). ± is the standard deviation over seeds (paper) or splits and seeds (sound).",
+        "Mean squared error on the test samples. Same samples: the best the second network can do (least squares with "
+        "an intercept). ± is the standard deviation over seeds (paper) or splits and seeds (corrected).",
         *reading,
     ]
     yield table_or_reason(results, "Assumption 2, published procedure", header, rows, notes)
@@ -141,19 +145,26 @@ def _falls(found: Found) -> list[str]:
     """Say by how much the root mean square falls over the published sizes, beside what 1/n would make of it."""
     first, last = PUBLISHED_SIZES[0], PUBLISHED_SIZES[-1]
     parts = [f"printed {_fall(PUBLISHED_MSE[first], PUBLISHED_MSE[last])}"]
-    picks = (("repeated", NETWORK, taken("network_mse")), ("searched rows", SEARCH, taken("plain", "mse")))
+    picks = (("repeated", NETWORK, "network_mse"), ("searched samples", SEARCH, "plain.mse"))
     for protocol in PROTOCOLS:
         for label, method, pick in picks:
-            pair = [found.number(pick, "core", _PUBLISHED, protocol, method, n=n) for n in (first, last)]
+            pair = [found.number(pick, "core", PUBLISHED, protocol, method, n=n) for n in (first, last)]
             if pair[0] is not None and pair[1] is not None:
                 parts.append(f"{label} ({protocol}) {_fall(pair[0].mean, pair[1].mean)}")
     if len(parts) == 1:
         return []
     return [
-        f"Change of the root mean square on {info(_PUBLISHED).title} from n = {first:,} to {last:,}: "
+        f"Change of the root mean square on {info(PUBLISHED).title} from n = {first:,} to {last:,}: "
         f"{', '.join(parts)}. Falling as 1/n it would be {_fall(last**2, first**2)}."
     ]
 
 
 def _fall(before: float, after: float) -> str:
     return f"{100 * ((after / before) ** 0.5 - 1):+.1f} %"
+
+
+def _error(value: Value | None) -> str:
+    """Write a mean squared error as the paper's notebooks do."""
+    if value is None:
+        return NONE
+    return f"{value.mean:.5f}" + ("" if value.spread is None else f" ± {value.spread:.5f}")

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
+from ...experiments import Value
+from ..figure3 import drawn_legend
 from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Picture, picture, plain_ticks
+from ._found import MAPS, PROTOCOLS, Found
 from ._measures import STEPS
-from ._plan import DATASETS, NETWORK_REMOVAL_SIZES, PUBLISHED_MSE
-from ._summary import Found, Number
+from ._plan import DATASETS, NETWORK_REMOVAL_SIZES, PUBLISHED, PUBLISHED_MSE
 from ._task import NETWORK, SEARCH
-from ._words import COLUMNS, PROTOCOLS
 
 _LOOKS = dict(zip(DATASETS, ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D")), strict=True))
-_DASHES = {"paper": "--", "sound": "-"}
-_TINTS = {"paper": VERMILION, "sound": BLUE}
+_DASHES = {"paper": "--", "corrected": "-"}
+_TINTS = {"paper": VERMILION, "corrected": BLUE}
 _BAND = (10, 90)
-_PUBLISHED = "mnist_fashion"
-"""The table of the published check of Assumption 2."""
 
 
 def draw_core(found: Found) -> Picture:
@@ -27,7 +26,7 @@ def draw_core(found: Found) -> Picture:
     from matplotlib.figure import Figure
 
     published = any(
-        found.cells("core", _PUBLISHED, protocol, method) for protocol in PROTOCOLS for method in (NETWORK, SEARCH)
+        found.runs("core", PUBLISHED, protocol, method) for protocol in PROTOCOLS for method in (NETWORK, SEARCH)
     )
     figure = Figure(figsize=(12.5, 5.2), layout="constrained")
     axes = figure.subplots(1, 2 + published)
@@ -35,25 +34,25 @@ def draw_core(found: Found) -> Picture:
         for name in DATASETS:
             colour, mark = _LOOKS[name]
             for axis, measure in zip(axes[:2], ("eta_max", "alpha_max"), strict=True):
-                points = _by_size(found, measure, "plain", name, protocol, SEARCH)
+                points = found.by_size(f"plain.{measure}", name, protocol, SEARCH)
                 _line(axis, points, f"{info(name).title}, {protocol}", colour, _DASHES[protocol], mark)
     # The slope that the assumption needs, from every curve's first point.
     for protocol in PROTOCOLS:
         for name in DATASETS:
-            points = _by_size(found, "eta_max", "plain", name, protocol, SEARCH)
+            points = found.by_size("plain.eta_max", name, protocol, SEARCH)
             if len(points) > 1:
                 first, last = min(points), max(points)
                 ends = [points[first].mean, points[first].mean * first / last]
                 axes[0].plot([first, last], ends, color=GREY, linestyle=":", linewidth=1, zorder=1)
     axes[0].plot([], [], color=GREY, linestyle=":", label="needed: slope -1")
-    axes[0].set(title="error", yscale="log", ylabel="largest |eta| over test rows (units of the table)")
-    axes[1].set(title="coefficients", yscale="log", ylabel="largest |alpha| over test rows")
+    axes[0].set(title="error", yscale="log", ylabel="largest |eta| over test samples (units of the data)")
+    axes[1].set(title="coefficients", yscale="log", ylabel="largest |alpha| over test samples")
     if published:
         _published(axes[2], found)
-        title = f"published measure, {info(_PUBLISHED).title}"
-        axes[2].set(title=title, ylabel="mean square per entry (pixel units squared)")
+        title = f"published measure, {info(PUBLISHED).title}"
+        axes[2].set(title=title, ylabel="mean squared error (pixel units squared)")
     for axis in axes:
-        axis.set(xscale="log", xlabel="training rows n")
+        axis.set(xscale="log", xlabel="training samples n")
         axis.grid(alpha=0.3)
         plain_ticks(axis.xaxis)
     plain_ticks(axes[0].yaxis)
@@ -64,8 +63,8 @@ def draw_core(found: Found) -> Picture:
     return picture(
         "assumptions_core",
         "Assumption 2: largest error and largest coefficients of 50 core samples against n"
-        f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (sound) or seeds "
-        "(paper).",
+        f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (corrected) or "
+        "seeds (paper).",
         figure,
     )
 
@@ -75,28 +74,18 @@ def _published(axis: Any, found: Found) -> None:
         list(PUBLISHED_MSE), list(PUBLISHED_MSE.values()), color=BLACK, linestyle=":", marker="*", label="printed"
     )
     lines = (
-        ("network_mse", None, NETWORK, "network repeated", VERMILION, "o"),
-        ("best_mse", None, NETWORK, "its rows, least squares", ORANGE, "s"),
-        ("mse", "random", SEARCH, "random rows", GREY, "x"),
-        ("mse", "plain", SEARCH, "searched rows", BLUE, "D"),
+        ("network_mse", NETWORK, "network repeated", VERMILION, "o"),
+        ("best_mse", NETWORK, "its samples, least squares", ORANGE, "s"),
+        ("random.mse", SEARCH, "random samples", GREY, "x"),
+        ("plain.mse", SEARCH, "searched samples", BLUE, "D"),
     )
-    for measure, form, method, label, colour, mark in lines:
+    for measure, method, label, colour, mark in lines:
         for protocol in PROTOCOLS:
-            points = _by_size(found, measure, form, _PUBLISHED, protocol, method)
+            points = found.by_size(measure, PUBLISHED, protocol, method)
             _line(axis, points, f"{label}, {protocol}", colour, _DASHES[protocol], mark)
 
 
-def _by_size(found: Found, measure: str, form: str | None, *where: Any) -> dict[int, Number]:
-    """Return a number of the core samples by n."""
-    by_size: dict[int, list[float]] = {}
-    for cell, record in found.cells("core", *where):
-        part = record if form is None else record[form]
-        by_size.setdefault(cell.details["n"], []).append(part[measure])
-    numbers = {n: Number.of(values) for n, values in sorted(by_size.items())}
-    return {n: value for n, value in numbers.items() if value is not None}
-
-
-def _line(axis: Any, points: dict[int, Number], label: str, colour: str, dashes: str, mark: str) -> None:
+def _line(axis: Any, points: dict[int, Value], label: str, colour: str, dashes: str, mark: str) -> None:
     if points:
         axis.errorbar(
             list(points),
@@ -113,37 +102,34 @@ def _line(axis: Any, points: dict[int, Number], label: str, colour: str, dashes:
 
 
 def draw_sides(found: Found) -> Picture:
-    """Draw both sides of inequality (3) over t, in units of the right side's largest value for each row left out."""
+    """Draw both sides of inequality (3) over t, in units of the right side's largest value for each sample left out."""
     from matplotlib.figure import Figure
 
     shown = [name for name in DATASETS if any(_entries(found, name, p, SEARCH, "held") for p in PROTOCOLS)]
     figure = Figure(figsize=(10.5, 1.1 + 2.5 * max(1, len(shown))), layout="constrained")
-    axes = figure.subplots(max(1, len(shown)), len(COLUMNS), sharex=True, squeeze=False)
+    axes = figure.subplots(max(1, len(shown)), len(MAPS), sharex=True, squeeze=False)
     for row, name in enumerate(shown):
-        for axis, (label, (method, column)) in zip(axes[row], COLUMNS.items(), strict=True):
-            _sides(axis, found, name, method, column)
+        for axis, (label, (method, maps)) in zip(axes[row], MAPS.items(), strict=True):
+            _sides(axis, found, name, method, maps)
             axis.set_title(f"{info(name).title}: {label}", fontsize="medium")
             axis.grid(alpha=0.3)
         axes[row][0].set_ylabel("side / largest right side")
     for axis in axes[-1]:
         axis.set_xlabel("t")
-    # Not every panel has both protocols.
-    pairs = (pair for axis in axes.flat for pair in zip(*axis.get_legend_handles_labels(), strict=True))
-    named = {label: handle for handle, label in pairs}
-    figure.legend(list(named.values()), list(named), loc="outside upper center", ncols=3, fontsize="small")
+    drawn_legend(figure, ncols=3)
     return picture(
         "assumptions_sides",
-        "Both sides of inequality (3) at the largest n of each table, for every row left out in units of the right "
-        "side's largest value. Lines: median over rows left out and repeats; bands: 10 % to 90 % of them. The "
+        "Both sides of inequality (3) at the largest n of each dataset, for every sample left out in units of the "
+        "right side's largest value. Lines: median over samples left out and repeats; bands: 10 % to 90 % of them. The "
         "inequality holds where the coloured line is below the black one.",
         figure,
     )
 
 
-def _sides(axis: Any, found: Found, name: str, method: str, column: str) -> None:
+def _sides(axis: Any, found: Found, name: str, method: str, maps: str) -> None:
     empty = True
     for protocol in PROTOCOLS:
-        entries = [entry for entry in _entries(found, name, protocol, method, column) if max(entry["right"]) > 0]
+        entries = [entry for entry in _entries(found, name, protocol, method, maps) if max(entry["right"]) > 0]
         if not entries:
             continue
         unit = np.array([max(entry["right"]) for entry in entries])[:, None]
@@ -152,14 +138,14 @@ def _sides(axis: Any, found: Found, name: str, method: str, column: str) -> None
         axis.fill_between(STEPS, low, high, color=_TINTS[protocol], alpha=0.2, linewidth=0)
         axis.plot(STEPS, np.median(left, axis=0), color=_TINTS[protocol], label=f"left, core samples, {protocol}")
         if empty:
-            axis.plot(STEPS, np.median(right, axis=0), color=BLACK, linestyle="--", label="right, training rows")
+            axis.plot(STEPS, np.median(right, axis=0), color=BLACK, linestyle="--", label="right, training samples")
         empty = False
     if empty:
-        words = "not run" if method == SEARCH or name in NETWORK_REMOVAL_SIZES else "no network on this table"
+        words = "not run" if method == SEARCH or name in NETWORK_REMOVAL_SIZES else "no network on this dataset"
         axis.text(0.5, 0.5, words, ha="center", va="center", transform=axis.transAxes, color=GREY)
 
 
 def _entries(found: Found, name: str, *where: Any) -> list[dict[str, Any]]:
-    protocol, method, column = where
+    protocol, method, maps = where
     sizes = found.sizes("removal", name, protocol, method)
-    return found.left_out(column, "removal", name, protocol, method, n=sizes[-1]) if sizes else []
+    return found.left_out(maps, "removal", name, protocol, method, n=sizes[-1]) if sizes else []

@@ -1,8 +1,8 @@
-"""What the theory of the paper compares when a row is left out: two fitted maps, their difference, both sides of (3).
+"""What the paper's theory compares when a sample is left out: two fitted maps, their difference, both sides of (3).
 
-A fitted network sends a row x to x Phi W_E W_D (scorer) or x Phi^max_k W_E W_D (selector). Here x is a row less the
-mean of the n rows of the full fit, with a 1 appended that carries the intercepts: the paper's formulas have none. The
-maps are kept as thin factors, so that comparing them costs little.
+A fitted network sends a sample x to x Phi W_E W_D (scorer) or x Phi^max_k W_E W_D (selector). Here x is a sample less
+the mean of the n samples of the full fit, with a 1 appended that carries the intercepts: the paper's formulas have
+none. The maps are kept as thin factors, so that comparing them costs little.
 
 References
 ----------
@@ -13,23 +13,20 @@ section 5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import nnls
-
-from ...neural import ScorerSelectorNetwork
-from ...scorer import ScorerSelector
 
 Path = Literal["selector", "scorer"]
 STEPS = np.linspace(0, 1, 11)
 """The t of Assumption 3 and of Proposition 1."""
 _RANK = 1e-10
-"""A singular value at or below this share of the largest counts as zero."""
+"""A singular value at or below this fraction of the largest counts as zero."""
 _UNSEEN = 1e-12
-"""A direction of the scores with no more than this share of the largest curvature is not seen by the moments."""
+"""A direction of the scores with no more than this fraction of the largest curvature is not seen by the moments."""
 _OUTSIDE = 1e-6
-"""A column space lies inside another when no larger share of it is left over."""
+"""A column space lies inside another when no larger fraction of it is left over."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +51,15 @@ class Maps:
 
 
 def with_one(X: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Return rows less the centre with a 1 appended."""
+    """Return samples less the centre, with a 1 appended."""
     return np.hstack([X - centre, np.ones((len(X), 1))])
 
 
-def fitted_maps(selector: ScorerSelector | ScorerSelectorNetwork, centre: np.ndarray) -> Maps:
-    """Return the maps of a fitted linear network for rows less ``centre``; an intercept is a latent unit that is 1."""
+def fitted_maps(selector: Any, centre: np.ndarray) -> Maps:
+    """Return the maps of a fitted linear scorer-selector for samples less ``centre``.
+
+    An intercept is a latent unit that is 1.
+    """
     scored = selector.score_weights_[:, None] * selector.encoder_
     kept = np.where(selector.support_[:, None], scored, 0.0)
     kept_left, scored_left = (
@@ -70,7 +70,7 @@ def fitted_maps(selector: ScorerSelector | ScorerSelectorNetwork, centre: np.nda
 
 
 def rescaled(maps: Maps, factors: np.ndarray) -> Maps:
-    """Return the maps with every column's score multiplied by its factor, encoder and decoder held."""
+    """Return the maps with every feature's score multiplied by its factor, encoder and decoder held."""
     scale = np.append(factors, 1.0)[:, None]
     return Maps(maps.selector * scale, maps.scorer * scale, maps.right)
 
@@ -86,13 +86,13 @@ def held_factors(C: np.ndarray, M: np.ndarray, decoder: np.ndarray, support: np.
     Parameters
     ----------
     C : ndarray of shape (m, m)
-        Second moments of the rows, about the centre of the full fit.
+        Second moments of the samples, about the centre of the full fit.
     M : ndarray of shape (m, d)
         Phi_* W_E.
     decoder : ndarray of shape (d, m)
         W_D.
     support : ndarray of bool
-        The kept columns S.
+        The selected features S.
     weight : float
         lambda_1.
 
@@ -138,7 +138,7 @@ def largest_ratio(N: np.ndarray, D: np.ndarray) -> tuple[float, float, int, int]
     ratio : float
         Infinite where it has no bound.
     outside : float
-        Share of N, in spectral norm, outside the span of D.
+        Fraction of N, in spectral norm, outside the span of D.
     rank_N, rank_D : int
         Ranks.
     """
@@ -155,13 +155,13 @@ def largest_ratio(N: np.ndarray, D: np.ndarray) -> tuple[float, float, int, int]
     return float(np.linalg.norm((U.T @ N) / values[:, None], 2)), outside, rank_N, rank_D
 
 
-def path_losses(rows: np.ndarray, a: Maps, b: Maps) -> np.ndarray:
-    """Return the scorer's loss of every row (with its 1) along A + t (B - A), rows x steps of t.
+def losses_along_path(samples: np.ndarray, a: Maps, b: Maps) -> np.ndarray:
+    """Return the scorer's loss of every sample (with its 1) along A + t (B - A), samples x steps of t.
 
     Where the maps share encoder and decoder, this is the path Phi + t (Phi' - Phi); elsewhere the product moves.
     """
-    x = rows[:, :-1]
-    latent = [rows @ part.scorer for part in (a, b)]
+    x = samples[:, :-1]
+    latent = [samples @ part.scorer for part in (a, b)]
     target = [np.sum((x @ part.right.T) * h, axis=1) for part, h in zip((a, b), latent, strict=True)]
     square = [np.sum((h @ (part.right @ part.right.T)) * h, axis=1) for part, h in zip((a, b), latent, strict=True)]
     both = np.sum((latent[0] @ (a.right @ b.right.T)) * latent[1], axis=1)
@@ -172,10 +172,10 @@ def path_losses(rows: np.ndarray, a: Maps, b: Maps) -> np.ndarray:
 
 
 def assumption3_sides(losses: np.ndarray, core: np.ndarray, left_out: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return both sides of inequality (3) over t, for the losses of the n rows along the path.
+    """Return both sides of inequality (3) over t, for the losses of the n samples along the path.
 
-    A side is f(Phi) - f(Phi + t D) + f(Phi') - f(Phi' - t D), f the mean over the core rows on the left, and on the
-    right over all rows but the one left out (the sum over n divided by (n - 1)/n).
+    A side is f(Phi) - f(Phi + t D) + f(Phi') - f(Phi' - t D), f the mean over the core samples on the left, and on the
+    right over all samples but the one left out (the sum over n divided by (n - 1)/n).
     """
     others = np.delete(losses, left_out, axis=0).mean(axis=0)
     left, right = (f[0] - f + f[-1] - f[::-1] for f in (losses[core].mean(axis=0), others))
@@ -187,8 +187,8 @@ def proposition1_sides(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the left side of Proposition 1 as printed, the same with its second term taken from Phi', and the right.
 
-    As printed both terms on the left start at Phi. The optimality of Phi' for the other n - 1 rows speaks of a second
-    term that starts at Phi' and goes to Phi, as in (3). The norms on the right are spectral norms.
+    As printed both terms on the left start at Phi. The optimality of Phi' for the other n - 1 samples speaks of a
+    second term that starts at Phi' and goes to Phi, as in (3). The norms on the right are spectral norms.
     """
     n = len(losses)
     whole, others = losses.mean(axis=0), np.delete(losses, left_out, axis=0).sum(axis=0) / n

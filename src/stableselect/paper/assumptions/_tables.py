@@ -1,4 +1,4 @@
-"""The tables of Assumptions 1 and 3, of Proposition 1 and of the constants, with sentences that say what they show."""
+"""The tables of Assumptions 1 and 3, of Proposition 1 and of the constants, with notes that say what they show."""
 
 from __future__ import annotations
 
@@ -12,32 +12,43 @@ from ...datasets import info
 from ...experiments import Protocol
 from ..methods import Results
 from ..report import Block
+from ._found import (
+    MAPS,
+    PROTOCOLS,
+    Data,
+    Found,
+    csv_value,
+    holds1,
+    holds3,
+    over_left_out,
+    table_or_reason,
+    text,
+    where_of,
+)
 from ._plan import DATASETS, WEIGHTS
-from ._summary import Found, holds1, holds3, largest, middle, taken
 from ._task import SEARCH
-from ._words import COLUMNS, PROTOCOLS, Data, ends, fraction, plain, table_or_reason, text, where_of
 
 
 @dataclass(frozen=True)
 class _Removal:
-    """The rows left out of one table at one n, for one kind of maps.
+    """The samples left out of one dataset at one n, for one kind of maps.
 
     Attributes
     ----------
-    label, column : str
+    label, maps : str
         The kind, in words and in the records.
     where : tuple
-        Part, table, protocol and method.
+        Part, dataset, protocol and method.
     n : int
-        Rows fitted on.
+        Samples fitted on.
     shown : bool
-        Whether n is the smallest or the largest, which alone are in the printed table.
+        Whether n is the smallest or the largest, which alone are in the table; the CSV file has all.
     entries : list of dict
-        What was measured, one for every row left out in every repeat.
+        What was measured, one for every sample left out in every repeat.
     """
 
     label: str
-    column: str
+    maps: str
     where: tuple[str, str, Protocol, str]
     n: int
     shown: bool
@@ -50,25 +61,25 @@ class _Removal:
 
     def line(self, assumption: int) -> dict[str, Any]:
         """Return the columns of the CSV file that say what a line is about."""
-        return where_of(assumption, *self.where[1:], self.column, self.n)
+        return where_of(assumption, *self.where[1:], self.maps, self.n)
 
 
 def _removals(found: Found, protocol: Protocol) -> Iterator[_Removal]:
     for name in DATASETS:
-        for label, (method, column) in COLUMNS.items():
+        for label, (method, maps) in MAPS.items():
             where = ("removal", name, protocol, method)
             sizes = found.sizes(*where)
             for n in sizes:
-                entries = found.left_out(column, *where, n=n)
+                entries = found.left_out(maps, *where, n=n)
                 if entries:
-                    yield _Removal(label, column, where, n, n in ends(sizes), entries)
+                    yield _Removal(label, maps, where, n, n in (sizes[0], sizes[-1]), entries)
 
 
 def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
     """Show kappa_2: by how much the selector's output can move beside the scorer's."""
     yield (
         "Assumption 1 wants a kappa_2 such that for every x the selector's output moves by no more than kappa_2 "
-        "times the scorer's when row j is left out: |x (Phi^max_k - Phi'^max_k) W_E W_D| <= kappa_2 |x (Phi - Phi') "
+        "times the scorer's when sample j is left out: |x (Phi^max_k - Phi'^max_k) W_E W_D| <= kappa_2 |x (Phi - Phi') "
         "W_E W_D|. The paper argues from ranks. That is not enough: for all x in R^m it needs every x that leaves "
         "the scorer still to leave the selector still, that is the columns of the first matrix inside the span of "
         "the second."
@@ -78,9 +89,12 @@ def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
         unbounded = paper_ranks = at_zero = held = 0
         worst: dict[str, float] = {}
         for part in _removals(found, protocol):
-            column, where, n, entries = part.column, part.where, part.n, part.entries
-            top = found.number(largest(column, "ratio_max"), *where, n=n)
-            others = [found.number(middle(column, f"ratio_{end}"), *where, n=n) for end in ("99", "median", "rms")]
+            maps, where, n, entries = part.maps, part.where, part.n, part.entries
+            top = found.number(over_left_out(max, maps, "ratio_max"), *where, n=n)
+            others = [
+                found.number(over_left_out(np.median, maps, f"ratio_{end}"), *where, n=n)
+                for end in ("99", "median", "rms")
+            ]
             no_bound = sum(entry["ratio_exact"] is None for entry in entries)
             every, unbounded = every + len(entries), unbounded + no_bound
             paper_ranks += sum(entry["ranks"][0] <= entry["ranks"][1] for entry in entries)
@@ -95,24 +109,25 @@ def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
                 row += [f"{no_bound} of {len(entries)}", f"{ranks[0]:.0f} / {ranks[1]:.0f}"]
                 rows.append([*row, f"{changed} of {len(entries)}"])
             line = part.line(1)
-            data.append(line | {"measure": "kappa2 over test rows"} | plain(top))
+            data.append(line | {"measure": "kappa2 over test samples"} | csv_value(top))
             for end, value in zip(("99 %", "median", "rms"), others, strict=True):
-                data.append(line | {"measure": f"ratio, {end}"} | plain(value))
-            data.append(line | {"measure": "rows without bound", "mean": no_bound, "repeats": len(entries)})
-        header = ["table", "kappa_2", "99 %", "median", "mean square", "unmoved", "no bound", "ranks", "set changed"]
+                data.append(line | {"measure": f"ratio, {end}"} | csv_value(value))
+            data.append(line | {"measure": "samples without bound", "mean": no_bound, "repeats": len(entries)})
+        header = ["dataset", "kappa_2", "99 %", "median", "mean square", "unmoved", "no bound", "ranks", "set changed"]
         notes = [
-            "kappa_2: the largest ratio over test rows and rows left out; 99 % and median over test rows, and the "
-            "ratio of root mean squares, each the median over the rows left out. Unmoved: test rows for which the "
-            "scorer does not move, left out of the ratios. No bound: rows j for which the ratio over all x has "
+            "kappa_2: the largest ratio over test samples and samples left out; 99 % and median over test samples, and "
+            "the ratio of root mean squares, each the median over the samples left out. Unmoved: test samples for "
+            "which the scorer does not move, not in the ratios. No bound: samples j for which the ratio over all x has "
             "none, or one beyond the reach of double precision (about 1e9). Ranks: of the two matrices, median. Set "
-            "changed: rows j without which other columns are kept. The smallest and the largest n; others are in "
-            "the CSV file. ± is the standard deviation over repeats."
+            "changed: samples j without which other features are selected. The smallest and the largest n; others are "
+            "in the CSV file. ± is the standard deviation over repeats."
         ]
         if every:
-            found_at = ", ".join(f"{worst[label]:.3g} ({label})" for label in COLUMNS if label in worst)
+            found_at = ", ".join(f"{worst[label]:.3g} ({label})" for label in MAPS if label in worst)
             notes.append(
-                f"On the test rows a kappa_2 exists, at most {found_at}. Over all x it does not for {unbounded} of the "
-                f"{every} rows left out, although the paper's inequality of ranks holds for {paper_ranks} of them. "
+                f"On the test samples a kappa_2 exists, at most {found_at}. Over all x it does not for {unbounded} of "
+                f"the {every} samples left out, although the paper's inequality of ranks holds for {paper_ranks} of "
+                "them. "
                 f"With the maps held phi >= 0 was binding for {at_zero} of {held}."
             )
         yield table_or_reason(results, f"Assumption 1, {protocol}", header, rows, notes)
@@ -122,25 +137,25 @@ def assumption3(results: Results, found: Found, data: Data) -> Iterator[Block]:
     """Show how often inequality (3) holds."""
     yield (
         "Assumption 3 compares, over t in [0, 1], f(Phi) - f(Phi + t (Phi' - Phi)) + f(Phi') - f(Phi' + t (Phi - "
-        "Phi')) for f the scorer's mean loss over the core samples (left) and over the training rows without j "
-        "(right, the sum over n divided by (n - 1)/n). The scorer's loss is quadratic along the path, so each side "
-        "is 2 t (1 - t) times the mean of |x (Phi - Phi') W_E W_D|^2 over its rows: t drops out, and the inequality "
-        "says that the core samples move no more, in mean square, than the training rows. Both sides were computed "
-        "from the definition. The core samples are those of Assumption 2 for rows less their mean."
+        "Phi')) for f the scorer's mean loss over the core samples (left) and over the training samples without "
+        "j (right, the sum over n divided by (n - 1)/n). The scorer's loss is quadratic along the path, so each side "
+        "is 2 t (1 - t) times the mean of |x (Phi - Phi') W_E W_D|^2 over its samples: t drops out, and the "
+        "inequality says that the core samples move no more, in mean square, than the training samples. Both sides "
+        "were computed from the definition. The core samples are those of Assumption 2 for samples less their mean."
     )
     for protocol in PROTOCOLS:
         rows = []
-        counts = {label: [0, 0] for label in COLUMNS}
+        counts = {label: [0, 0] for label in MAPS}
         for part in _removals(found, protocol):
             count, total, ratios = holds3(part.entries)
             counts[part.label][0] += count
             counts[part.label][1] += total
             middle_ratio, worst = float(np.median(ratios)), max(ratios)
             if part.shown:
-                share = f"{100 * count / total:.0f} % of {total}"
-                rows.append([part.title, share, f"{middle_ratio:.3g}", f"{worst:.3g}"])
+                holds = f"{100 * count / total:.0f} % of {total}"
+                rows.append([part.title, holds, f"{middle_ratio:.3g}", f"{worst:.3g}"])
             line = part.line(3)
-            data.append(line | {"measure": "share of (j, t) that hold", "mean": count / total, "repeats": total})
+            data.append(line | {"measure": "fraction of (j, t) that hold", "mean": count / total, "repeats": total})
             data.append(line | {"measure": "left over right, median", "mean": middle_ratio})
             data.append(line | {"measure": "left over right, largest", "mean": worst})
         reading = [
@@ -148,8 +163,11 @@ def assumption3(results: Results, found: Found, data: Data) -> Iterator[Block]:
             for label, (held, of) in counts.items()
             if of
         ]
-        header = ["table", "holds", "left / right, median", "largest"]
-        notes = ["Of all rows left out in all repeats, and t = 0.1 to 0.9; at t = 0 and 1 both sides are 0.", *reading]
+        header = ["dataset", "holds", "left / right, median", "largest"]
+        notes = [
+            "Of all samples left out in all repeats, and t = 0.1 to 0.9; at t = 0 and 1 both sides are 0.",
+            *reading,
+        ]
         yield table_or_reason(results, f"Assumption 3, {protocol}", header, rows, notes)
 
 
@@ -157,9 +175,9 @@ def proposition1(results: Results, found: Found, data: Data) -> Iterator[Block]:
     """Show both sides of Proposition 1 over lambda_1."""
     yield (
         "Proposition 1 bounds D(L) + D(L_j), the scorer's falls on the way from Phi to Phi + t (Phi' - Phi), L the "
-        "mean over all n rows and L_j the sum over the others divided by n, by t kappa_1^2 (|(2 Phi'^max_k - t "
+        "mean over all n samples and L_j the sum over the others divided by n, by t kappa_1^2 (|(2 Phi'^max_k - t "
         "(Phi'^max_k - Phi^max_k)) W_E W_D| + 2) |(Phi'^max_k - Phi^max_k) W_E W_D| / lambda. Norms of matrices are "
-        "read as spectral norms, kappa_1 is the largest row norm among training and test rows (with the appended 1 "
+        "read as spectral norms, kappa_1 is the largest norm of a training or test sample (with the appended 1 "
         "where refitted). As printed both falls start at Phi; the optimality of Phi' speaks of a second fall from "
         "Phi' towards Phi, which is shown beside it (turned)."
     )
@@ -168,26 +186,26 @@ def proposition1(results: Results, found: Found, data: Data) -> Iterator[Block]:
         for name in DATASETS:
             where = ("removal", name, protocol, SEARCH)
             for weight in WEIGHTS:
-                sizes = sorted({cell.details["n"] for cell, _ in found.cells(*where, weight=weight)})
-                for column in ("held", "refitted"):
-                    entries = found.left_out(column, *where, n=sizes[-1], weight=weight) if sizes else []
+                sizes = found.sizes(*where, weight=weight)
+                for maps in ("held", "refitted"):
+                    entries = found.left_out(maps, *where, n=sizes[-1], weight=weight) if sizes else []
                     if not entries:
                         continue
-                    line = [f"{info(name).title}, {column}, lambda = {fraction(weight)}"]
+                    line = [f"{info(name).title}, {maps}, lambda = {_fraction(weight)}"]
                     for i, side in enumerate(("printed", "turned")):
                         count, total, ratio = holds1(entries, side)
                         every[2 * i] += count
                         every[2 * i + 1] += total
                         worst = max(worst, ratio)
                         line += [f"{100 * count / total:.0f} % of {total}", f"{ratio:.1e}"]
-                        base = where_of("P1", name, protocol, SEARCH, column, sizes[-1]) | {"weight": weight}
+                        base = where_of("P1", name, protocol, SEARCH, maps, sizes[-1]) | {"weight": weight}
                         data.append(
-                            base | {"measure": f"share that hold, {side}", "mean": count / total, "repeats": total}
+                            base | {"measure": f"fraction that holds, {side}", "mean": count / total, "repeats": total}
                         )
                         data.append(base | {"measure": f"left over right, largest, {side}", "mean": ratio})
                     rows.append(line)
-        header = ["table", "holds, printed", "left / right", "holds, turned", "left / right"]
-        notes = ["Pairs (j, t), t = 0.1 to 1, at the largest n of each table; left / right is the largest."]
+        header = ["dataset", "holds, printed", "left / right", "holds, turned", "left / right"]
+        notes = ["Pairs (j, t), t = 0.1 to 1, at the largest n of each dataset; left / right is the largest."]
         if every[1]:
             notes.append(
                 f"As printed it holds for {every[0]} of {every[1]} pairs, turned for {every[2]} of {every[3]}. The "
@@ -207,23 +225,32 @@ def constants(results: Results, found: Found, data: Data) -> Iterator[Block]:
                 continue
             n = sizes[-1]
             core = ("core", name, protocol, SEARCH)
-            eta = found.number(taken("centred", "eta_max"), *core, n=n)
-            values = {
-                "kappa1": found.number(taken("kappa1"), *where, n=n),
-                "kappa2, held": found.number(largest("held", "ratio_max"), *where, n=n),
-                "kappa2, refitted": found.number(largest("refitted", "ratio_max"), *where, n=n),
-                "kappa3": eta and eta.times(n),
-                "kappa4": found.number(taken("centred", "alpha_max"), *core, n=n),
-                "kappa5": found.number(lambda record: max(record["kappa5"].values()), *where, n=n),
-            }
-            rows.append([f"{info(name).title}, {protocol}, n = {n:,}", *map(text, values.values())])
+            values = found.row(
+                {
+                    "kappa1": ("kappa1", where),
+                    "kappa2, held": (over_left_out(max, "held", "ratio_max"), where),
+                    "kappa2, refitted": (over_left_out(max, "refitted", "ratio_max"), where),
+                    "kappa3": ("centred.eta_max", core),
+                    "kappa4": ("centred.alpha_max", core),
+                    "kappa5": (lambda record: max(record["kappa5"].values()), where),
+                },
+                n,
+            )
+            units = {"kappa3": n}
+            numbers = [text(value, units.get(measure, 1)) for measure, value in values.items()]
+            rows.append([f"{info(name).title}, {protocol}, n = {n:,}", *numbers])
             for measure, value in values.items():
-                data.append(where_of("constants", name, protocol, SEARCH, "", n) | {"measure": measure} | plain(value))
-    header = ["table", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
+                line = where_of("constants", name, protocol, SEARCH, "", n)
+                data.append(line | {"measure": measure} | csv_value(value, units.get(measure, 1)))
+    header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
     notes = [
-        "Over the rows at hand, so each is a lower bound of the true one; rows less their mean. kappa_1: largest "
-        "row norm. kappa_2: on the test rows; for all x see Assumption 1. kappa_3: n times the largest |eta|, at "
-        "this n; it grows with n where the slope above is not -1. kappa_4: largest |alpha|. kappa_5: largest loss "
-        "of the selector."
+        "Over the samples measured, so each is a lower bound of the true one; samples less their mean. kappa_1: "
+        "largest norm of a sample. kappa_2: on the test samples; for all x see Assumption 1. kappa_3: n times the "
+        "largest |eta|, at this n; it grows with n where the slope above is not -1. kappa_4: largest |alpha|. kappa_5: "
+        "largest loss of the selector."
     ]
     yield table_or_reason(results, "The constants, lambda = 1/128", header, rows, notes)
+
+
+def _fraction(weight: float) -> str:
+    return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"

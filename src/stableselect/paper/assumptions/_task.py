@@ -1,4 +1,4 @@
-"""Compute a cell of the assumptions: what leaving rows out does to the maps, or how core samples rebuild others."""
+"""One run of the assumptions: what leaving samples out does to the maps, or how core samples reconstruct others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments import Cell
-from ...neural import ScorerSelectorNetwork
-from ...scorer import ScorerSelector
+from ...experiments import Run
 from ..methods import find_method, load_rows
-from ._core_samples import best_rebuilding, core_rows, published_core_rows, published_rebuilding, representation
+from ._core_samples import (
+    best_reconstruction,
+    core_samples,
+    published_core_samples,
+    published_reconstruction,
+    representation,
+)
 from ._measures import (
     Maps,
     assumption3_sides,
@@ -19,99 +23,101 @@ from ._measures import (
     fitted_maps,
     held_factors,
     largest_ratio,
-    path_losses,
+    losses_along_path,
     proposition1_sides,
     rescaled,
     with_one,
 )
 
 TASK = "assumptions"
-SEARCH, NETWORK = "ScorerSelector search", "|W|"
+SEARCH, NETWORK = "ScorerSelector", "|W|"
 _RANDOM_DRAWS = 5
 _VANISHES = 1e-12
-"""A change this small beside the largest over the rows counts as none."""
+"""A change this small beside the largest over the samples counts as none."""
 
 
-def measure_assumptions(cell: Cell, data_home: str | None) -> dict[str, Any]:
-    """Compute a cell.
+def measure_assumptions(run: Run, data_home: str | None) -> dict[str, Any]:
+    """Measure core samples, or what leaving samples out does.
 
     Parameters
     ----------
-    cell : Cell
-        Its details name the ``part``, "core" or "removal", the training rows ``n`` and the core samples ``u``; for a
-        removal also lambda_1 (``weight``) and how many rows are left out, one at a time, with the maps held (``held``)
-        and refitted (``refitted``).
+    run : Run
+        Its details name the ``part``, "core" or "removal", the number of training samples ``n`` and of core samples
+        ``u``; for a removal also lambda_1 (``weight``) and how many samples are left out, one at a time, with the maps
+        held (``held``) and refitted (``refitted``).
     data_home : str or None
         Folder of the datasets.
 
     Returns
     -------
     dict
-        For "core" ``seconds`` and the measures by form of the rows; for "removal" ``kappa1``, ``kappa5`` and the
-        measures of every row left out, by column.
+        For "core" ``seconds`` and the measures by form of the samples; for "removal" ``kappa1``, ``kappa5`` and, for
+        maps held and refitted (``columns``), the measures of every sample left out.
     """
-    details = cell.details
-    rows = load_rows(cell, data_home)
+    details = run.details
+    rows = load_rows(run, data_home)
     X, n, u = rows.X_fit, details["n"], details["u"]
     if not u <= n <= len(X):
-        raise ValueError(f"n must lie between {u} core samples and the {len(X)} rows of {cell.dataset}, got {n}.")
+        raise ValueError(
+            f"n must lie between the {u} core samples and the {len(X)} samples of {run.dataset}, but is {n}."
+        )
     # Random splits of whole groups come in the order of the table.
-    order = np.arange(len(X)) if cell.protocol == "paper" else np.random.default_rng(cell.split).permutation(len(X))
+    order = np.arange(len(X)) if run.protocol == "paper" else np.random.default_rng(run.split).permutation(len(X))
     X = X[order[:n]]
     start = time.perf_counter()
     if details["part"] == "removal":
-        record = _removal(cell, X, rows.X_test)
+        record = _removal(run, X, rows.X_test)
     else:
-        record = (_published_core if cell.method == NETWORK else _core)(cell, X, rows.X_test)
+        record = (_published_core if run.method == NETWORK else _core)(run, X, rows.X_test)
     return record | {"seconds": time.perf_counter() - start}
 
 
-def _core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
-    """Rebuild the test rows from searched and from random core samples, as the rows are and less their mean."""
-    rng, u = np.random.default_rng([cell.split, len(X)]), cell.details["u"]
+def _core(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+    """Reconstruct the test samples from searched and from random core samples, as they are and less their mean."""
+    rng, u = np.random.default_rng([run.split, len(X)]), run.details["u"]
     mean = X.mean(axis=0)
-    chosen = core_rows(X, u)
+    chosen = core_samples(X, u)
     draws = [representation(X[rng.permutation(len(X))[:u]], X_test) for _ in range(_RANDOM_DRAWS)]
     return {
         "chosen": chosen.tolist(),
         "plain": representation(X[chosen], X_test),
-        "centred": representation(X[core_rows(X - mean, u)] - mean, X_test - mean),
+        "centred": representation(X[core_samples(X - mean, u)] - mean, X_test - mean),
         "random": {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]},
     }
 
 
-def _published_core(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+def _published_core(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     """Do what the paper did, and measure the same core samples by least squares beside it."""
-    rng, u = np.random.RandomState(1000 * cell.split + cell.seed), cell.details["u"]
-    epochs = {} if cell.cap is None else {"epochs": cell.cap}
-    chosen, scores = published_core_rows(X, u, rng, **epochs)
+    rng, u = np.random.RandomState(1000 * run.split + run.seed), run.details["u"]
+    epochs = {} if run.cap is None else {"epochs": run.cap}
+    chosen, scores = published_core_samples(X, u, rng, **epochs)
     return {
         "chosen": chosen.tolist(),
         "scores": [float(scores.min()), float(scores.max())],
-        "network_mse": published_rebuilding(X[chosen], X_test, rng, **epochs),
-        "best_mse": best_rebuilding(X[chosen], X_test),
+        "network_mse": published_reconstruction(X[chosen], X_test, rng, **epochs),
+        "best_mse": best_reconstruction(X[chosen], X_test),
         "plain": representation(X[chosen], X_test),
     }
 
 
-def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
-    details, n = cell.details, len(X)
+def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
+    details, n = run.details, len(X)
     weight = float(details["weight"])
 
-    def fit(rows: np.ndarray) -> ScorerSelector | ScorerSelectorNetwork:
-        selector = find_method(cell.method).build(cell).set_params(scorer_weight=weight)
-        if "ridge" in selector.get_params():
+    def fit(samples: np.ndarray) -> Any:
+        selector = find_method(run.method).build(run).set_params(scorer_weight=weight)
+        if run.method == SEARCH:
             selector.set_params(ridge=0.0)  # the paper's objective has none
-        return selector.fit(rows)
+        return selector.fit(samples)
 
     centre = X.mean(axis=0)
     train, test = with_one(X, centre), with_one(X_test, centre)
-    core = core_rows(X - centre, details["u"])
+    core = core_samples(X - centre, details["u"])
     selector = fit(X)
     full = fitted_maps(selector, centre)
     kappa1 = float(max(np.linalg.norm(part[:, :-1], axis=1).max() for part in (train, test)))
-    # The published design leaves the last row out.
-    rng = np.random.default_rng([cell.split, n])
+    # The published design leaves the last sample out.
+    rng = np.random.default_rng([run.split, n])
     left_out = [n - 1, *rng.permutation(n - 1)[: max(details["held"], details["refitted"]) - 1].tolist()]
     record: dict[str, Any] = {
         "selected": selector.selected_.tolist(),
@@ -124,7 +130,7 @@ def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         "columns": {},
     }
     columns: dict[str, list[dict[str, Any]]] = record["columns"]
-    if cell.method == SEARCH:
+    if run.method == SEARCH:
         M, C = full.scorer[:-1, :-1], train[:, :-1].T @ train[:, :-1] / n
         columns["held"] = []
         for j in left_out[: details["held"]]:
@@ -145,8 +151,8 @@ def _removal(cell: Cell, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     return record
 
 
-def _selector_losses(rows: np.ndarray, maps: Maps) -> np.ndarray:
-    return np.sum((rows[:, :-1] - rows @ maps.selector @ maps.right) ** 2, axis=1)
+def _selector_losses(samples: np.ndarray, maps: Maps) -> np.ndarray:
+    return np.sum((samples[:, :-1] - samples @ maps.selector @ maps.right) ** 2, axis=1)
 
 
 def _compare(
@@ -165,7 +171,7 @@ def _compare(
     moved = below > _VANISHES * below.max()
     ratios = above[moved] / below[moved]
     exact, outside, rank_selector, rank_scorer = largest_ratio(N, D)
-    losses = path_losses(train, full, other)
+    losses = losses_along_path(train, full, other)
     left, right = assumption3_sides(losses, core, left_out)
     printed, turned, bound = proposition1_sides(losses, left_out, full, other, kappa1, weight)
     return {

@@ -1,19 +1,30 @@
-"""Figure 3 e and f, the cells: how far the losses on the test rows move when one training row is left out."""
+"""Figure 3 e and f, the runs: how far the losses on the test samples move when one training sample is left out."""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ...experiments import Cell, Options, Protocol, Stored
-from ...inspection import path_losses
+from ...experiments import Options, Protocol, Run, Stored, Value
+from ...inspection import UniformStability, path_losses, uniform_stability
 from ..methods import Results, find_method, load_rows
 from ._gap import WEIGHTS
-from ._shared import COIL, FASHION, PUBLISHED_WEIGHT, REPEATS, SEARCH, bounded_test_rows, current, first_cell, repeated
+from ._shared import (
+    COIL,
+    FASHION,
+    PUBLISHED_WEIGHT,
+    REPEATS,
+    SEARCH,
+    bounded_test_samples,
+    first_run,
+    grouped,
+    over_repeats,
+    repeated,
+)
 
 TASK = "beta"
 K, BATCH = 50, 8
@@ -21,61 +32,87 @@ Sizes = dict[str, tuple[int, ...]]
 SIZES: Sizes = {FASHION: (3000, 4000, 5000, 6000), COIL: (100, 300, 500, 700, 900)}
 FAST_SIZES: Sizes = {COIL: (100, 300)}
 WEIGHT_SIZE = 3000
-"""Rows for the panel over lambda1."""
+"""Samples for the panel over lambda1."""
 WEIGHT_REPEATS = {"|W|": 3, "W^2": 1}
 """Of the networks there: the panel is not in the paper, and a pair of fits takes a minute."""
 ROW, ORDER = "row", "order"
-"""What changes between the two fits: a row is left out, or the same rows come in another order."""
+"""What changes between the two fits: a sample is left out, or the same samples come in another order."""
 SEARCH_ROWS, FAST_SEARCH_ROWS = 10, 2
-"""Rows left out in turn in every repeat of the search under "sound"."""
+"""Samples left out in turn in every repeat of the search under the corrected protocol."""
 
 
-def beta_cells(network: str, protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the cells of one network and of the search."""
+def beta_runs(network: str, protocol: Protocol, options: Options) -> list[Run]:
+    """Return the runs of one network and of the search."""
     return [
-        cell
+        run
         for name, sizes in (FAST_SIZES if options.fast else SIZES).items()
         for method in (network, SEARCH)
-        for cell in _of_method(name, sizes, method, protocol, options)
+        for run in _of_method(name, sizes, method, protocol, options)
     ]
 
 
-def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protocol, options: Options) -> list[Cell]:
-    first = first_cell(name, method, protocol, K, options)
+def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protocol, options: Options) -> list[Run]:
+    first = first_run(name, method, protocol, K, options)
     rows = _left_out(first)
     number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
-    cells = [
-        cell
+    runs = [
+        run
         for n in sizes
-        for cell in repeated(first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ROW, rows=rows), number)
+        for run in repeated(first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ROW, rows=rows), number)
     ]
     if protocol == "paper":
-        cells += [first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ORDER, rows=1) for n in sizes]
+        runs += [first.of_task(TASK, n=n, weight=PUBLISHED_WEIGHT, change=ORDER, rows=1) for n in sizes]
     if (protocol == "paper" or method == SEARCH) and (name == FASHION or options.fast):
         n = min(WEIGHT_SIZE, sizes[0])
         number = min(number, WEIGHT_REPEATS.get(method, number))
         for weight in WEIGHTS[:1] if options.fast else WEIGHTS:
-            cells += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), number)
-    return cells
+            runs += repeated(first.of_task(TASK, n=n, weight=weight, change=ROW, rows=rows), number)
+    return runs
 
 
-def _left_out(cell: Cell) -> int:
-    """Return how many rows a cell leaves out in turn."""
-    if cell.method != SEARCH or cell.protocol == "paper":
+def _left_out(run: Run) -> int:
+    """Return how many samples a run leaves out in turn."""
+    if run.method != SEARCH or run.protocol == "paper":
         return 1
-    return FAST_SEARCH_ROWS if cell.mode == "fast" else SEARCH_ROWS
+    return FAST_SEARCH_ROWS if run.mode == "fast" else SEARCH_ROWS
 
 
-def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
-    """Fit twice, with something changed, and compare the losses on every test row.
+class Betas:
+    """The stored runs of a network and of the search; a setting is dataset, method, protocol and n."""
 
-    Under "paper" the first n rows are fitted, and the row left out is the last of them. Under "sound" the rows are in
-    random order already, those left out are drawn, and the test rows are bounded. Another order of the same rows, with
-    the same seed, gives the network the same start but other batches.
+    def __init__(self, results: Results, network: str) -> None:
+        def key(run: Run, details: dict[str, Any]) -> Hashable:
+            if details["rows"] != _left_out(run):
+                return None  # of an earlier plan
+            return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
+
+        self.network = network
+        self._groups = grouped(results, TASK, key)
+
+    def of(self, *setting: Any, weight: float = PUBLISHED_WEIGHT, change: str = ROW) -> list[Stored]:
+        """Return the repeats of a setting."""
+        return self._groups[*setting, weight, change]
+
+    def value(
+        self, measure: str, dataset: str, method: str, protocol: Protocol, n: int, *, change: str = ROW, **other: Any
+    ) -> Value | None:
+        """Return a measure over the repeats that the network and the search have; another order stands alone."""
+        names = (method,) if change == ORDER else (self.network, SEARCH)
+        runs = {name: self.of(dataset, name, protocol, n, change=change, **other) for name in names}
+        return over_repeats(runs, measure)[method]
+
+
+def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
+    """Fit, fit again with something changed, and compare the losses on every test sample.
+
+    Under "paper" the first n samples are fitted and the last of them is left out. Under the corrected protocol the
+    samples are in random order already, those left out are drawn, and the test samples are bounded. Another order of
+    the same samples, with the same seed, gives the network the same start but other batches. The search under the
+    corrected protocol leaves several samples out in turn, with :func:`stableselect.inspection.uniform_stability`.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         With ``n``, ``weight``, ``change`` ("row" or "order") and ``rows`` (how many are left out in turn) in its
         details.
     data_home : str or None
@@ -85,84 +122,70 @@ def measure_beta(cell: Cell, data_home: str | None) -> dict[str, Any]:
     -------
     dict
         ``n``; ``seconds`` of all fits; ``selected``; ``test``, the mean loss of each path; ``beta`` and ``mean``, the
-        largest and the mean change of each path's loss over the test rows, ``shared``, the columns in common, and
-        ``unchanged``, the share of kept sets that stayed, each a mean over the second fits; ``largest``, the largest
-        change of the total loss over all of them; for the search ``held``, the same where the second fits keep the
-        columns of the first.
+        largest and the mean change of each path's loss over the test samples, and ``unchanged``, the fraction of
+        selected sets that stayed, each a mean over the second fits; ``largest``, the largest change of the total loss
+        over all of them; ``shared``, the number of features in common, for a pair of fits; for the search ``held``,
+        the changes where the second fits keep the features of the first.
     """
-    rows, details = load_rows(cell, data_home), cell.details
-    X, points = rows.X_train[: details["n"]], bounded_test_rows(rows, cell.protocol)
-    if len(X) < details["n"]:
-        raise ValueError(f"{cell.dataset} has {len(X)} training rows, fewer than n = {details['n']}; take a smaller n.")
-    selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
-    if cell.method != SEARCH:
+    rows, details = load_rows(run, data_home), run.details
+    n, points = details["n"], bounded_test_samples(rows, run.protocol)
+    X = rows.X_train[:n]
+    if len(X) < n:
+        raise ValueError(f"{run.dataset} has {len(X)} training samples, fewer than n = {n}; take a smaller n.")
+    selector: Any = find_method(run.method).build(run).set_params(scorer_weight=details["weight"])
+    if run.method != SEARCH:
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
     full = clone(selector).fit(X)
-    parts = [X[kept] for kept in _changed(cell)]
-    others = [clone(selector).fit(part) for part in parts]
-    seconds = time.perf_counter() - start
     before = path_losses(full, points)
-    shared = [int(np.sum(full.support_ & other.support_)) for other in others]
+    second: list[Any] = [selector]
+    if run.method == SEARCH:
+        second.append(clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_))
+    if details["rows"] > 1:
+        moved, *held = (
+            _several(uniform_stability(model, X, points, n_left_out=details["rows"], random_state=run.split))
+            for model in second
+        )
+    else:
+        others = [clone(model).fit(X[_kept(run)]) for model in second]
+        moved, *held = (_pair(before, path_losses(other, points)) for other in others)
+        shared = int(np.sum(full.support_ & others[0].support_))
+        moved |= {"shared": float(shared), "unchanged": float(shared == run.k)}
     record = {
-        "n": len(X),
-        "seconds": seconds,
+        "n": n,
+        "seconds": time.perf_counter() - start,
         "selected": full.selected_.tolist(),
-        "test": {path: float(losses.mean()) for path, losses in before.items()},
-        "shared": float(np.mean(shared)),
-        "unchanged": float(np.mean([count == cell.k for count in shared])),
-    } | _changes(before, others, points)
-    if cell.method == SEARCH:
-        fixed = clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_)
-        record["held"] = _changes(before, [clone(fixed).fit(part) for part in parts], points)
-    return record
+        "test": {path: float(found.mean()) for path, found in before.items()},
+    } | moved
+    return record | ({"held": held[0]} if held else {})
 
 
-def _changes(before: dict[str, np.ndarray], others: list[Any], points: np.ndarray) -> dict[str, Any]:
-    """Return the largest and the mean change of every loss over the points, and the largest over all of the total's."""
-    changes: dict[str, list[np.ndarray]] = {path: [] for path in before}
-    for other in others:
-        for path, losses in path_losses(other, points).items():
-            changes[path].append(np.abs(losses - before[path]))
+def _pair(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the largest and the mean change of every loss over the points."""
+    changes = {path: np.abs(after[path] - found) for path, found in before.items()}
     return {
-        "beta": {path: float(np.mean(np.max(found, axis=1))) for path, found in changes.items()},
-        "mean": {path: float(np.mean(found)) for path, found in changes.items()},
-        "largest": float(np.max(changes["total"])),
+        "beta": {path: float(change.max()) for path, change in changes.items()},
+        "mean": {path: float(change.mean()) for path, change in changes.items()},
+        "largest": float(changes["total"].max()),
     }
 
 
-def _changed(cell: Cell) -> list[np.ndarray]:
-    """Return the rows of every second fit, as places among the first n."""
-    details = cell.details
-    n = details["n"]
-    rng = np.random.default_rng([cell.split, cell.seed, n])
-    if details["change"] == ORDER:
-        return [rng.permutation(n)]
-    gone = [n - 1] if cell.protocol == "paper" else rng.choice(n, min(details["rows"], n), replace=False).tolist()
-    return [np.delete(np.arange(n), row) for row in gone]
+def _several(found: UniformStability) -> dict[str, Any]:
+    """Return the same over samples left out in turn; ``beta`` is the mean of their largest changes."""
+    changes = {"selector": found.selector, "scorer": found.scorer, "total": found.total}
+    known = {path: change for path, change in changes.items() if change is not None}
+    return {
+        "beta": {path: float(change.by_sample.mean()) for path, change in known.items()},
+        "mean": {path: change.mean for path, change in known.items()},
+        "largest": known["total"].sup,
+        "unchanged": 1 - found.fraction_changed,
+    }
 
 
-class Betas:
-    """The stored cells of the task by dataset, method, protocol, number of rows, weight and change."""
-
-    def __init__(self, results: Results) -> None:
-        self._items: dict[tuple[Any, ...], list[Stored]] = defaultdict(list)
-        for item in current(results, TASK):
-            cell, details = item.cell, item.cell.details
-            if details["rows"] != _left_out(cell):
-                continue  # of an earlier plan
-            key = cell.dataset, cell.method, cell.protocol, details["n"], details["weight"], details["change"]
-            self._items[key].append(item)
-
-    def of(
-        self,
-        dataset: str,
-        method: str,
-        protocol: Protocol,
-        n: int,
-        *,
-        weight: float = PUBLISHED_WEIGHT,
-        change: str = ROW,
-    ) -> list[Stored]:
-        """Return the repeats of a setting."""
-        return self._items.get((dataset, method, protocol, n, weight, change), [])
+def _kept(run: Run) -> np.ndarray:
+    """Return the samples of the second fit, as places among the first n."""
+    n = run.details["n"]
+    rng = np.random.default_rng([run.split, run.seed, n])
+    if run.details["change"] == ORDER:
+        return rng.permutation(n)
+    return np.delete(np.arange(n), n - 1 if run.protocol == "paper" else rng.choice(n, 1, replace=False))

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Protocol, Stored
-from ...inspection import PowerLawFit, fit_power_law
+from ...experiments import Protocol, Stored, by_repeat
+from ...inspection import fit_power_law
 from ..methods import Results
 from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
-from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_cells
+from ._beta import (
+    FAST_SIZES,
+    ORDER,
+    ROW,
+    SEARCH_ROWS,
+    SIZES,
+    WEIGHT_REPEATS,
+    WEIGHT_SIZE,
+    Betas,
+    Sizes,
+    beta_runs,
+)
 from ._gap import WEIGHTS
 from ._shared import (
     BOUNDED,
@@ -26,13 +36,13 @@ from ._shared import (
     SEARCH,
     WORDS,
     compact,
+    csv_value,
     drawn_legend,
     epochs,
-    measured,
     missing,
-    over_repeats,
     rate,
     span,
+    written_rate,
 )
 
 if TYPE_CHECKING:
@@ -48,32 +58,33 @@ _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 
 def _render(name: str, network: str, results: Results) -> Document:
-    betas = Betas(results)
+    betas = Betas(results, network)
     sizes: Sizes = FAST_SIZES if results.mode == "fast" else SIZES
     blocks: list[Block] = [
-        "Two fits, the second without one row; the loss of every test row changes by some amount. Beta is the largest "
-        "change over the test rows of the total loss, the selector's plus lambda1 times the scorer's, per cell of the "
-        "row: a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
-        f"{epochs(network, fast=results.mode == 'fast')} epochs, no rows for validation. Paper: the first n rows and "
-        f"the last of them left out, as published, over seeds. Sound: rows drawn at random, {BOUNDED}, one of them "
-        f"left out at random, over draws of rows and seeds; the search leaves out {SEARCH_ROWS} in turn, and the mean "
-        "and the largest of its betas are shown. Same rows, other order: nothing is left out, and the seed and so the "
-        "start are the same, but the batches are not; what beta shows there is the noise of training. It is from one "
-        "pair of fits for each n, with seed 0. Columns held: the search's second fit keeps the columns of the first, "
-        "so that only the weights move. ±: standard deviation over the repeats; bars in the picture: from the least to "
-        "the largest.",
-        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Left out, for the time that a "
-        f"pair takes on {info(FASHION).title}: under sound the network has no panel over lambda1 and no other order.",
+        "Two fits, the second without one sample; the loss of every test sample changes by some amount. Beta is the "
+        "largest change over the test samples of the total loss, the selector's plus lambda1 times the scorer's (mean "
+        "squared errors): a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
+        f"{epochs(network, fast=results.mode == 'fast')} epochs, no samples for validation. Paper: the first n samples "
+        "and the last of them left out, as published, over seeds. Corrected: samples drawn at random, "
+        f"{BOUNDED}, one of them left out at random, over draws of samples and seeds; the search leaves out "
+        f"{SEARCH_ROWS} in turn, and the mean and the largest of its betas are shown. Same samples, other order: "
+        "nothing is left out, and the seed and so the start are the same, but the batches are not; what beta shows "
+        "there is the noise of training. It is from one pair of fits for each n, with seed 0. Features held: the "
+        "search's second fit keeps the features of the first, so that only the weights move. ±: standard deviation "
+        "over the repeats; bars in the picture: from the least to the largest.",
+        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Not run, for the time that a "
+        f"pair takes on {info(FASHION).title}: under corrected the network has no panel over lambda1 and no other "
+        "order.",
     ]
     data: list[dict[str, Any]] = []
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
-            blocks.append(_table(results, betas, network, dataset, protocol, grid, data))
-    blocks.append(_rates(betas, network, sizes))
-    blocks += _weights(results, betas, network, data)
+            blocks.append(_table(results, betas, dataset, protocol, grid, data))
+    blocks.append(_rates(betas, sizes))
+    blocks += _weights(results, betas, data)
     if any(row["beta"] != "" for row in data):
-        blocks.append(drawn(lambda: _draw(name, betas, network, sizes)))
-    blocks += _reading(betas, network, sizes)
+        blocks.append(drawn(lambda: _draw(name, betas, sizes)))
+    blocks += _reading(betas, sizes)
     if results.mode == "fast":
         blocks.insert(0, FAST_NOTE)
     return Document(name, _title(name, network), blocks, data)
@@ -82,133 +93,127 @@ def _render(name: str, network: str, results: Results) -> Document:
 def _table(
     results: Results,
     betas: Betas,
-    network: str,
     dataset: str,
     protocol: Protocol,
     grid: Sequence[int],
     data: list[dict[str, Any]],
 ) -> Table:
     rows = []
+    network = betas.network
     for place, n in enumerate(grid):
-        own, searched = (betas.of(dataset, method, protocol, n) for method in (network, SEARCH))
-        order = betas.of(dataset, network, protocol, n, change=ORDER)
         row = [str(n)]
-        for items, measures in (
-            (own, ("beta.selector", "beta.scorer", _BETA, _MEAN, "shared")),
-            (order, (_BETA, _MEAN)),
-            (searched, (_BETA, "largest", _MEAN, "unchanged", _HELD)),
+        for method, change, measures in (
+            (network, ROW, ("beta.selector", "beta.scorer", _BETA, _MEAN, "shared")),
+            (network, ORDER, (_BETA, _MEAN)),
+            (SEARCH, ROW, (_BETA, "largest", _MEAN, "unchanged", _HELD)),
         ):
-            why = NONE if items is order and protocol == "sound" else missing(results, dataset, items)
-            row += [compact(over_repeats(items, measure), why) for measure in measures]
+            why = missing(results, dataset, betas.of(dataset, method, protocol, n, change=change))
+            why = NONE if change == ORDER and protocol != "paper" else why
+            values = (betas.value(measure, dataset, method, protocol, n, change=change) for measure in measures)
+            row += [compact(value, why) for value in values]
         if protocol == "paper":
             printed = _PRINTED.get((network, dataset))
             row.append(NONE if printed is None or results.mode == "fast" else f"{printed[place]:g}")
         rows.append(row)
-        for method, items in ((network, own), (SEARCH, searched), (f"{network}, other order", order)):
-            data.append(_line(dataset, protocol, method, n, "1/128", items))
-        data.append(_line(dataset, protocol, f"{SEARCH}, columns held", n, "1/128", searched, "held."))
-    header = ["n", "network: selector", "scorer", "total", "mean change", "columns in common", "other order: total"]
-    header += ["mean change", "search: total", "largest", "mean change", "same columns, share", "columns held: total"]
+        where = (dataset, network, protocol, n)
+        data.append(_line(betas, *where))
+        data.append(_line(betas, dataset, SEARCH, protocol, n))
+        data.append(_line(betas, *where, change=ORDER) | {"method": f"{network}, other order"})
+        held = _line(betas, dataset, SEARCH, protocol, n, part="held.")
+        data.append(held | {"method": f"{SEARCH}, features held"})
+    header = ["n", "network: selector", "scorer", "total", "mean change", "features in common", "other order: total"]
+    header += [
+        "mean change",
+        "search: total",
+        "largest",
+        "mean change",
+        "same features, fraction",
+        "features held: total",
+    ]
     header += ["printed"] if protocol == "paper" else []
     return Table(f"{info(dataset).title}, {WORDS[network]}, {protocol}: beta", header, rows)
 
 
 def _line(
-    dataset: str, protocol: Protocol, method: str, n: int, weight: str, items: Sequence[Stored], part: str = ""
+    betas: Betas, dataset: str, method: str, protocol: Protocol, n: int, *, part: str = "", **setting: Any
 ) -> dict[str, Any]:
-    value, mean = (over_repeats(items, part + measure) for measure in (_BETA, _MEAN))
-    return {
-        "dataset": dataset,
-        "protocol": protocol,
-        "method": method,
-        "n": n,
-        "lambda1": weight,
-        "beta": "" if value is None else value.mean,
-        "beta_sd": "" if value is None or value.spread is None else value.spread,
-        "mean_change": "" if mean is None else mean.mean,
-        "repeats": 0 if value is None else value.count,
-    }
+    value, mean = (betas.value(part + m, dataset, method, protocol, n, **setting) for m in (_BETA, _MEAN))
+    weight = f"{setting['weight']:g}" if "weight" in setting else "1/128"
+    found = csv_value(value, "beta", "beta_sd")
+    repeats = found.pop("repeats")
+    line = {"dataset": dataset, "protocol": protocol, "method": method, "n": n, "lambda1": weight}
+    return line | found | {"mean_change": "" if mean is None else mean.mean, "repeats": repeats}
 
 
-def _rate(
-    betas: Betas, dataset: str, method: str, protocol: Protocol, grid: Sequence[int], measure: str
-) -> PowerLawFit | None:
-    return rate(grid, [betas.of(dataset, method, protocol, n) for n in grid], measure)
-
-
-def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
+def _rates(betas: Betas, sizes: Sizes) -> Table:
     rows = []
+    network = betas.network
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
-            for method in (network, SEARCH):
-                found = [_rate(betas, dataset, method, protocol, grid, measure) for measure in (_BETA, _MEAN)]
+            for method, part, words in (
+                (network, "", WORDS[network]),
+                (SEARCH, "", WORDS[SEARCH]),
+                (SEARCH, "held.", "search, features held"),
+            ):
+                items = [betas.of(dataset, method, protocol, n) for n in grid]
+                found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
                 repeats = "0" if found[0] is None else str(len(found[0].slopes))
-                name = f"{info(dataset).title}, {protocol}, {WORDS[method]}"
-                rows.append([name, *(_written(fitted) for fitted in found), repeats])
-            held = [_rate(betas, dataset, SEARCH, protocol, grid, f"held.{measure}") for measure in (_BETA, _MEAN)]
-            repeats = "0" if held[0] is None else str(len(held[0].slopes))
-            name = f"{info(dataset).title}, {protocol}, search, columns held"
-            rows.append([name, *(_written(fitted) for fitted in held), repeats])
+                rows.append([f"{info(dataset).title}, {protocol}, {words}", *map(written_rate, found), repeats])
         printed = _PRINTED.get((network, dataset))
         if printed is not None and len(printed) == len(grid):
-            rows.append([f"{info(dataset).title}, printed", _written(fit_power_law(grid, printed)), NONE, "1"])
+            rows.append([f"{info(dataset).title}, printed", written_rate(fit_power_law(grid, printed)), NONE, "1"])
     notes = [
         "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
-        "repeat. Under paper the repeats are seeds on the same rows, so the interval says nothing of other rows. The "
-        "theory has -1."
+        "repeat. Under paper the repeats are seeds on the same samples, so the interval says nothing of other samples. "
+        "The theory has -1."
     ]
     return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 
-def _written(fitted: PowerLawFit | None) -> str:
-    if fitted is None:
-        return NONE
-    low, high = fitted.interval
-    return f"{fitted.slope:.2f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
-
-
-def _weights(results: Results, betas: Betas, network: str, data: list[dict[str, Any]]) -> list[Block]:
+def _weights(results: Results, betas: Betas, data: list[dict[str, Any]]) -> list[Block]:
     if results.mode == "fast":
         return []
     rows = []
+    compared = ((PROTOCOLS[0], betas.network), *((protocol, SEARCH) for protocol in PROTOCOLS))
     for weight in WEIGHTS:
         row = [f"{weight:g}"]
-        for protocol, method in (("paper", network), ("paper", SEARCH), ("sound", SEARCH)):
-            items = betas.of(FASHION, method, protocol, WEIGHT_SIZE, weight=weight)  # type: ignore[arg-type]
-            why = missing(results, FASHION, items)
-            row += [compact(over_repeats(items, measure), why) for measure in ("beta.selector", _BETA, _MEAN)]
-            data.append(_line(FASHION, protocol, method, WEIGHT_SIZE, f"{weight:g}", items))  # type: ignore[arg-type]
+        for protocol, method in compared:
+            where = (FASHION, method, protocol, WEIGHT_SIZE)
+            why = missing(results, FASHION, betas.of(*where, weight=weight))
+            values = (betas.value(measure, *where, weight=weight) for measure in ("beta.selector", _BETA, _MEAN))
+            row += [compact(value, why) for value in values]
+            data.append(_line(betas, *where, weight=weight))
         rows.append(row)
     header = ["lambda1"]
-    for words in (f"{WORDS[network]}, paper", "search, paper", "search, sound"):
-        header += [f"{words}: selector", "total", "mean change"]
+    for protocol, method in compared:
+        header += [f"{WORDS[method]}, {protocol}: selector", "total", "mean change"]
     note = "The total loss holds lambda1 times the scorer's, so that of large lambda1 is another quantity."
     return [Table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])]
 
 
-def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
+def _reading(betas: Betas, sizes: Sizes) -> list[str]:
     """Say how much of beta is noise, how it compares with the search's, and what that is made of."""
     texts = []
     for dataset, grid in sizes.items():
         shares: dict[str, list[float]] = {_BETA: [], _MEAN: []}
         over = []
         for n in grid:
-            order, own = (betas.of(dataset, network, "paper", n, change=change) for change in (ORDER, ROW))
             for measure, ratios in shares.items():
-                noise, moved = over_repeats(order, measure), over_repeats(own, measure)
+                where = (dataset, betas.network, PROTOCOLS[0], n)
+                noise, moved = (betas.value(measure, *where, change=change) for change in (ORDER, ROW))
                 if noise is not None and moved is not None and moved.mean > 0:
                     ratios.append(noise.mean / moved.mean)
-            row = over_repeats(own, _BETA)
-            searched = over_repeats(betas.of(dataset, SEARCH, "paper", n), _BETA)
-            if searched is not None and row is not None and searched.mean > 0:
-                over.append(row.mean / searched.mean)
+            own, searched = (betas.value(_BETA, dataset, method, "paper", n) for method in (betas.network, SEARCH))
+            if searched is not None and own is not None and searched.mean > 0:
+                over.append(own.mean / searched.mean)
         if shares[_MEAN]:
             texts.append(
-                f"{info(dataset).title}, paper: the same rows in another order, with the same start, move the "
-                f"network's losses {span(shares[_MEAN])} times as far as leaving a row out does in the mean over the "
-                f"test rows, and {span(shares[_BETA])} times at the largest (beta). That is one pair of fits for each "
-                "n beside the mean over the seeds, so the mean over the test rows is the surer of the two. The "
-                "published figure cannot tell a row's influence from the noise of training where these are near 1."
+                f"{info(dataset).title}, paper: the same samples in another order, with the same start, move the "
+                f"network's losses {span(shares[_MEAN])} times as far as leaving a sample out does in the mean over "
+                f"the test samples, and {span(shares[_BETA])} times at the largest (beta). That is one pair of fits "
+                "for each n beside the mean over the seeds, so the mean over the test samples is the surer of the two. "
+                "The published figure cannot tell a sample's influence from the noise of training where these are near "
+                "1."
             )
         if over:
             texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
@@ -218,23 +223,24 @@ def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
 
 def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]:
     def every(protocol: Protocol, measure: str, change: str = ROW) -> list[float]:
-        return [x for n in grid for x in measured(betas.of(dataset, SEARCH, protocol, n, change=change), measure)]
+        runs = (betas.of(dataset, SEARCH, protocol, n, change=change) for n in grid)
+        return [value for items in runs for value in by_repeat(items, measure).values()]
 
     texts, title = [], info(dataset).title
     order = every("paper", "largest", ORDER)
     if order:
         texts.append(f"{title}: another order moves the search's losses by {max(order):.1g} at most.")
-    kept, moved, held = (every("sound", measure) for measure in ("unchanged", _BETA, _HELD))
+    kept, moved, held = (every(PROTOCOLS[1], measure) for measure in ("unchanged", _BETA, _HELD))
     if kept and moved and held:
         texts.append(
-            f"{title}, sound: the search keeps its columns in {100 * fmean(kept):.0f} % of the refits. Its beta is "
-            f"{fmean(moved):.2g} on average, and {fmean(held):.2g} with its columns held: the rest is the choice of "
-            "columns, which jumps where it changes."
+            f"{title}, {PROTOCOLS[1]}: the search keeps its features in {100 * fmean(kept):.0f} % of the refits. "
+            f"Its beta is {fmean(moved):.2g} on average, and {fmean(held):.2g} with its features held: the rest is the "
+            "choice of features, which jumps where it changes."
         )
     return texts
 
 
-def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
+def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
@@ -244,18 +250,18 @@ def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
     panels = figure.subplots(2, columns, sharex="col", sharey="col", squeeze=False)
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
-            _sizes(axis, betas, network, dataset, protocol, grid, printed=full)
+            _sizes(axis, betas, dataset, protocol, grid, printed=full)
             axis.set_title(f"{info(dataset).title}, {protocol}")
         if full:
-            _weighted(row[-1], betas, network, protocol)
+            _weighted(row[-1], betas, protocol)
             row[-1].set_title(
-                f"{info(FASHION).title}, n = {WEIGHT_SIZE}, selector's loss, {protocol}", fontsize="medium"
+                f"{info(FASHION).title}, {protocol},\nn = {WEIGHT_SIZE}, selector's loss", fontsize="medium"
             )
-        row[0].set_ylabel("beta: largest change of a test row's loss")
+        row[0].set_ylabel("beta: largest change of a test sample's loss")
         for axis in row:
             axis.grid(alpha=0.3, which="both")
     for axis, grid in zip(panels[-1], sizes.values(), strict=False):
-        axis.set_xlabel("training rows n, log scale")
+        axis.set_xlabel("training samples n, log scale")
         axis.set_xticks(grid, [str(n) for n in grid])
         axis.xaxis.set_minor_locator(NullLocator())
     for axis in panels[-1]:
@@ -265,26 +271,25 @@ def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
         panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
         panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
     drawn_legend(figure, ncols=3)
-    return picture(name, f"{_title(name, network)}; bars: from the least to the largest repeat.", figure)
+    return picture(name, f"{_title(name, betas.network)}; bars: from the least to the largest repeat.", figure)
 
 
-def _sizes(
-    axis: Axes, betas: Betas, network: str, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool
-) -> None:
+def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool) -> None:
     """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
+    network = betas.network
     held = {"color": SKY, "marker": "v", "markersize": 5}
     for method, measure, words, looks in (
         (network, _BETA, WORDS[network], LOOKS[network]),
         (SEARCH, _BETA, WORDS[SEARCH], LOOKS[SEARCH]),
-        (SEARCH, _HELD, "search, columns held", held),
+        (SEARCH, _HELD, "search, features held", held),
     ):
         _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], measure, words, **looks)
     order = [betas.of(dataset, network, protocol, n, change=ORDER) for n in grid]
-    _bars(axis, grid, order, _BETA, "same rows, other order", color=GREY, marker="x", linestyle=":")
+    _bars(axis, grid, order, _BETA, "same samples, other order", color=GREY, marker="x", linestyle=":")
     found = _PRINTED.get((network, dataset))
     if protocol == "paper" and printed and found is not None:
         axis.plot(grid, found, color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
-    first = over_repeats(betas.of(dataset, network, protocol, grid[0]), _BETA)
+    first = betas.value(_BETA, dataset, network, protocol, grid[0])
     if first is not None:
         line = [first.mean * grid[0] / n for n in grid]
         axis.plot(grid, line, color=GREY, linewidth=0.8, label="slope -1, from the first")
@@ -292,9 +297,9 @@ def _sizes(
     axis.set_yscale("log")
 
 
-def _weighted(axis: Axes, betas: Betas, network: str, protocol: Protocol) -> None:
+def _weighted(axis: Axes, betas: Betas, protocol: Protocol) -> None:
     """Draw the selector's beta against lambda1: the total loss would grow with lambda1 by itself."""
-    for method in (network, SEARCH):
+    for method in (betas.network, SEARCH):
         items = [betas.of(FASHION, method, protocol, WEIGHT_SIZE, weight=weight) for weight in WEIGHTS]
         _bars(axis, range(len(WEIGHTS)), items, "beta.selector", WORDS[method], **LOOKS[method])
     axis.set_yscale("log")
@@ -304,7 +309,8 @@ def _bars(
     axis: Axes, places: Sequence[int], items: Sequence[list[Stored]], measure: str, label: str, **looks: Any
 ) -> None:
     """Draw the means, with bars from the least to the largest repeat: a standard deviation may reach below zero."""
-    found = {place: values for place, cells in zip(places, items, strict=True) if (values := measured(cells, measure))}
+    numbers = {place: by_repeat(runs, measure).values() for place, runs in zip(places, items, strict=True)}
+    found = {place: values for place, values in numbers.items() if values}
     if not found:
         return
     means = [sum(values) / len(values) for values in found.values()]
@@ -318,6 +324,6 @@ def _title(name: str, network: str) -> str:
 
 
 EXPERIMENTS = tuple(
-    Experiment(name, _title(name, network), partial(beta_cells, network), partial(_render, name, network))
+    Experiment(name, _title(name, network), partial(beta_runs, network), partial(_render, name, network))
     for name, network in (("figure3e", "|W|"), ("figure3f", "W^2"))
 )

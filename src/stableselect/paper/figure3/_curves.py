@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results
 from ..report import BLACK, GREY, NONE, Block, Document, Experiment, Picture, Table, drawn, picture
-from ._gap import KS, METHODS, SHARES, WEIGHTS, Gaps, Setting, dataset, gap_cells
+from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, compared, dataset, gap_groups, gap_runs
 from ._shared import (
     BOUNDED,
     FAST_NOTE,
@@ -21,10 +21,12 @@ from ._shared import (
     PROTOCOLS,
     SEARCH,
     WORDS,
+    Groups,
     compact,
+    csv_value,
     drawn_legend,
+    error_bars,
     missing,
-    over_repeats,
     rate,
     span,
 )
@@ -77,9 +79,9 @@ class Sweep:
 SWEEPS = (
     Sweep(
         "figure3a",
-        "Figure 3a: error difference and test error against the number of rows",
+        "Figure 3a: error difference and test error against the number of samples",
         "n",
-        "training rows, % (100 %: 5,400 images of MNIST-Fashion)",
+        "training samples, % (100 %: 5,400 images of MNIST-Fashion)",
         tuple(Setting(share=share) for share in SHARES),
         (Setting(share=SHARES[0]), Setting(share=SHARES[-1])),
         tuple(str(share) for share in SHARES),
@@ -101,7 +103,7 @@ SWEEPS = (
         "figure3c",
         "Figure 3c: error difference and test error against k",
         "k",
-        "kept columns k",
+        "selected features k",
         tuple(Setting(k=k) for k in KS),
         tuple(Setting(k=k) for k in KS[:2]),
         tuple(str(k) for k in KS),
@@ -112,18 +114,19 @@ SWEEPS = (
 """Printed errors are those of the one notebook that is kept of each sweep; the rest is read off the printed figure."""
 
 
-def _cells(sweep: Sweep, protocol: Protocol, options: Options) -> list[Cell]:
-    return gap_cells(sweep.fast if options.fast else sweep.settings, protocol, options)
+def _runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
+    return gap_runs(sweep.fast if options.fast else sweep.settings, protocol, options)
 
 
 def _render(sweep: Sweep, results: Results) -> Document:
-    gaps, fast = Gaps(results), results.mode == "fast"
+    gaps, fast = gap_groups(results), results.mode == "fast"
     name, settings = dataset(fast=fast), sweep.fast if fast else sweep.settings
     blocks: list[Block] = [
-        f"{info(name).title}. Mean squared error per cell of the network's own output through its kept columns. Error "
-        "difference: on the test rows minus on the rows fitted on. Paper: the first rows, as published, repeated over "
-        f"seeds; the search does not depend on a seed and has one value. Sound: rows drawn at random, {BOUNDED}, and "
-        "another seed for each repeat. ± and error bars: standard deviation over the repeats."
+        f"{info(name).title}. Mean squared error (averaged over samples and features) of the network's own output "
+        "through its selected features. Error difference: on the test samples minus on the samples fitted on. Paper: "
+        "the first samples, as published, repeated over seeds; the search does not depend on a seed and has one value. "
+        f"Corrected: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: standard "
+        "deviation over the repeats."
     ]
     data: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
@@ -139,7 +142,7 @@ def _render(sweep: Sweep, results: Results) -> Document:
 def _table(
     sweep: Sweep,
     results: Results,
-    gaps: Gaps,
+    gaps: Groups,
     protocol: Protocol,
     settings: Sequence[Setting],
     data: list[dict[str, Any]],
@@ -147,23 +150,14 @@ def _table(
     rows = []
     for place, setting in enumerate(settings):
         row = [_written(sweep, setting)]
+        found = {measure: compared(gaps, protocol, setting, measure) for measure in (_DIFFERENCE, _TEST)}
         for method in METHODS:
-            items = gaps.of(method, protocol, setting)
-            why = missing(results, dataset(fast=results.mode == "fast"), items)
+            why = missing(results, dataset(fast=results.mode == "fast"), gaps[method, protocol, setting])
             for measure, unit in ((_DIFFERENCE, _THOUSAND), (_TEST, 1.0)):
-                value = over_repeats(items, measure)
+                value = found[measure][method]
                 row.append(compact(value, why, unit))
-                data.append(
-                    {
-                        "protocol": protocol,
-                        "method": method,
-                        sweep.symbol: sweep.tick(setting),
-                        "measure": measure,
-                        "mean": "" if value is None else value.mean,
-                        "sd": "" if value is None or value.spread is None else value.spread,
-                        "repeats": 0 if value is None else value.count,
-                    }
-                )
+                line = {"protocol": protocol, "method": method, sweep.symbol: sweep.tick(setting), "measure": measure}
+                data.append(line | csv_value(value))
         rows.append([*row, *(_printed(sweep, place) if protocol == "paper" and results.mode == "full" else ())])
     header = [sweep.symbol]
     for method in METHODS:
@@ -191,32 +185,29 @@ def _printed(sweep: Sweep, place: int) -> list[str]:
     return ["; ".join(texts) or NONE]
 
 
-def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[Block]:
-    """Say what the cells show."""
+def _reading(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> list[Block]:
+    """Say what the runs show."""
     texts: list[Block] = []
+    ends = settings[0], settings[-1]
     for protocol in PROTOCOLS:
         found = []
+        differences, tests = (
+            [compared(gaps, protocol, end, measure) for end in ends] for measure in (_DIFFERENCE, _TEST)
+        )
         for method in METHODS:
-            ends = [
-                (over_repeats(items, _DIFFERENCE), over_repeats(items, _TEST))
-                for setting in (settings[0], settings[-1])
-                if (items := gaps.of(method, protocol, setting))
-            ]
-            if len(ends) < 2 or any(value is None for pair in ends for value in pair):
+            if any(values[method] is None for values in (*differences, *tests)):
                 continue
-            (low, low_test), (high, high_test) = ends
-            found.append(
-                f"{WORDS[method]}: difference {compact(low, NONE, _THOUSAND)} to {compact(high, NONE, _THOUSAND)} "
-                f"thousandths{_rate(gaps, method, protocol, settings) if sweep.symbol == 'n' else ''}, test error "
-                f"{compact(low_test, NONE)} to {compact(high_test, NONE)}"
-            )
+            changes = " to ".join(compact(values[method], unit=_THOUSAND) for values in differences)
+            errors = " to ".join(compact(values[method]) for values in tests)
+            power = _rate(gaps, method, protocol, settings) if sweep.symbol == "n" else ""
+            found.append(f"{WORDS[method]}: difference {changes} thousandths{power}, test error {errors}")
         if found:
             first, last = (_written(sweep, settings[i]) for i in (0, -1))
             texts.append(f"{protocol.capitalize()}, from {sweep.symbol} = {first} to {last}. {'; '.join(found)}.")
         if found and sweep.symbol == "n" and protocol == PROTOCOLS[0]:
             texts.append(
-                "The paper's bound falls as n to the -0.5. Under paper the intervals come from seeds on the same rows, "
-                "so they say nothing of other rows."
+                "The paper's bound falls as n to the -0.5. Under paper the intervals come from seeds on the same "
+                "samples, so they say nothing of other samples."
             )
         texts += _against_search(gaps, protocol, settings)
         if sweep.symbol == "lambda1" and protocol == "paper":
@@ -224,27 +215,27 @@ def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[Bloc
     return texts
 
 
-def _rate(gaps: Gaps, method: str, protocol: Protocol, settings: Sequence[Setting]) -> str:
+def _rate(gaps: Groups, method: str, protocol: Protocol, settings: Sequence[Setting]) -> str:
     """Return the power of n by which the difference changes, and what its interval is over."""
-    items = [gaps.of(method, protocol, setting) for setting in settings]
+    items = [gaps[method, protocol, setting] for setting in settings]
     found = rate([setting.share for setting in settings], items, _DIFFERENCE)
     if found is None:
         return ""
     interval = ""
     if not math.isnan(found.interval[0]):
-        what = "seeds on the same rows" if protocol == "paper" else "draws of rows"
+        what = "seeds on the same samples" if protocol == "paper" else "draws of samples"
         low, high = found.interval
         interval = f" (95 % {low:.2f} to {high:.2f}, over {len(found.slopes)} {what})"
     return f", {'falling' if found.slope < 0 else 'growing'} as n to the {found.slope:.2f}{interval}"
 
 
-def _against_search(gaps: Gaps, protocol: Protocol, settings: Sequence[Setting]) -> list[str]:
+def _against_search(gaps: Groups, protocol: Protocol, settings: Sequence[Setting]) -> list[str]:
     """Compare the networks' test errors with the search's."""
     ratios = []
     for setting in settings:
-        searched = over_repeats(gaps.of(SEARCH, protocol, setting), _TEST)
         for method in NETWORKS:
-            trained = over_repeats(gaps.of(method, protocol, setting), _TEST)
+            pair = compared(gaps, protocol, setting, _TEST, (method, SEARCH))
+            trained, searched = pair[method], pair[SEARCH]
             if searched is not None and trained is not None:
                 ratios.append(trained.mean / searched.mean)
     if not ratios:
@@ -254,26 +245,26 @@ def _against_search(gaps: Gaps, protocol: Protocol, settings: Sequence[Setting])
     ]
 
 
-def _role_of_the_scorer(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
+def _role_of_the_scorer(gaps: Groups, settings: Sequence[Setting]) -> list[str]:
     """Set the change of the test error from lambda1 = 0 to the best lambda1 beside the spread over seeds."""
     texts = []
     for method in METHODS:
         means = {
             setting: value
             for setting in settings
-            if (value := over_repeats(gaps.of(method, "paper", setting), _TEST)) is not None
+            if (value := compared(gaps, "paper", setting, _TEST)[method]) is not None
         }
         if len(means) < 2 or settings[0] not in means:
             continue
         best = min(means, key=lambda setting: means[setting].mean)
         texts.append(
-            f"{WORDS[method]}: test error {compact(means[settings[0]], NONE)} without the scorer (lambda1 = 0), least "
-            f"at lambda1 = {best.weight:g} with {compact(means[best], NONE)}"
+            f"{WORDS[method]}: test error {compact(means[settings[0]])} without the scorer (lambda1 = 0), least "
+            f"at lambda1 = {best.weight:g} with {compact(means[best])}"
         )
     return [f"Does the scorer help? {'; '.join(texts)}."] if texts else []
 
 
-def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
+def _draw(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> Picture:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 7.2), layout="constrained")
@@ -288,7 +279,7 @@ def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
                 f"{protocol}: " + ("error difference, test - training" if measure == _DIFFERENCE else "test error")
             )
         row[0].set_ylabel("error difference, thousandths")
-        row[1].set_ylabel("test error (mean square)")
+        row[1].set_ylabel("test error (mean squared error)")
     for axis in panels[-1]:
         axis.set_xticks(range(len(settings)), [sweep.tick(setting) for setting in settings])
         axis.set_xlabel(sweep.label)
@@ -297,20 +288,12 @@ def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
     return picture(sweep.name, caption, figure)
 
 
-def _curves(axis: Axes, gaps: Gaps, protocol: Protocol, settings: Sequence[Setting], measure: str) -> None:
+def _curves(axis: Axes, gaps: Groups, protocol: Protocol, settings: Sequence[Setting], measure: str) -> None:
     unit = _THOUSAND if measure == _DIFFERENCE else 1.0
     for aside, method in zip(_ASIDE, METHODS, strict=True):
-        values = [over_repeats(gaps.of(method, protocol, setting), measure) for setting in settings]
-        if not any(values):
-            continue
-        axis.errorbar(
-            [place + aside for place in range(len(settings))],
-            [math.nan if value is None else unit * value.mean for value in values],
-            yerr=[math.nan if value is None or value.spread is None else unit * value.spread for value in values],
-            label=WORDS[method],
-            capsize=3,
-            **LOOKS[method],
-        )
+        values = [compared(gaps, protocol, setting, measure)[method] for setting in settings]
+        places = [place + aside for place in range(len(settings))]
+        error_bars(axis, places, values, unit, label=WORDS[method], **LOOKS[method])
 
 
 def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
@@ -335,5 +318,5 @@ def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
 
 
 EXPERIMENTS = tuple(
-    Experiment(sweep.name, sweep.title, partial(_cells, sweep), partial(_render, sweep)) for sweep in SWEEPS
+    Experiment(sweep.name, sweep.title, partial(_runs, sweep), partial(_render, sweep)) for sweep in SWEEPS
 )

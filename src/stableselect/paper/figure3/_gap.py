@@ -1,18 +1,15 @@
-"""Figure 3 a to d, the cells: train and test error of both paths and the norms of the weights, for n, lambda1 and k."""
+"""Figure 3 a to d, the runs: train and test error of both paths and the norms of the weights, for n, lambda1 and k."""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...experiments import Cell, Options, Protocol, Stored
-from ...neural import ScorerSelectorNetwork
-from ...scorer import ScorerSelector
+from ...experiments import Options, Protocol, Run, Value
 from ..methods import Results, find_method, load_rows
 from ._shared import (
     COIL,
@@ -21,9 +18,12 @@ from ._shared import (
     PUBLISHED_WEIGHT,
     REPEATS,
     SEARCH,
-    bounded_test_rows,
-    current,
-    first_cell,
+    Groups,
+    bounded_test_samples,
+    first_run,
+    grouped,
+    mean_losses,
+    over_repeats,
     repeated,
 )
 
@@ -31,12 +31,12 @@ TASK = "gap"
 METHODS = (*NETWORKS, SEARCH)
 K = 50
 SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
-"""Percent of the 5,400 training rows; the first ones under "paper"."""
+"""Percent of the 5,400 training samples; the first ones under "paper"."""
 WEIGHTS = (0.0, 5e-4, 1e-2, 0.5, 1.0, 5.0, 10.0, 15.0, 20.0)
 """The scorer's weight lambda1, as read off the printed figure."""
 KS = (10, 25, 40, 55, 70, 85)
 _TRAINING_PART = 0.9
-"""Under "paper" a tenth of the training rows is left for validation; "sound" leaves as many out to fit as many rows."""
+"""Under "paper" a tenth of the training samples is left for validation; the corrected protocol fits on as many."""
 
 
 @dataclass(frozen=True, order=True)
@@ -46,11 +46,11 @@ class Setting:
     Attributes
     ----------
     share : int
-        Percent of the training rows.
+        Percent of the training samples.
     weight : float
         lambda1.
     k : int
-        Kept columns, and the width of the autoencoder.
+        Number of selected features, and the width of the autoencoder.
     """
 
     share: int = 100
@@ -59,20 +59,20 @@ class Setting:
 
 
 def dataset(*, fast: bool) -> str:
-    """Return the table: MNIST-Fashion, and a smaller one of images in a fast run."""
+    """Return the dataset: MNIST-Fashion, and a smaller one of images in a fast run."""
     return COIL if fast else FASHION
 
 
-def gap_cells(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the cells of some settings for both networks and the search."""
+def gap_runs(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Run]:
+    """Return the runs of some settings for both networks and the search."""
     number = max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     name = dataset(fast=options.fast)
     return [
-        cell
+        run
         for method in METHODS
         for setting in settings
-        for cell in repeated(
-            first_cell(name, method, protocol, setting.k, options).of_task(
+        for run in repeated(
+            first_run(name, method, protocol, setting.k, options).of_task(
                 TASK, share=setting.share, weight=setting.weight
             ),
             1 if options.fast else number,
@@ -80,12 +80,28 @@ def gap_cells(settings: Iterable[Setting], protocol: Protocol, options: Options)
     ]
 
 
-def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
-    """Fit on a share of the training rows; measure both paths on those rows and on the test rows, and the weights.
+def gap_groups(results: Results) -> Groups:
+    """Return the stored runs by method, protocol and setting."""
+    return grouped(
+        results,
+        TASK,
+        lambda run, details: (run.method, run.protocol, Setting(details["share"], details["weight"], run.k)),
+    )
+
+
+def compared(
+    gaps: Groups, protocol: Protocol, setting: Setting, measure: str, methods: Sequence[str] = METHODS
+) -> dict[str, Value | None]:
+    """Return a measure of the methods at a setting, over the repeats that all of them have."""
+    return over_repeats({method: gaps[method, protocol, setting] for method in methods}, measure)
+
+
+def measure_gap(run: Run, data_home: str | None) -> dict[str, Any]:
+    """Fit on a part of the training samples; measure both paths on those and on the test samples, and the weights.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         With ``share`` and ``weight`` in its details.
     data_home : str or None
         Folder of the datasets.
@@ -93,21 +109,18 @@ def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``n``, ``seconds``, ``selected``, ``train`` and ``test`` (mean squared error per cell of the paths "selector"
-        and "scorer"; the test rows are bounded under "sound"), ``difference`` (the selector's test minus its training
-        error) and ``norms``.
+        ``n``, ``seconds``, ``selected``, ``train`` and ``test`` (mean squared error, averaged over samples and
+        features, of the paths "selector" and "scorer"; the test samples are bounded under the corrected protocol),
+        ``difference`` (the selector's test minus its training error) and ``norms``.
     """
-    rows, details = load_rows(cell, data_home), cell.details
-    part = len(rows.X_fit) if cell.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
+    rows, details = load_rows(run, data_home), run.details
+    part = len(rows.X_fit) if run.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
     X = rows.X_fit[: max(2, round(part * details["share"] / 100))]
-    selector: Any = find_method(cell.method).build(cell).set_params(scorer_weight=details["weight"])
+    selector: Any = find_method(run.method).build(run).set_params(scorer_weight=details["weight"])
     start = time.perf_counter()
     selector.fit(X)
     seconds = time.perf_counter() - start
-    train, test = (
-        {path: float(np.mean((part - selector.forward(part, path)) ** 2)) for path in ("selector", "scorer")}
-        for part in (X, bounded_test_rows(rows, cell.protocol))
-    )
+    train, test = (mean_losses(selector, part) for part in (X, bounded_test_samples(rows, run.protocol)))
     return {
         "n": len(X),
         "seconds": seconds,
@@ -119,8 +132,8 @@ def measure_gap(cell: Cell, data_home: str | None) -> dict[str, Any]:
     }
 
 
-def weight_norms(selector: ScorerSelector | ScorerSelectorNetwork) -> dict[str, dict[str, float]]:
-    """Return Frobenius norms of a fitted linear network's weights, of all columns and of the kept ones only.
+def weight_norms(selector: Any) -> dict[str, dict[str, float]]:
+    """Return Frobenius norms of a fitted linear network's weights, of all features and of the selected ones only.
 
     ``product`` is the norm of W_E W_D, ``norms`` the norm of W_E with its intercept below times that of W_D with its
     own, and ``map`` the norm of Phi W_E W_D: only this one does not change when a factor moves from the scores to the
@@ -129,24 +142,9 @@ def weight_norms(selector: ScorerSelector | ScorerSelectorNetwork) -> dict[str, 
     E, G = selector.encoder_, selector.decoder_
     second = np.linalg.norm(np.vstack([G, selector.decoder_intercept_]))
     found: dict[str, dict[str, float]] = {"product": {}, "norms": {}, "map": {}}
-    for name, columns in (("all", np.ones(len(E), dtype=bool)), ("kept", selector.support_)):
-        first = np.vstack([E[columns], selector.encoder_intercept_])
-        found["product"][name] = float(np.linalg.norm(E[columns] @ G))
+    for name, features in (("all", np.ones(len(E), dtype=bool)), ("kept", selector.support_)):
+        first = np.vstack([E[features], selector.encoder_intercept_])
+        found["product"][name] = float(np.linalg.norm(E[features] @ G))
         found["norms"][name] = float(np.linalg.norm(first) * second)
-        found["map"][name] = float(np.linalg.norm((selector.score_weights_[:, None] * E)[columns] @ G))
+        found["map"][name] = float(np.linalg.norm((selector.score_weights_[:, None] * E)[features] @ G))
     return found
-
-
-class Gaps:
-    """The stored cells of the task by method, protocol and setting."""
-
-    def __init__(self, results: Results) -> None:
-        self._items: dict[tuple[str, str, Setting], list[Stored]] = defaultdict(list)
-        for item in current(results, TASK):
-            cell, details = item.cell, item.cell.details
-            setting = Setting(details["share"], details["weight"], cell.k)
-            self._items[cell.method, cell.protocol, setting].append(item)
-
-    def of(self, method: str, protocol: Protocol, setting: Setting) -> list[Stored]:
-        """Return the repeats of a setting."""
-        return self._items.get((method, protocol, setting), [])

@@ -1,4 +1,4 @@
-"""Figure 1: images, the pixels kept of them, and the images rebuilt from those; a short panel and the long one."""
+"""Figure 1: images, the pixels selected of them, and the images reconstructed from those; short and long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results, plan
 from ..report import (
     Block,
@@ -28,24 +28,24 @@ from ..report import (
 _DATASETS = ("mnist_fashion", "coil20")
 _METHODS = {
     "|W|": "|W|",
-    "ScorerSelector annealed": "annealed",
-    "ScorerSelector search": "search",
+    "ScorerSelectorNetwork annealed": "annealed",
+    "ScorerSelector": "search",
 }
-_LONG = ("|W|", "ScorerSelector search")
+_LONG = ("|W|", "ScorerSelector")
 _SHORT_NUMBER, _LONG_NUMBER, _PER_ROW = 8, 160, 20
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    cells = plan(protocol, options, _DATASETS, methods=tuple(_METHODS), splits=1)
-    return [cell for cell in cells if cell.seed == 0]
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    runs = plan(protocol, options, _DATASETS, methods=tuple(_METHODS), splits=1)
+    return [run for run in runs if run.seed == 0]
 
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "Test images, the kept pixels (dropped ones in blue), and the images rebuilt from the kept pixels by a linear "
-        "map that is refitted to them by least squares on the training rows, as the errors of Table 2 are. The paper "
-        "shows its network's own output instead; nothing is trained here. One grey scale for all; rebuilt values "
-        "outside it are cut. The errors are over all test rows."
+        "Test images, the selected pixels (discarded ones in blue), and the images reconstructed from the selected "
+        "pixels by a linear map that is refitted to them by least squares on the training samples, as the errors of "
+        "Table 2 are. The paper shows its network's own output instead; nothing is trained here. One grey scale for "
+        "all; reconstructed values outside it are cut. The errors are over all test samples."
     ]
     data: list[dict[str, Any]] = []
     for dataset in _DATASETS:
@@ -60,9 +60,9 @@ def _render(results: Results) -> Document:
             {
                 "dataset": dataset,
                 "method": method,
-                "protocol": images.cell.protocol,
-                "split": images.cell.split,
-                "seed": images.cell.seed,
+                "protocol": images.run.protocol,
+                "split": images.run.split,
+                "seed": images.run.seed,
                 "error": images.error,
                 "selected": " ".join(map(str, images.selected)),
             }
@@ -79,8 +79,8 @@ def _short(dataset: str, title: str, found: dict[str, Images]) -> Picture:
     shown = one_of_each(first.labels, _SHORT_NUMBER)
     rows, labels = [first.grey(first.original[shown])], ["original"]
     for method, images in found.items():
-        rows += [images.kept(images.original[shown]), images.grey(images.rebuilt[shown])]
-        labels += [f"{_METHODS[method]}:\nkept", f"rebuilt,\nerror {number(images.error, 'error')}"]
+        rows += [images.kept(images.original[shown]), images.grey(images.reconstructed[shown])]
+        labels += [f"{_METHODS[method]}:\nselected", f"reconstructed,\nerror {number(images.error, 'error')}"]
     height = first.shape[0] + 1
     figure = Figure(figsize=(7.7, 0.8 * len(rows) + 0.1), layout="compressed")
     axis = figure.subplots()
@@ -93,7 +93,7 @@ def _short(dataset: str, title: str, found: dict[str, Images]) -> Picture:
 
 
 def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
-    """Draw 160 images, 20 a row: the originals, then kept pixels and rebuilt images of two methods."""
+    """Draw 160 images, 20 a row: the originals, then selected pixels and reconstructed images of two methods."""
     from matplotlib.figure import Figure
 
     first = next(iter(found.values()))
@@ -101,9 +101,9 @@ def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
     for method in _LONG:
         if method in found:
             images, words = found[method], _METHODS[method]
-            parts[f"{words}: kept"] = images.kept(images.original[:_LONG_NUMBER])
+            parts[f"{words}: selected"] = images.kept(images.original[:_LONG_NUMBER])
             error = number(images.error, "error")
-            parts[f"{words}: rebuilt, error {error}"] = images.grey(images.rebuilt[:_LONG_NUMBER])
+            parts[f"{words}: reconstructed, error {error}"] = images.grey(images.reconstructed[:_LONG_NUMBER])
     figure = Figure(figsize=(7.5, 3.3 * len(parts)), layout="constrained")
     for axis, (words, shown) in zip(figure.subplots(len(parts), 1, squeeze=False)[:, 0], parts.items(), strict=True):
         axis.imshow(sheet(shown, _PER_ROW), interpolation="none")
@@ -114,9 +114,9 @@ def _long(dataset: str, title: str, found: dict[str, Images]) -> Picture:
 
 
 def _where(images: Images) -> str:
-    cell = images.cell
-    protocol = "the published split" if cell.protocol == "paper" else "first split of the sound protocol"
-    return f"{cell.k} of {images.original.shape[1]} pixels, {protocol}, seed {cell.seed}"
+    run = images.run
+    protocol = "the published split" if run.protocol == "paper" else "first split of the corrected protocol"
+    return f"{run.k} of {images.original.shape[1]} pixels, {protocol}, seed {run.seed}"
 
 
-EXPERIMENT = Experiment("figure1", "Figure 1: images rebuilt from 50 kept pixels", _cells, _render)
+EXPERIMENT = Experiment("figure1", "Figure 1: images reconstructed from 50 selected pixels", _runs, _render)

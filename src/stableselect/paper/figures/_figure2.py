@@ -1,10 +1,10 @@
-"""Figure 2: the kept pixels marked over images of USPS digits."""
+"""Figure 2: the selected pixels marked over images of USPS digits."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results, plan
 from ..report import (
     ORANGE,
@@ -26,32 +26,32 @@ _DATASET = "usps"
 _METHODS = {
     "|W|": "|W|",
     "W^2": "W²",
-    "ScorerSelector annealed": "annealed",
-    "ScorerSelector search": "search",
+    "ScorerSelectorNetwork annealed": "annealed",
+    "ScorerSelector": "search",
 }
 _SEEDS = 2
 _DIGITS = 10
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    cells = plan(protocol, options, (_DATASET,), methods=tuple(_METHODS), splits=1)
-    return [cell for cell in cells if cell.seed < _SEEDS]
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    runs = plan(protocol, options, (_DATASET,), methods=tuple(_METHODS), splits=1)
+    return [run for run in runs if run.seed < _SEEDS]
 
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "The kept pixels of each method, the same for every image, over one test image of each digit. Two seeds of a "
-        "method that depends on one: where they mark different pixels, the seed chose and not the data. The errors are "
-        "those of Table 2, by least squares."
+        "The selected pixels of each method, the same for every image, over one test image of each digit. Two seeds of "
+        "a method that depends on one: where they mark different pixels, the seed chose and not the data. The errors "
+        "are those of Table 2, by least squares."
     ]
     data: list[dict[str, Any]] = []
     found = [images for part in find_images(results, _DATASET, tuple(_METHODS), _SEEDS).values() for images in part]
     if found:
         blocks.append(drawn(lambda: _draw(found)))
         for images in found:
-            cell = images.cell
+            run = images.run
             columns = " ".join(map(str, images.selected))
-            data.append({"method": cell.method, "protocol": cell.protocol, "seed": cell.seed, "selected": columns})
+            data.append({"method": run.method, "protocol": run.protocol, "seed": run.seed, "selected": columns})
     else:
         blocks.append(why_none(results, _DATASET, "|W|"))
     return Document("figure2", EXPERIMENT.title, blocks, data)
@@ -71,19 +71,21 @@ def _draw(found: list[Images]) -> Picture:
             axis.scatter(
                 columns + place * (width + 1), rows, s=9, color=ORANGE, edgecolors="black", linewidths=0.5, marker="o"
             )
-        seed = f", seed {images.cell.seed}" if _seeded(found, images) else ""
-        words = f"{_METHODS[images.cell.method]}{seed}\nerror {number(images.error, 'error')}"
+        seed = f", seed {images.run.seed}" if _seeded(found, images) else ""
+        words = f"{_METHODS[images.run.method]}{seed}\nerror {number(images.error, 'error')}"
         axis.set_yticks([height / 2 - 0.5], [words], fontsize=9)
         axis.set_xticks([])
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
-    cell = found[0].cell
-    where = "the published split" if cell.protocol == "paper" else "first split of the sound protocol"
-    return picture("figure2", f"USPS, {where}: the {cell.k} kept of {height * width} pixels, as orange dots.", figure)
+    run = found[0].run
+    where = "the published split" if run.protocol == "paper" else "first split of the corrected protocol"
+    return picture(
+        "figure2", f"USPS, {where}: the {run.k} selected of {height * width} pixels, as orange dots.", figure
+    )
 
 
 def _seeded(found: list[Images], images: Images) -> bool:
-    return sum(other.cell.method == images.cell.method for other in found) > 1
+    return sum(other.run.method == images.run.method for other in found) > 1
 
 
-EXPERIMENT = Experiment("figure2", "Figure 2: kept pixels over USPS digits", _cells, _render)
+EXPERIMENT = Experiment("figure2", "Figure 2: selected pixels over USPS digits", _runs, _render)

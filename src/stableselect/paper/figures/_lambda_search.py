@@ -1,4 +1,4 @@
-"""Search for lambda: the scorer's weight over the published grid, judged on MNIST-Fashion's validation rows."""
+"""Search for lambda: the scorer's weight over the published grid, judged on MNIST-Fashion's validation samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import WEIGHTS, Results, plan, weighted
 from ..report import (
     BLUE,
@@ -25,27 +25,28 @@ from ..report import (
 )
 
 _DATASET = "mnist_fashion"
-_SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector search": ("search", BLUE)}
+_SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector": ("search", BLUE)}
 _MEASURES = {
     "validation.own": ("own output", "-", "o"),
     "validation.least_squares": ("least squares", "--", "s"),
 }
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return the grid on the published split; one seed, unless more are asked for than a run has by default."""
     if protocol != "paper":
         return []
     seeds = options.seeds if options.seeds > Options().seeds else 1
     names = tuple(weighted(solver, weight) for solver in _SOLVERS for weight in WEIGHTS)
-    return [cell for cell in plan(protocol, options, (_DATASET,), methods=names) if cell.seed < seeds]
+    return [run for run in plan(protocol, options, (_DATASET,), methods=names) if run.seed < seeds]
 
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "Mean squared error on the 600 validation rows of the published split of MNIST-Fashion, 50 of 784 pixels, for "
-        "each weight of the scorer's term. Own output: what the network itself makes of its kept columns. Least "
-        "squares: a linear map fitted to the same columns on the 5,400 training rows. The published choice is 1/128.",
+        "Mean squared error on the 600 validation samples of the published split of MNIST-Fashion, 50 of 784 pixels, "
+        "for each weight of the scorer's term. Own output: what the network itself makes of its selected features. "
+        "Least squares: a linear map fitted to the same features on the 5,400 training samples. The published choice "
+        "is 1/128.",
     ]
     rows, data = [], []
     for weight in WEIGHTS:
@@ -142,4 +143,4 @@ def _draw(results: Results) -> Picture:
     return picture("lambda_search", "Validation error on MNIST-Fashion against the scorer's weight.", figure)
 
 
-EXPERIMENT = Experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _cells, _render)
+EXPERIMENT = Experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _runs, _render)

@@ -4,7 +4,7 @@ from ._data import Rows, is_available, load_rows
 from ._epoch import NETWORKS, PLAIN, epoch_times
 from ._faults import Ranking, crossed_measures, inf_fs_twice_scaled, spec_wrong_end
 from ._methods import (
-    ALL_COLUMNS,
+    ALL_FEATURES,
     CAPPED,
     EPOCH,
     FAULTY,
@@ -25,7 +25,7 @@ from ._subsamples import pool, subsample
 from ._timed_fit import timed_fit, torch_on_one_thread
 
 __all__ = [
-    "ALL_COLUMNS",
+    "ALL_FEATURES",
     "CAPPED",
     "EPOCH",
     "FAULTY",

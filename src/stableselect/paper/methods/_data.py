@@ -1,4 +1,4 @@
-"""The rows of a cell: which are fitted on, refitted on and tested on."""
+"""The samples of a run: which are fitted on, refitted on and tested on."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from ... import datasets
 from ...datasets import resolve_home
-from ...experiments import Cell
+from ...experiments import Run
 from ._methods import FAST_ROWS, find_method
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Scaled rows of one split.
+    """Scaled samples of one split.
 
     Attributes
     ----------
@@ -39,15 +39,16 @@ class Rows:
     X_valid: np.ndarray | None = None
 
 
-def load_rows(cell: Cell, data_home: str | Path | None = None) -> Rows:
-    """Return the rows of a cell.
+def load_rows(run: Run, data_home: str | Path | None = None) -> Rows:
+    """Return the samples of a run.
 
-    Under "paper" the published split, and the selector sees what it saw there. Under "sound" a split of whole groups
-    where rows are replicates, and at random elsewhere, by the cell's number; the selector sees all training rows.
+    Under "paper" the published split, and the selector sees what it saw there. Under "corrected" a split of whole
+    groups where samples are replicates, and at random elsewhere, by the run's number; the selector sees all training
+    samples.
 
     Parameters
     ----------
-    cell : Cell
+    run : Run
         Which.
     data_home : path, optional
         Folder of the datasets.
@@ -56,14 +57,14 @@ def load_rows(cell: Cell, data_home: str | Path | None = None) -> Rows:
     -------
     Rows
     """
-    dataset = _load(cell.dataset, cell.protocol, None if data_home is None else str(data_home))
-    kind = "published" if cell.protocol == "paper" else "random" if dataset.groups is None else "group"
-    split = dataset.split(kind=kind, seed=cell.split, protocol=cell.protocol)
+    dataset = _load(run.dataset, run.protocol, None if data_home is None else str(data_home))
+    kind = "published" if run.protocol == "paper" else "random" if dataset.groups is None else "group"
+    split = dataset.split(kind=kind, seed=run.split, protocol=run.protocol)
     parts = [(split.X_train, split.y_train), (split.X_valid, split.y_valid), (split.X_test, split.y_test)]
-    if cell.mode == "fast":
-        parts = _cut(parts, cell.split)
+    if run.mode == "fast":
+        parts = _cut(parts, run.split)
     X_train = np.concatenate([X for X, _ in parts[:-1]])
-    only_train = cell.protocol == "paper" and find_method(cell.method).part == "train"
+    only_train = run.protocol == "paper" and find_method(run.method).part == "train"
     return Rows(
         X_fit=parts[0][0] if only_train else X_train,
         X_train=X_train,
@@ -75,18 +76,18 @@ def load_rows(cell: Cell, data_home: str | Path | None = None) -> Rows:
 
 
 def is_available(name: str, data_home: str | Path | None = None) -> bool:
-    """Tell whether a dataset is at hand, without reading it."""
+    """Tell whether the file of a dataset is there, without reading it."""
     return (resolve_home(data_home) / f"{name}.npz").is_file()
 
 
 @lru_cache(maxsize=1)
 def _load(name: str, protocol: str, data_home: str | None) -> Any:
-    """Load a table; the one used last is kept, since cells come by dataset."""
+    """Load a table; the one used last is kept, since runs come by dataset."""
     return datasets.load(name, protocol=protocol, data_home=data_home)  # type: ignore[arg-type]
 
 
 def _cut(parts: list[tuple[np.ndarray, np.ndarray]], seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Cut every part by the same share, so that all together have the rows of a fast run."""
+    """Cut every part by the same fraction, so that all together have the samples of a fast run."""
     total = sum(len(X) for X, _ in parts)
     if total <= FAST_ROWS:
         return parts

@@ -1,9 +1,9 @@
 """Faults of the published experiments, repeated to show where the printed figures come from. Not selectors.
 
-Fault A: five baselines were ranked twice, on the training rows and again on the test rows; regression and classifier
-were fitted on the first set of columns and tested on the second. For SPEC and Inf-FS the published ranking itself is
-repeated too, with its own faults, since the printed figures depend on them. The other three are ranked by this
-package's selectors with published settings.
+Fault A: five baselines were ranked twice, on the training samples and again on the test samples; regression and
+classifier were fitted on the first set of columns and tested on the second. For SPEC and Inf-FS the published ranking
+itself is repeated too, with its own faults, since the printed figures depend on them. The other three are ranked by
+this package's selectors with published settings.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ...filters import blocked_product, standardised_ranks
 
 _NO_LENGTH = 100 * np.finfo(np.float64).eps
 _WORST = 1000.0
-"""What the published SPEC gives a column of zeros; small is good, yet large came first."""
+"""What the published SPEC gives a feature of zeros; small is good, yet large came first."""
 _ALPHA = 0.5
 
 Ranking = Callable[[np.ndarray], np.ndarray]
 
 
 def spec_wrong_end(X: np.ndarray) -> np.ndarray:
-    """Return the columns in the order of the published SPEC: by phi2, worst first.
+    """Return the features in the order of the published SPEC: by phi2, worst first.
 
-    The graph joins all rows by exp(-d^2). On wide tables its weights vanish, the Laplacian is zero to rounding and so
-    are all scores but those of zero columns, which come first.
+    The graph joins all samples by exp(-d^2). On wide tables its weights vanish, the Laplacian is zero to rounding and
+    so are all scores but those of zero features, which come first.
 
     References
     ----------
@@ -50,9 +50,9 @@ def spec_wrong_end(X: np.ndarray) -> np.ndarray:
 
 
 def inf_fs_twice_scaled(X: np.ndarray) -> np.ndarray:
-    """Return the columns in the order of the published Inf-FS, whose A is divided by its largest row sum R twice.
+    """Return the features in the order of the published Inf-FS, whose A is divided by its largest row sum R twice.
 
-    Entries of rA are then of order 1/R^2 and a few terms of sum_l (rA)^l 1 are exact to rounding. A constant column
+    Entries of rA are then of order 1/R^2 and a few terms of sum_l (rA)^l 1 are exact to rounding. A constant feature
     counts as uncorrelated with every other, which is in its favour.
 
     References
@@ -83,15 +83,15 @@ def crossed_measures(
     Returns
     -------
     selected : ndarray of int
-        The columns ranked on the training rows.
+        The features ranked on the training samples.
     measures : dict
         ``least_squares`` and ``accuracy`` as published, and how many of the k columns the two rankings share.
     """
     kept, wrong = ranking(X_train)[:k], ranking(X_test)[:k]
-    rebuilt = LinearRegression().fit(X_train[:, kept], X_train).predict(X_test[:, wrong])
+    reconstructed = LinearRegression().fit(X_train[:, kept], X_train).predict(X_test[:, wrong])
     trees = ExtraTreesClassifier(n_estimators=50, random_state=0).fit(X_train[:, kept], y_train)
     return kept, {
-        "least_squares": float(np.mean((X_test - rebuilt) ** 2)),
+        "least_squares": float(np.mean((X_test - reconstructed) ** 2)),
         "accuracy": float(np.mean(trees.predict(X_test[:, wrong]) == y_test)),
         "shared": float(len(np.intersect1d(kept, wrong))),
     }

@@ -1,4 +1,4 @@
-"""The methods of the tables: which selector stands behind a name, with what settings, seeds and step limits."""
+"""The methods of the tables: which selector a name means, with what settings, seeds and step limits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, Literal
 from ..._registry import all_selectors
 from ...base import BaseSelector
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 
 FAULTY = " with fault A"
-"""Ends the name of a method whose test rows are ranked apart, as published."""
+"""Ends the name of a method whose test samples are ranked apart, as published."""
 FAST_DATASETS = ("mice_protein", "coil20", "usps", "glioma")
 FAST_ROWS = 2000
 _RANDOM_DRAWS, _FAST_RANDOM_DRAWS = 10, 3
@@ -57,11 +57,11 @@ class Method:
     seeded : bool
         Whether it depends on a seed; others run once a split.
     part : {"all", "train"}
-        Under "paper": fitted on training and validation rows, or on the training rows alone.
+        Under "paper": fitted on training and validation samples, or on the training samples alone.
     restarts : int
         Seeds under "paper" at most; 0 for as many as asked for.
     halves : bool
-        Whether the upper and the lower half of its columns are measured too.
+        Whether the upper and the lower half of its features are measured too.
     needs : str or None
         A package that must be installed.
     """
@@ -98,25 +98,25 @@ class Method:
             return max(_PAPER_SEEDS, options.seeds)
         return min(self.restarts, options.seeds) if protocol == "paper" and self.restarts else options.seeds
 
-    def build(self, cell: Cell) -> BaseSelector:
-        """Return the selector of a cell, not yet fitted."""
+    def build(self, run: Run) -> BaseSelector:
+        """Return the selector of a run, not yet fitted."""
         if self.selector is None or not self.available():
             raise ValueError(f"{self.name} has no selector in this version; choose another method.")
-        found = info(cell.dataset)
+        found = info(run.dataset)
         # The same seed on two splits must not mean the same draw; a graphics card would not repeat itself.
-        offered = {"random_state": 1000 * cell.split + cell.seed, "device": "cpu"}
+        offered = {"random_state": 1000 * run.split + run.seed, "device": "cpu"}
         kind = selector_classes()[self.selector]
-        if self.published == "always" or (self.published == "paper" and cell.protocol == "paper"):
+        if self.published == "always" or (self.published == "paper" and run.protocol == "paper"):
             make = kind.published
             published = {"n_clusters": found.n_classes, "batch_size": found.batch_size}
             offered |= {name: published[name] for name in self.tuned}
         else:
             make = kind
         known = inspect.signature(make).parameters
-        selector = make(n_features_to_select=cell.k, **{key: value for key, value in offered.items() if key in known})
+        selector = make(n_features_to_select=run.k, **{key: value for key, value in offered.items() if key in known})
         selector.set_params(**self.own)
-        if cell.cap is not None:
-            selector.set_params(**{CAPPED[self.name]: cell.cap})
+        if run.cap is not None:
+            selector.set_params(**{CAPPED[self.name]: run.cap})
         return selector
 
 
@@ -155,9 +155,9 @@ _ALL = (
         part="train",
         halves=True,
     ),
-    Method("ScorerSelector search", "ours", "ScorerSelector", part="train", halves=True),
+    Method("ScorerSelector", "ours", "ScorerSelector", part="train", halves=True),
     Method(
-        "ScorerSelector annealed",
+        "ScorerSelectorNetwork annealed",
         "ours",
         "ScorerSelectorNetwork",
         {"solver": "full_batch", "anneal": True},
@@ -167,14 +167,14 @@ _ALL = (
     Method("ColumnSubset", "ours", "ColumnSubset", halves=True),
     Method("random", "reference", "RandomSelector", seeded=True, halves=True),
     Method("mean predictor", "reference"),
-    Method("PCA floor", "reference"),
+    Method("PCA, k components", "reference"),
 )
 
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
 """Every method of the tables by name, in their order."""
 
-ALL_COLUMNS = Method("all columns", "reference")
-"""Nothing dropped: what the classifier gets from the whole table."""
+ALL_FEATURES = Method("all features", "reference")
+"""Nothing discarded: what the classifier gets from the whole table."""
 
 EPOCH = Method("epoch", "reference", needs="torch")
 """No selection: the time of an epoch of the published network beside that of a plain autoencoder."""
@@ -191,14 +191,14 @@ def weighted(method: str, weight: float) -> str:
     return f"{method}, weight {f'{weight:.0f}' if weight >= 1 else f'1/{1 / weight:.0f}'}"
 
 
-STABLE = {"ColumnSubset": "ColumnSubset stable", "ScorerSelector search": "ScorerSelector stable"}
+STABLE = {"ColumnSubset": "ColumnSubset stable", "ScorerSelector": "ScorerSelector stable"}
 """Methods that can be asked for stability, and their names when they are."""
 NO_RIDGE = "ColumnSubset ridge 0"
 
 _BESIDE = {
     method.name: method
     for method in (
-        ALL_COLUMNS,
+        ALL_FEATURES,
         EPOCH,
         replace(METHODS["ColumnSubset"], name=NO_RIDGE, own={"ridge": 0.0}, halves=False),
         *(
@@ -208,14 +208,14 @@ _BESIDE = {
     )
 } | {
     name: replace(METHODS[plain], name=name, own=METHODS[plain].own | {"scorer_weight": weight}, halves=False)
-    for plain in ("|W|", "ScorerSelector search")
+    for plain in ("|W|", "ScorerSelector")
     for weight in WEIGHTS
     if (name := weighted(plain, weight)) != plain
 }
 """Methods that are not rows of the tables."""
 
 WITH_FAULT = ("LS", "SPEC", "NDFS", "MCFS", "Inf-FS")
-"""Baselines whose published figures rank the test rows apart."""
+"""Baselines whose published figures rank the test samples apart."""
 
 CAPPED = {
     "NDFS": "max_iter",
@@ -224,7 +224,7 @@ CAPPED = {
     "CAE": "epochs",
     "|W|": "epochs",
     "W^2": "epochs",
-    "ScorerSelector annealed": "epochs",
+    "ScorerSelectorNetwork annealed": "epochs",
     "ConsensusSelector": "n_resamples",
 }
 """The parameter that a limit sets."""
@@ -254,14 +254,14 @@ CAPS: dict[tuple[str, str, str], int] = {
     ("CAE", "paper", "smk_can_187"): 250,
     ("CAE", "paper", "arcene"): 400,
     ("CAE", "fast paper", "*"): 20,
-    **{(method, f"fast {protocol}", "*"): 20 for method in ("|W|", "W^2") for protocol in ("paper", "sound")},
+    **{(method, f"fast {protocol}", "*"): 20 for method in ("|W|", "W^2") for protocol in ("paper", "corrected")},
     # Full-batch steps, each a fraction of an epoch's work.
     **{
-        ("ScorerSelector annealed", protocol, name): steps
-        for protocol in ("paper", "sound")
+        ("ScorerSelectorNetwork annealed", protocol, name): steps
+        for protocol in ("paper", "corrected")
         for name, steps in (("glioma", 800), ("prostate_ge", 450), ("smk_can_187", 100), ("arcene", 200))
     },
-    **{("ScorerSelector annealed", f"fast {protocol}", "*"): 200 for protocol in ("paper", "sound")},
+    **{("ScorerSelectorNetwork annealed", f"fast {protocol}", "*"): 200 for protocol in ("paper", "corrected")},
 }
 """Step limits, not limits on time, so that repeats agree; a method that is not named here runs to its own end."""
 
@@ -278,7 +278,7 @@ def _unlisted() -> dict[str, Method]:
 
 
 def registered() -> tuple[str, ...]:
-    """Return the methods that under "sound" are the registered selectors with default settings, one for each.
+    """Return the methods that under "corrected" are the registered selectors with default settings, one for each.
 
     :class:`~stableselect.ScorerSelectorNetwork` is not among them: it is in the tables as published, and annealed.
     """
@@ -299,7 +299,7 @@ def find_method(name: str) -> Method:
 
 
 def cap(method: str, protocol: Protocol, dataset: str, *, fast: bool) -> int | None:
-    """Return the step limit of a cell, None where there is none."""
+    """Return the step limit of a run, None where there is none."""
     plain = method.removesuffix(FAULTY)
     where = f"fast {protocol}" if fast else protocol
     return CAPS.get((plain, where, dataset), CAPS.get((plain, where, "*")))
@@ -313,12 +313,12 @@ def plan(
     methods: tuple[str, ...] | None = None,
     k: int | None = None,
     splits: int | None = None,
-) -> list[Cell]:
-    """Return the cells of methods on datasets.
+) -> list[Run]:
+    """Return the runs of methods on datasets.
 
     Parameters
     ----------
-    protocol : {"paper", "sound"}
+    protocol : {"paper", "corrected"}
         Protocol.
     options : Options
         How many splits and seeds; "fast" leaves only the fast datasets.
@@ -327,13 +327,13 @@ def plan(
     methods : tuple of str, optional
         Names; all of the tables by default, with the faulty ones where they are asked for.
     k : int, optional
-        Columns to keep; those of the published experiments by default.
+        Features to select; those of the published experiments by default.
     splits : int, optional
         Splits at most.
 
     Returns
     -------
-    list of Cell
+    list of Run
     """
     if methods is None:
         faulty = tuple(name + FAULTY for name in WITH_FAULT)
@@ -341,12 +341,12 @@ def plan(
     number = 1 if protocol == "paper" or options.fast else options.splits
     number = number if splits is None else min(number, splits)
     kept = [name for name in datasets if name in FAST_DATASETS or not options.fast]
-    return [cell for name in kept for cell in _of_dataset(name, protocol, options, methods, k, number)]
+    return [run for name in kept for run in _of_dataset(name, protocol, options, methods, k, number)]
 
 
 def _of_dataset(
     name: str, protocol: Protocol, options: Options, methods: tuple[str, ...], k: int | None, splits: int
-) -> Iterator[Cell]:
+) -> Iterator[Run]:
     wanted = info(name).k if k is None else k
     for method in methods:
         # The published rankings were made once.
@@ -354,4 +354,4 @@ def _of_dataset(
         limit = cap(method, protocol, name, fast=options.fast)
         for split in range(splits):
             for seed in range(seeds):
-                yield Cell(name, method, protocol, split, seed, wanted, options.mode, limit)
+                yield Run(name, method, protocol, split, seed, wanted, options.mode, limit)

@@ -1,54 +1,30 @@
-"""Look cells up: the mean of a measure over splits and seeds, its spread, and why there is none."""
+"""Look runs up: which there are of a method on a dataset, how it compares with the others, and why it has none."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...datasets import info, names
-from ...experiments import Cell, Mode, Protocol, Stored
+from ...experiments import Comparison, Measure, Mode, Protocol, Run, Stored, Value, geometric_mean, part_of
 from ._data import is_available
-from ._methods import FAST_DATASETS, cap, find_method
+from ._methods import FAST_DATASETS, METHODS, cap, find_method
 
 NOT_AVAILABLE = "not available"
 NOT_RUN = "not run"
 
-
-@dataclass(frozen=True)
-class Value:
-    """A measure over the cells of one method on one dataset.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over the splits of the mean over the seeds.
-    spread : float or None
-        Under "sound" the standard error over the splits; under "paper", which has one split, the standard deviation
-        over the seeds. None for a single one.
-    count : int
-        Cells.
-    failed : int
-        Cells that failed, and are not in the mean.
-    """
-
-    mean: float
-    spread: float | None
-    count: int
-    failed: int = 0
+__all__ = ["NOT_AVAILABLE", "NOT_RUN", "Results", "Value", "geometric_mean", "record_part"]
 
 
 class Results:
-    """The cells of a results file, of one mode.
+    """The runs of a results file, of one mode.
 
     Parameters
     ----------
     stored : sequence of Stored
-        All cells of the file.
+        All runs of the file.
     mode : {"full", "fast"} or None
         Which to show; None for the full ones, or the fast ones where there are no others.
     data_home : path, optional
@@ -57,27 +33,28 @@ class Results:
 
     def __init__(self, stored: Sequence[Stored], mode: Mode | None = None, data_home: str | Path | None = None) -> None:
         if mode is None:
-            mode = "full" if not stored or any(item.cell.mode == "full" for item in stored) else "fast"
+            mode = "full" if not stored or any(item.run.mode == "full" for item in stored) else "fast"
         self.mode: Mode = mode
         self.data_home = data_home
-        begun = {item.cell.dataset for item in stored if item.cell.mode == mode and item.status == "done"}
+        begun = {item.run.dataset for item in stored if item.run.mode == mode and item.status == "done"}
         self._here = begun | {name for name in names() if is_available(name, data_home)}
         self._by_row: dict[tuple[str, str, str, int], list[Stored]] = defaultdict(list)
+        self._compared: dict[tuple[Any, ...], Comparison[str]] = {}
         self._by_task: dict[str, list[Stored]] = defaultdict(list)
         for item in stored:
-            cell = item.cell
-            if cell.task:
-                if cell.mode == mode:
-                    self._by_task[cell.task].append(item)
+            run = item.run
+            if run.task:
+                if run.mode == mode:
+                    self._by_task[run.task].append(item)
                 continue
-            # Cells of an earlier limit on the steps stay in the file, but are another experiment.
-            current = cap(cell.method, cell.protocol, cell.dataset, fast=cell.mode == "fast")
-            if cell.mode == mode and cell.cap == current:
-                self._by_row[cell.dataset, cell.method, cell.protocol, cell.k].append(item)
+            # Runs of an earlier limit on the steps stay in the file, but are another experiment.
+            current = cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast")
+            if run.mode == mode and run.cap == current:
+                self._by_row[run.dataset, run.method, run.protocol, run.k].append(item)
 
     @property
     def datasets(self) -> list[str]:
-        """The datasets a table shows, those that are not at hand included."""
+        """The datasets a table shows, those whose files are missing included."""
         return [
             name
             for name in names()
@@ -85,51 +62,73 @@ class Results:
         ]
 
     def stored(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[Stored]:
-        """Return the cells of a method on a dataset; k is the published one by default."""
+        """Return the runs of a method on a dataset; k is the published one by default."""
         return self._by_row.get((dataset, method, protocol, info(dataset).k if k is None else k), [])
 
     def everything(self) -> list[Stored]:
-        """Return every cell of the mode, tasks included."""
+        """Return every run of the mode, tasks included."""
         return [item for rows in (self._by_row, self._by_task) for items in rows.values() for item in items]
 
     def of_task(self, task: str) -> list[Stored]:
-        """Return every cell of a task, of whatever limit on the steps."""
+        """Return every run of a task, of whatever limit on the steps."""
         return self._by_task[task]
 
-    def records(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[tuple[Cell, dict]]:
-        """Return the finished cells and their results."""
+    def records(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[tuple[Run, dict]]:
+        """Return the finished runs and their results."""
         found = self.stored(dataset, method, protocol, k)
-        return [(item.cell, item.record) for item in found if item.status == "done"]
+        return [(item.run, item.record) for item in found if item.status == "done"]
 
-    def value(self, dataset: str, method: str, protocol: Protocol, measure: str, k: int | None = None) -> Value | None:
-        """Return a measure, named as in the record, with dots for its parts; None where there is none."""
-        by_split: dict[int, list[float]] = defaultdict(list)
-        for cell, record in self.records(dataset, method, protocol, k):
-            number = record_part(record, measure)
-            if number is not None:
-                by_split[cell.split].append(float(number))
-        if not by_split:
-            return None
-        means = [float(np.mean(by_split[split])) for split in sorted(by_split)]
-        count = sum(len(values) for values in by_split.values())
-        if protocol == "sound":
-            spread = float(np.std(means, ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None
-        else:
-            spread = float(np.std(by_split[min(by_split)], ddof=1)) if count > 1 else None
-        return Value(float(np.mean(means)), spread, count, self.failures(dataset, method, protocol, k))
+    def compared(
+        self,
+        dataset: str,
+        protocol: Protocol,
+        measure: Measure,
+        *,
+        methods: Sequence[str] = tuple(METHODS),
+        k: int | None = None,
+    ) -> Comparison[str]:
+        """Return methods on the splits and seeds that all of them have; those of the tables by default.
+
+        Random features keep all their draws, and under "paper", which has one split, every method keeps all its seeds;
+        such values are marked.
+        """
+        key = dataset, protocol, measure, tuple(methods), k
+        if key not in self._compared:
+            drawn = [name for name in methods if find_method(name).selector == "RandomSelector"]
+            self._compared[key] = Comparison(
+                {name: self.stored(dataset, name, protocol, k) for name in methods},
+                measure,
+                seedless=[name for name in methods if not find_method(name).seeded],
+                every_seed=methods if protocol == "paper" else drawn,
+            )
+        return self._compared[key]
+
+    def value(
+        self,
+        dataset: str,
+        method: str,
+        protocol: Protocol,
+        measure: Measure,
+        k: int | None = None,
+        *,
+        methods: Sequence[str] | None = None,
+    ) -> Value | None:
+        """Return a measure, compared with the other methods of the tables, or with those named; None without a run.
+
+        Under "paper" the spread is the standard deviation over the seeds, otherwise the standard error over the splits.
+        """
+        if methods is None:
+            methods = tuple(METHODS) if method in METHODS else (method,)
+        compared = self.compared(dataset, protocol, measure, methods=methods, k=k)
+        return compared.value(method, over="repeats" if protocol == "paper" else "splits")
+
+    def seconds(self, dataset: str, method: str, protocol: Protocol) -> float | None:
+        """Return the median time to select."""
+        return self.compared(dataset, protocol, "seconds").median(method)
 
     def failures(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> int:
-        """Return how many cells of a method on a dataset failed."""
+        """Return how many runs of a method on a dataset failed."""
         return sum(item.status == "failed" for item in self.stored(dataset, method, protocol, k))
-
-    def by_split(self, dataset: str, method: str, measure: str, k: int | None = None) -> dict[int, float]:
-        """Return a measure under "sound" by split, mean over the seeds."""
-        found: dict[int, list[float]] = defaultdict(list)
-        for cell, record in self.records(dataset, method, "sound", k):
-            number = record_part(record, measure)
-            if number is not None:
-                found[cell.split].append(float(number))
-        return {split: float(np.mean(values)) for split, values in sorted(found.items())}
 
     def reason(
         self, dataset: str, method: str | None = None, protocol: Protocol | None = None, k: int | None = None
@@ -142,18 +141,7 @@ class Results:
         if not find_method(method).available():
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
-        return "failed" if "failed" in statuses else "running" if "running" in statuses else NOT_RUN
+        return "failed" if "failed" in statuses else NOT_RUN
 
 
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive numbers."""
-    return float(np.exp(np.mean(np.log(list(values)))))
-
-
-def record_part(record: dict[str, Any], measure: str) -> Any:
-    found: Any = record
-    for name in measure.split("."):
-        if not isinstance(found, dict):
-            return None
-        found = found.get(name)
-    return found
+record_part = part_of

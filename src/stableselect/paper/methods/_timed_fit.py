@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from ...base import BaseSelector
-from ...experiments import Cell
+from ...experiments import Run
 from ._methods import Method
 
 _MAY_USE_TORCH = ("AEFS", "AgnoSS", "CAE")
 
 
-def timed_fit(method: Method, cell: Cell, X: np.ndarray) -> tuple[BaseSelector, dict[str, Any]]:
-    """Return the fitted selector of a cell, and ``seconds``, ``settings``, ``selected`` and ``converged``."""
-    selector = method.build(cell)
+def timed_fit(method: Method, run: Run, X: np.ndarray) -> tuple[BaseSelector, dict[str, Any]]:
+    """Return the fitted selector of a run, and ``seconds``, ``settings``, ``selected`` and ``converged``."""
+    selector = method.build(run)
     settings = _plain(selector.get_params(deep=False))
     with torch_on_one_thread(needed=method.selector in _MAY_USE_TORCH):
         start = time.perf_counter()

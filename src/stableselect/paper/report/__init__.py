@@ -18,7 +18,7 @@ from ._document import (
 )
 from ._experiment import Experiment
 from ._images import Images, find_images, one_of_each, sheet, why_none
-from ._page import write_document, write_page
+from ._page import INDEX, write_document, write_index
 from ._published import CAUSES, causes, differs, printed, published, published_value
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "CAUSES",
     "GREEN",
     "GREY",
+    "INDEX",
     "NONE",
     "NO_PICTURES",
     "ORANGE",
@@ -57,5 +58,5 @@ __all__ = [
     "with_spread",
     "without_spread",
     "write_document",
-    "write_page",
+    "write_index",
 ]

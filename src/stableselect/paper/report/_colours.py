@@ -28,12 +28,12 @@ _CYCLE = (SKY, ORANGE, GREEN, PURPLE, GREY)
 _LEADING: dict[str, dict[str, Any]] = {
     "|W|": {"color": VERMILION, "linestyle": "-", "marker": "o"},
     "W^2": {"color": VERMILION, "linestyle": "--", "marker": "s"},
-    "ScorerSelector search": {"color": BLUE, "linestyle": "-", "marker": "o"},
-    "ScorerSelector annealed": {"color": BLUE, "linestyle": "--", "marker": "s"},
+    "ScorerSelector": {"color": BLUE, "linestyle": "-", "marker": "o"},
+    "ScorerSelectorNetwork annealed": {"color": BLUE, "linestyle": "--", "marker": "s"},
     "ColumnSubset": {"color": GREEN, "linestyle": "-", "marker": "D"},
     "random": {"color": BLACK, "linestyle": "-", "marker": "x"},
     "mean predictor": {"color": BLACK, "linestyle": ":", "marker": ""},
-    "PCA floor": {"color": BLACK, "linestyle": "--", "marker": ""},
+    "PCA, k components": {"color": BLACK, "linestyle": "--", "marker": ""},
 }
 
 

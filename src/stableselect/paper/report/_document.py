@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections.abc import Callable
@@ -59,25 +58,6 @@ class Table:
         rule = "|" + "|".join(["-" * (widths[0] + 2), *("-" * (width + 1) + ":" for width in widths[1:])]) + "|"
         text = [f"**{self.title}**", "", line(cells[0]), rule, *map(line, cells[1:])]
         return "\n".join([*text, *(f"\n{note}" for note in self.notes)])
-
-    def html(self) -> str:
-        """Return the table as HTML that scrolls sideways by itself where the window is narrow."""
-        head = "".join(f"<th>{html.escape(text)}</th>" for text in self.header)
-        body = "\n".join(
-            "<tr><th>"
-            + html.escape(row[0])
-            + "</th>"
-            + "".join(f"<td>{html.escape(text)}</td>" for text in row[1:])
-            + "</tr>"
-            for row in self.rows
-        )
-        notes = "".join(f"<p class='note'>{html.escape(note)}</p>" for note in self.notes)
-        title = html.escape(self.title)
-        # The title stays in sight while the table moves; the box takes the focus, so that keys can move it too.
-        return (
-            f"<h3>{title}</h3><div class='scroll' role='region' aria-label='{title}' tabindex='0'><table>"
-            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>{notes}"
-        )
 
 
 @dataclass
@@ -163,7 +143,7 @@ def picture(name: str, caption: str, figure: Figure) -> Picture:
     with rc_context({"svg.hashsalt": name}):
         figure.savefig(drawn, format="png", dpi=110)
         figure.savefig(vector, format="svg", dpi=110, metadata={"Date": None})
-    # A palette makes the file a third of the size, and the page holds all of them.
+    # A palette makes the file a third of the size.
     with Image.open(drawn) as image:
         image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(png, format="png", optimize=True)
     return Picture(name, caption, png.getvalue(), vector.getvalue())
@@ -192,20 +172,20 @@ def number(value: float | None, measure: str) -> str:
 
 
 def with_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
-    """Write a value, its spread, and where cells failed how many of those that ended are in it."""
+    """Write a value, its spread, and what sets it apart from the others: "(3 of 5 splits)", "(10 seeds)"."""
     if value is None:
         return otherwise
     spread = "" if value.spread is None else f" ± {number(value.spread, measure)}"
-    return number(value.mean, measure) + spread + _share(value)
+    return number(value.mean, measure) + spread + _mark(value)
 
 
 def without_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
-    """Write a value, and where cells failed how many of those that ended are in it."""
-    return otherwise if value is None else number(value.mean, measure) + _share(value)
+    """Write a value, and what sets it apart from the others."""
+    return otherwise if value is None else number(value.mean, measure) + _mark(value)
 
 
-def _share(value: Value) -> str:
-    return f" ({value.count} of {value.count + value.failed})" if value.failed else ""
+def _mark(value: Value) -> str:
+    return f" ({value.mark})" if value.mark else ""
 
 
 def _escaped(text: str) -> str:

@@ -1,11 +1,11 @@
-"""The one form of an experiment: which cells it needs, and what it shows of them."""
+"""The one form of an experiment: which runs it needs, and what it shows of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import Results
 from ._document import Document
 
@@ -18,13 +18,13 @@ class Experiment:
     ----------
     name, title : str
         For the command line and for the reader.
-    cells : callable
-        From a protocol and the options to the cells it needs; shared cells are computed once.
+    runs : callable
+        From a protocol and the options to the runs it needs; shared runs are computed once.
     render : callable
-        From the results to what is shown; copes with cells that are missing.
+        From the results to what is shown; copes with runs that are missing.
     """
 
     name: str
     title: str
-    cells: Callable[[Protocol, Options], list[Cell]]
+    runs: Callable[[Protocol, Options], list[Run]]
     render: Callable[[Results], Document]

@@ -1,4 +1,4 @@
-"""What the two figures of images share: the images of a cell, rebuilt from its columns, and many images as one."""
+"""What the two figures of images share: the images of a run, reconstructed, and many images as one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from ...datasets import DatasetError, info
-from ...experiments import Cell
+from ...experiments import Run
 from ..methods import NOT_RUN, Results, is_available, load_rows
 
 _DROPPED = np.array([0x5B, 0x8F, 0xC7]) / 255
-"""Blue, so that a dropped pixel differs from a dark and from a light one, whatever one's eyes."""
+"""Blue, so that a discarded pixel differs from a dark and from a light one, whatever one's eyes."""
 _GREYS = 64
 """Shades of grey; the eye needs no more, and the files are smaller."""
 
@@ -23,26 +23,27 @@ class Images:
 
     Attributes
     ----------
-    cell : Cell
+    run : Run
         The selection.
     error : float
-        Its least-squares error on all test rows, as in Table 2.
+        Its least-squares error on all test samples, as in Table 2.
     shape : (int, int)
         Height and width.
     selected : ndarray of int
-        The kept pixels.
-    original, rebuilt : ndarray of shape (n, m)
-        The images, and those rebuilt by least squares from the kept pixels, cut to the range of the originals.
+        The selected pixels.
+    original, reconstructed : ndarray of shape (n, m)
+        The images, and those reconstructed by least squares from the selected pixels, cut to the range of the
+        originals.
     labels : ndarray of shape (n,)
         Their classes.
     """
 
-    cell: Cell
+    run: Run
     error: float
     shape: tuple[int, int]
     selected: np.ndarray
     original: np.ndarray
-    rebuilt: np.ndarray
+    reconstructed: np.ndarray
     labels: np.ndarray
 
     def grey(self, values: np.ndarray) -> np.ndarray:
@@ -53,62 +54,62 @@ class Images:
         return np.repeat(scaled.reshape(len(values), *self.shape, 1), 3, axis=3)
 
     def kept(self, values: np.ndarray) -> np.ndarray:
-        """Return images as RGB with the dropped pixels in blue."""
+        """Return images as RGB with the discarded pixels in blue."""
         support = np.zeros(values.shape[1], dtype=bool)
         support[self.selected] = True
         return np.where(support.reshape(1, *self.shape, 1), self.grey(values), _DROPPED)
 
 
 def find_images(results: Results, dataset: str, methods: tuple[str, ...], seeds: int = 1) -> dict[str, list[Images]]:
-    """Return the images of methods, those under "paper" where there are any, else those under "sound".
+    """Return the images of methods, those under "paper" where there are any, else those under "corrected".
 
     Parameters
     ----------
     results : Results
-        The cells; their columns are used, nothing is trained.
+        The runs; their features are used, nothing is trained.
     dataset : str
         A table of images.
     methods : tuple of str
-        Wanted; those without a finished cell on the first split are left out.
+        Wanted; those without a finished run on the first split are left out.
     seeds : int
         Seeds of each at most.
 
     Returns
     -------
     dict of str to list of Images
-        By method, one for each seed, on the first split. Empty where the table is not at hand or cannot be read.
+        By method, one for each seed, on the first split. Empty where the table is missing or cannot be read.
     """
     if not is_available(dataset, results.data_home):
         return {}
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         found = {method: results.records(dataset, method, protocol) for method in methods}
         first = {m: [pair for pair in pairs if pair[0].split == 0][:seeds] for m, pairs in found.items()}
         wanted = {m: pairs for m, pairs in first.items() if pairs}
         if wanted:
             break
     try:
-        return {m: [_images(cell, record, results) for cell, record in pairs] for m, pairs in wanted.items()}
+        return {m: [_images(run, record, results) for run, record in pairs] for m, pairs in wanted.items()}
     except DatasetError:
         return {}
 
 
 def why_none(results: Results, dataset: str, method: str) -> str:
     """Say why there are no images of a dataset."""
-    found = [results.records(dataset, method, protocol) for protocol in ("paper", "sound")]
-    done = any(cell.split == 0 for records in found for cell, _ in records)
-    reasons = [results.reason(dataset, method, protocol) for protocol in ("paper", "sound")]
-    reason = "the images are not at hand" if done else next((r for r in reasons if r != NOT_RUN), NOT_RUN)
+    found = [results.records(dataset, method, protocol) for protocol in ("paper", "corrected")]
+    done = any(run.split == 0 for records in found for run, _ in records)
+    reasons = [results.reason(dataset, method, protocol) for protocol in ("paper", "corrected")]
+    reason = "the images are missing" if done else next((r for r in reasons if r != NOT_RUN), NOT_RUN)
     return f"{info(dataset).title}: {reason}."
 
 
-def _images(cell: Cell, record: dict, results: Results) -> Images:
-    rows = load_rows(cell, results.data_home)
-    shape = info(cell.dataset).image_shape
+def _images(run: Run, record: dict, results: Results) -> Images:
+    rows = load_rows(run, results.data_home)
+    shape = info(run.dataset).image_shape
     assert shape is not None, "only tables of images are drawn"
     selected = np.asarray(record["selected"])
     model = LinearRegression().fit(rows.X_train[:, selected], rows.X_train)
-    rebuilt = model.predict(rows.X_test[:, selected])
-    return Images(cell, record["least_squares"], shape, selected, rows.X_test, rebuilt, rows.y_test)
+    reconstructed = model.predict(rows.X_test[:, selected])
+    return Images(run, record["least_squares"], shape, selected, rows.X_test, reconstructed, rows.y_test)
 
 
 def one_of_each(labels: np.ndarray, number: int) -> np.ndarray:

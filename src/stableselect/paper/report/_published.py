@@ -18,21 +18,22 @@ _ROUNDING = 0.0005
 """Errors are printed with three decimals."""
 
 CAUSES = {
-    "A": "the published run ranked the test rows apart and tested on other columns than it was fitted on",
+    "A": "the published run ranked the test samples apart and tested on other features than it was fitted on",
     "B": "the published figure was copied from another paper; not comparable, cause not established",
-    "C": "nearly as many kept columns as training rows, or more: the test error of least squares can become very large",
-    "D": "the seed decides which columns the published network keeps",
+    "C": "nearly as many selected features as training samples, or more: the test error of least squares can become "
+    "very large",
+    "D": "the seed decides which features the published network selects",
     "F": "the published concrete autoencoder had not converged",
-    "G": "the published run kept 4 or 5 columns only",
+    "G": "the published run selected 4 or 5 features only",
     "H": "faults of the published code: SPEC ranked from the wrong end; LS with a graph whose weights vanish; wrong "
-    "matrices in UDFS and NDFS; MCFS by signed coefficients; duplicate columns in AEFS",
+    "matrices in UDFS and NDFS; MCFS by signed coefficients; duplicate features in AEFS",
     "L": "fewer steps here than published",
-    "S": "another scale or split: Inf-FS left Mice Protein unscaled and split ISOLET and MNIST-Fashion anew; the rows "
-    "of USPS come in another order here, so that the same seed gives another split",
-    "P": "the published bandwidth leaves one pair of rows with nearly all the weight of the graph, so LS keeps columns "
-    "in which these two hardly differ; with more columns than rows, least squares divides by that difference. The same "
-    "columns refitted without one of the two rows have an error near 0.08 (0.078 or 0.079); the ridge refit does not "
-    "suffer",
+    "S": "another scale or split: Inf-FS left Mice Protein unscaled and split ISOLET and MNIST-Fashion anew; the "
+    "samples of USPS come in another order here, so that the same seed gives another split",
+    "P": "the published bandwidth leaves one pair of samples with nearly all the weight of the graph, so LS selects "
+    "features in which these two hardly differ; with more features than samples, least squares divides by that "
+    "difference. The same features refitted without one of the two samples have an error near 0.08 (0.078 or 0.079); "
+    "the ridge refit does not suffer",
     "U": "the published gamma of UDFS was chosen for each dataset over a grid; here it is fixed at 0.1",
     "?": "no cause is known",
 }

@@ -1,77 +1,59 @@
-"""What the fits of ``stability`` come to: how far the sets agree, and their errors, for each dataset and method."""
+"""What the fits of ``stability`` show: how far the sets agree, and their errors, for each dataset and method."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Cell
-from ...metrics import stability
-from ..methods import Results, Value, find_method, selector_classes
+from ...experiments import Comparison, Interval, Stored, Value
+from ...metrics import Stability, similarity_stability, stability
+from ..methods import Results, find_method, selector_classes
 from ._interchangeable import TASK as INTERCHANGEABLE
-from ._interchangeable import Interchangeable, unpacked
+from ._interchangeable import unpacked
 from ._plan import DATASETS, NETWORKS, RANDOM, TASK, is_seeded, methods, steps, takes_seed
 
-Run = tuple[Cell, dict[str, Any]]
 _FAR = 3.0
 """Errors of the median subsample that make another one stand out."""
 _TWINS = 0.9
-"""Share of equal sets that makes two methods all but one."""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far the sets of several runs agree.
-
-    Attributes
-    ----------
-    value : float
-        Nogueira's measure.
-    low, high : float
-        Its 95 % interval; NaN for two runs.
-    runs : int
-        Number of runs.
-    """
-
-    value: float
-    low: float
-    high: float
-    runs: int
+"""Fraction of equal sets that makes two methods all but one."""
+_DRAWS = 500
+"""Pairs of random sets behind the chance level; it is off by less than 0.005 of the number of features."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A method on a dataset; None for what there are no cells of.
+    """A method on a dataset; None for what there are no runs of.
 
     Attributes
     ----------
     dataset, method : str
         Which.
-    rows, seed, both : Agreement or None
-        What was varied. ``seed`` is None where the method has none. For random columns ``rows`` is ``both``: with one
-        seed they are the same columns on any rows.
+    rows, seed, both : Stability or None
+        Agreement of the sets when the samples, the seed, or both vary. ``seed`` is None where the method has none. For
+        random features ``rows`` is ``both``: with one seed they are the same features on any samples.
     alike : float or None
-        As ``rows``, with interchangeable columns counted as the same.
+        As ``rows``, with interchangeable features counted as the same: the adjusted measure of
+        :func:`stableselect.metrics.similarity_stability`.
     ridge, least_squares : Value or None
-        Error on the rows left out: mean over ``subsamples`` of the mean over seeds, and its standard error.
+        Error on the samples left out: mean over ``subsamples`` of the mean over seeds, and its standard error. The
+        methods of a dataset share subsamples and seeds, as :class:`stableselect.experiments.Comparison` pairs them.
     subsamples : tuple of int
-        Those that every method with cells has on the dataset: subsamples differ many times in their error, so means
+        Those that every method with runs has on the dataset: subsamples differ many times in their error, so means
         over different ones do not compare.
-    relative : Value or None
-        The ridge error over that of random columns on the same subsample: geometric mean over the subsamples, and its
-        standard error.
+    relative : Interval or None
+        The ridge error over that of random features on the same subsample: geometric mean over all subsamples of the
+        method.
     seconds : float or None
-        Mean time of a fit.
+        Median time of a fit.
     failed : int
-        Cells that failed.
-    by_rows : tuple of Run
+        Runs that failed.
+    by_rows : tuple of Stored
         The runs that ``rows`` is from.
     errors : dict of int to float
         The ridge error by subsample, mean over seeds.
@@ -79,17 +61,17 @@ class Found:
 
     dataset: str
     method: str
-    rows: Agreement | None = None
+    rows: Stability | None = None
     alike: float | None = None
-    seed: Agreement | None = None
-    both: Agreement | None = None
+    seed: Stability | None = None
+    both: Stability | None = None
     ridge: Value | None = None
     least_squares: Value | None = None
-    relative: Value | None = None
+    relative: Interval | None = None
     seconds: float | None = None
     failed: int = 0
     subsamples: tuple[int, ...] = ()
-    by_rows: tuple[Run, ...] = field(default=(), repr=False)
+    by_rows: tuple[Stored, ...] = field(default=(), repr=False)
     errors: dict[int, float] = field(default_factory=dict, repr=False)
 
 
@@ -99,69 +81,55 @@ class Paired:
 
     Attributes
     ----------
-    before, after : Agreement
-        Of the rows varied, for the one and for the other.
-    ratio : Value
-        The ridge error of the other over that of the one: geometric mean over the subsamples, and its standard error.
+    before, after : Stability
+        With the samples varied, for the one and for the other.
+    ratio : Interval
+        The ridge error of the other over that of the one: geometric mean over the subsamples.
     """
 
-    before: Agreement
-    after: Agreement
-    ratio: Value
+    before: Stability
+    after: Stability
+    ratio: Interval
 
 
 def find(results: Results) -> dict[str, list[Found]]:
-    """Return what is known of every method, by dataset; datasets without a finished cell are left out."""
-    runs: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    failed: dict[tuple[str, str], int] = defaultdict(int)
+    """Return what is known of every method, by dataset; datasets without a finished run are left out."""
+    runs: dict[str, dict[str, list[Stored]]] = defaultdict(lambda: {method: [] for method in methods()})
     for item in results.of_task(TASK):
-        cell = item.cell
-        # Cells of an earlier limit on the steps stay in the file, but are another experiment.
-        if cell.k != info(cell.dataset).k or cell.cap != steps(cell.method, cell.dataset, fast=cell.mode == "fast"):
-            continue
-        if item.status == "done":
-            runs[cell.dataset, cell.method].append((cell, item.record))
-        failed[cell.dataset, cell.method] += item.status == "failed"
+        run = item.run
+        # Runs of an earlier limit on the steps stay in the store, but are another experiment.
+        if run.k == info(run.dataset).k and run.cap == steps(run.method, run.dataset, fast=run.mode == "fast"):
+            runs[run.dataset].setdefault(run.method, []).append(item)
     pairs = {
-        item.cell.dataset: item.record
+        item.run.dataset: unpacked(item.record["pairs"], item.record["n_columns"])
         for item in results.of_task(INTERCHANGEABLE)
         if item.status == "done" and "pairs" in item.record
     }
-    found = {}
-    for dataset in DATASETS:
-        if not any(name == dataset for name, _ in runs):
-            continue
-        record = pairs.get(dataset)
-        alike = None if record is None else Interchangeable(unpacked(record["pairs"], record["n_columns"]))
-        random = _by_split(runs[dataset, RANDOM], "ridge")
-        begun = [{cell.split for cell, _ in runs[dataset, method]} for method in methods() if runs[dataset, method]]
-        shared = tuple(sorted(set.intersection(*begun))) if begun else ()
-        found[dataset] = [
-            _summed(dataset, method, runs[dataset, method], failed[dataset, method], alike, random, shared)
-            for method in methods()
-        ]
-    return found
+    return {
+        dataset: _of_dataset(dataset, {method: runs[dataset][method] for method in methods()}, pairs.get(dataset))
+        for dataset in DATASETS
+        if any(item.status == "done" for items in runs[dataset].values() for item in items)
+    }
 
 
 def paired(one: Found, other: Found) -> Paired | None:
     """Compare two methods on a dataset over the subsamples that both have, seed 0; None for fewer than two."""
-    runs = [{run[0].split: run for run in item.by_rows if run[0].seed == 0} for item in (one, other)]
-    both = sorted(runs[0].keys() & runs[1].keys())
-    agreements = [agreement([by_split[split] for split in both]) for by_split in runs]
-    errors = [[by_split[split][1]["ridge"] for split in both] for by_split in runs]
-    ratio = _geometric(after / before for before, after in zip(*errors, strict=True) if before > 0)
-    if agreements[0] is None or agreements[1] is None or ratio is None:
-        return None
-    return Paired(agreements[0], agreements[1], ratio)
+    runs = {found.method: [item for item in found.by_rows if item.run.seed == 0] for found in (one, other)}
+    compared = Comparison(runs, "ridge")
+    before, after = (
+        agreement([item for item in items if item.run.split in compared.splits]) for items in runs.values()
+    )
+    ratio = compared.ratio(other.method, one.method)
+    return None if before is None or after is None or ratio is None else Paired(before, after, ratio)
 
 
 def twins(found: dict[str, list[Found]]) -> list[tuple[str, str, int, int]]:
-    """Return the methods that keep the same columns in nearly all runs that both have: names, equal sets, runs."""
+    """Return the methods that select the same features in nearly all runs that both have: names, equal sets, runs."""
     kept: dict[str, dict[tuple[str, int], frozenset[int]]] = defaultdict(dict)
     for items in found.values():
         for item in items:
-            for cell, record in item.by_rows:
-                kept[item.method][item.dataset, cell.split] = frozenset(record["selected"])
+            for run in item.by_rows:
+                kept[item.method][item.dataset, run.run.split] = frozenset(run.record["selected"])
     pairs = []
     for first, second in combinations(kept, 2):
         both = kept[first].keys() & kept[second].keys()
@@ -172,19 +140,19 @@ def twins(found: dict[str, list[Found]]) -> list[tuple[str, str, int, int]]:
 
 
 def twin_words(found: dict[str, list[Found]]) -> str:
-    """Name the methods that keep nearly always the same columns, and in how many runs; empty where there are none."""
+    """Name the methods that nearly always select the same features, and in how many runs; empty if there are none."""
     return "; ".join(f"{first} and {second} ({equal} of {runs} runs)" for first, second, equal, runs in twins(found))
 
 
 def far_off(items: list[Found]) -> tuple[list[tuple[int, float]], list[tuple[str, int, float, float]]]:
-    """Return the subsamples of a dataset that stand out, for random columns and for one method beside them.
+    """Return the subsamples of a dataset that stand out, for random features and for one method beside them.
 
     Returns
     -------
     hard : list of (int, float)
-        Subsamples where random columns err many times as much as on the median one, and how many times.
+        Subsamples where random features err many times as much as on the median one, and how many times.
     strays : list of (str, int, float, float)
-        Method and subsample where the error relative to random columns is many times the method's median; that ratio,
+        Method and subsample where the error relative to random features is many times the method's median; that ratio,
         and the median.
     """
     errors = {item.method: item.errors for item in items if item.errors}
@@ -207,82 +175,55 @@ def family(method: str) -> str:
     return RANDOM if method == RANDOM or selector is None else selector_classes()[selector].__module__.split(".")[1]
 
 
-def _summed(
-    dataset: str,
-    method: str,
-    runs: list[Run],
-    failed: int,
-    alike: Interchangeable | None,
-    random: dict[int, float],
-    shared: tuple[int, ...],
-) -> Found:
-    by_both = [run for run in runs if run[0].split == run[0].seed]
-    by_rows = by_both if method == RANDOM else [run for run in runs if run[0].seed == 0]
-    by_seed = [run for run in runs if run[0].split == 0 and takes_seed(method)]
-    errors, least_squares = (_by_split(runs, measure) for measure in ("ridge", "least_squares"))
-    return Found(
-        dataset,
-        method,
-        rows=agreement(by_rows),
-        alike=_alike(by_rows, alike),
-        seed=agreement(by_seed),
-        both=agreement(by_both if is_seeded(method) else by_rows),
-        ridge=_value(errors[split] for split in shared if split in errors),
-        least_squares=_value(least_squares[split] for split in shared if split in least_squares),
-        relative=_geometric(error / random[split] for split, error in errors.items() if random.get(split)),
-        seconds=float(np.mean([record["seconds"] for _, record in runs])) if runs else None,
-        failed=failed,
-        subsamples=shared,
-        by_rows=tuple(by_rows),
-        errors=errors,
+def _of_dataset(dataset: str, runs: dict[str, list[Stored]], alike: np.ndarray | None) -> list[Found]:
+    seedless = [method for method in runs if not is_seeded(method)]
+    ridge, least_squares = (
+        Comparison(runs, measure, seedless=seedless, every_seed=[RANDOM]) for measure in ("ridge", "least_squares")
     )
+    found = []
+    for method, items in runs.items():
+        beside = Comparison({RANDOM: runs[RANDOM], method: items}, "ridge", every_seed=[RANDOM, method])
+        done = [item for item in items if item.status == "done"]
+        by_both = [item for item in done if item.run.split == item.run.seed]
+        by_rows = by_both if method == RANDOM else [item for item in done if item.run.seed == 0]
+        by_seed = [item for item in done if item.run.split == 0 and takes_seed(method)]
+        found.append(
+            Found(
+                dataset,
+                method,
+                rows=agreement(by_rows),
+                alike=_alike(by_rows, alike),
+                seed=agreement(by_seed),
+                both=agreement(by_both if is_seeded(method) else by_rows),
+                ridge=ridge.value(method),
+                least_squares=least_squares.value(method),
+                relative=beside.ratio(method, RANDOM),
+                seconds=Comparison({method: items}, "seconds").median(method),
+                failed=len(items) - len(done),
+                subsamples=ridge.splits,
+                by_rows=tuple(by_rows),
+                errors=Comparison({method: items}, "ridge").by_split(method),
+            )
+        )
+    return found
 
 
-def agreement(runs: list[Run]) -> Agreement | None:
+def agreement(runs: Sequence[Stored]) -> Stability | None:
     """Return how far the sets of runs agree; None for fewer than two, or where there is no choice."""
     masks = _masks(runs)
-    if len(masks) < 2 or masks.all():
-        return None
-    found = stability(masks)
-    return Agreement(found.nogueira, *found.confidence_interval, len(masks))
+    return None if len(masks) < 2 or masks.all() else stability(masks)
 
 
-def _alike(runs: list[Run], alike: Interchangeable | None) -> float | None:
+def _alike(runs: Sequence[Stored], alike: np.ndarray | None) -> float | None:
     masks = _masks(runs)
-    if alike is None or len(masks) < 2 or masks.all() or masks.shape[1] != alike.n_columns:
+    if alike is None or len(masks) < 2 or masks.all() or masks.shape[1] != len(alike):
         return None
-    return alike.stability([np.flatnonzero(mask) for mask in masks])
+    return similarity_stability(masks, alike, threshold=1, n_draws=_DRAWS).adjusted
 
 
-def _masks(runs: list[Run]) -> np.ndarray:
-    width = max((record.get("n_columns", info(cell.dataset).n_columns) for cell, record in runs), default=0)
-    masks = np.zeros((len(runs), width), dtype=bool)
-    for mask, (_, record) in zip(masks, runs, strict=True):
-        mask[record["selected"]] = True
+def _masks(runs: Sequence[Stored]) -> np.ndarray:
+    widths = [item.record.get("n_columns", info(item.run.dataset).n_columns) for item in runs]
+    masks = np.zeros((len(runs), max(widths, default=0)), dtype=bool)
+    for mask, run in zip(masks, runs, strict=True):
+        mask[run.record["selected"]] = True
     return masks
-
-
-def _by_split(runs: list[Run], measure: str) -> dict[int, float]:
-    values: dict[int, list[float]] = defaultdict(list)
-    for cell, record in runs:
-        values[cell.split].append(record[measure])
-    return {split: float(np.mean(found)) for split, found in sorted(values.items())}
-
-
-def _geometric(ratios: Iterable[float]) -> Value | None:
-    """Return the geometric mean of ratios over subsamples and its standard error."""
-    # A ratio's logarithm is what has a symmetric spread: one subsample that goes wrong does not hide the others.
-    logs = _value(math.log(ratio) for ratio in ratios if ratio > 0)
-    if logs is None:
-        return None
-    mean = math.exp(logs.mean)
-    return Value(mean, None if logs.spread is None else mean * logs.spread, logs.count)
-
-
-def _value(values: Iterable[float]) -> Value | None:
-    """Return the mean over subsamples and its standard error."""
-    found = list(values)
-    if not found:
-        return None
-    spread = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else None
-    return Value(float(np.mean(found)), spread, len(found))

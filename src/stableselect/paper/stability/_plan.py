@@ -1,7 +1,8 @@
-"""The cells of ``stability``: one fit each, on a subsample of the rows with a seed, and which of them a method needs.
+"""The runs of ``stability``: one fit each, on a subsample with a seed, and which of them a method needs.
 
-A cell's split is the number of its subsample. The rows vary over the subsamples with seed 0, the seed varies on
-subsample 0, and both vary where subsample and seed have the same number; so the analyses share what is common to them.
+The split of a run is the number of its subsample. The samples vary over the subsamples with seed 0, the seed varies on
+subsample 0, and both vary where subsample and seed have the same number; so the analyses share the runs they have in
+common, which :func:`stableselect.inspection.stability_analysis` would fit three times.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ...metrics import reconstruction_error
-from ..methods import ALL_COLUMNS, NO_RIDGE, STABLE, find_method, registered, subsample, timed_fit
+from ..methods import ALL_FEATURES, CAPPED, NO_RIDGE, STABLE, find_method, registered, subsample, timed_fit
 from ._interchangeable import TASK as INTERCHANGEABLE
 
 TASK = "stability"
@@ -21,24 +22,24 @@ NETWORKS = ("|W|", "W^2")
 DATASETS = ("mice_protein", "coil20", "isolet", "mnist_fashion", "usps", "glioma", "prostate_ge", "arcene")
 _FAST_DATASETS = ("mice_protein", "coil20")
 
-SEEDLESS = ("AEFS", "AgnoS-S", "ScorerSelector search", STABLE["ScorerSelector search"])
+SEEDLESS = ("AEFS", "AgnoS-S", "ScorerSelector", STABLE["ScorerSelector"])
 """Methods that take a seed and, with these settings, make no use of it; a second seed is computed to show that."""
 
 _RESAMPLES, _SLOW_RESAMPLES, _FAST_RESAMPLES = 10, 5, 3
 _SEEDS, _SLOW_SEEDS, _FAST_SEEDS = 5, 3, 2
 _RANDOM_DRAWS, _STRIDE = 5, 100
-"""Draws of random columns on each subsample, and the distance of their seeds, so that no two are the same."""
+"""Draws of random features on each subsample, and the distance of their seeds, so that no two are the same."""
 
 _SLOW = {
     "NDFS": ("isolet", "mnist_fashion", "usps"),
     "CAE": ("mnist_fashion", "arcene"),
     **{name: ("isolet", "mnist_fashion", "usps", "prostate_ge", "arcene") for name in NETWORKS},
-    "ScorerSelector search": ("arcene",),
+    "ScorerSelector": ("arcene",),
     "ColumnSubset": ("arcene",),
     "ConsensusSelector": ("isolet", "mnist_fashion", "glioma", "prostate_ge", "arcene"),
-    STABLE["ScorerSelector search"]: ("coil20", "isolet", "mnist_fashion", "usps", "arcene"),
+    STABLE["ScorerSelector"]: ("coil20", "isolet", "mnist_fashion", "usps", "arcene"),
 }
-"""Where a fit takes more than five seconds on one core; what a column subset gains from votes is measured in full."""
+"""Where a fit takes more than five seconds on one core; ColumnSubset with criterion="stability" has all runs."""
 
 _STEPS = {
     **{(name, dataset): epochs for name in NETWORKS for dataset, epochs in (("usps", 95), ("arcene", 60))},
@@ -46,6 +47,9 @@ _STEPS = {
 }
 _FAST_STEPS = {**dict.fromkeys(NETWORKS, 20), "CAE": 50, "NDFS": 10, "ConsensusSelector": 4}
 """Step limits, which keep a fit to about ten seconds; others run to their own end."""
+
+_UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
+"""What a limit counts, by the parameter that it sets."""
 
 
 def methods() -> tuple[str, ...]:
@@ -55,8 +59,17 @@ def methods() -> tuple[str, ...]:
 
 
 def steps(method: str, dataset: str, *, fast: bool) -> int | None:
-    """Return the step limit of a method's cells on a dataset, None where there is none."""
+    """Return the step limit of a method on a dataset, None where there is none."""
     return _FAST_STEPS.get(method) if fast else _STEPS.get((method, dataset))
+
+
+def limit_words(method: str, dataset: str, *, fast: bool) -> str:
+    """Write the limit of a method's runs beside what it would take without; empty where there is none."""
+    limit = steps(method, dataset, fast=fast)
+    if limit is None:
+        return ""
+    free = find_method(method).build(Run(dataset, method, "corrected", 0, 0, info(dataset).k))
+    return f"{limit} of {getattr(free, CAPPED[method])} {_UNITS[CAPPED[method]]}"
 
 
 def is_seeded(method: str) -> bool:
@@ -69,13 +82,13 @@ def takes_seed(method: str) -> bool:
     return is_seeded(method) or method in SEEDLESS
 
 
-def cells(protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the fits of every method, and for each dataset which columns are interchangeable; none under "paper"."""
+def runs(protocol: Protocol, options: Options) -> list[Run]:
+    """Return the fits of every method, and for each dataset which features are interchangeable; none under "paper"."""
     if protocol == "paper":
         return []
     found = []
     for dataset in _FAST_DATASETS if options.fast else DATASETS:
-        one = Cell(dataset, ALL_COLUMNS.name, protocol, 0, 0, info(dataset).k, options.mode)
+        one = Run(dataset, ALL_FEATURES.name, protocol, 0, 0, info(dataset).k, options.mode)
         found.append(one.of_task(INTERCHANGEABLE))
         for method in methods():
             asks = method in STABLE.values() and dataset != "mice_protein"
@@ -94,29 +107,29 @@ def _runs(method: str, dataset: str, options: Options) -> list[tuple[int, int]]:
     resamples, seeds = max(resamples, options.splits), max(seeds, options.seeds)
     if options.fast:
         resamples, seeds = _FAST_RESAMPLES, _FAST_SEEDS
-    rows = [(split, 0) for split in range(resamples)]
+    samples = [(split, 0) for split in range(resamples)]
     if method in SEEDLESS:
-        return [*rows, (0, 1)]
+        return [*samples, (0, 1)]
     if not is_seeded(method):
-        return rows
+        return samples
     varied = [(0, seed) for seed in range(seeds)]
     both = [(number, number) for number in range(resamples)]
     if method == RANDOM:
-        # With one seed it draws the same columns from any rows; and it is what the errors are compared with.
+        # With one seed it draws the same features from any samples; and it is what the errors are compared with.
         draws = [(split, split + _STRIDE * draw) for split in range(resamples) for draw in range(_RANDOM_DRAWS)]
         return list(dict.fromkeys([*varied, *draws]))
-    return list(dict.fromkeys([*rows, *varied, *both]))
+    return list(dict.fromkeys([*samples, *varied, *both]))
 
 
-def fitted(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
-    """Fit a method on a subsample, and measure its columns on the rows left out.
+def fitted(run: Run, data_home: str | None = None) -> dict[str, Any]:
+    """Fit a method on a subsample, and measure its features on the samples left out.
 
     The record holds ``n_columns`` to choose from, ``n_rows`` fitted on, ``least_squares`` and ``ridge`` (errors on the
-    rows left out), and what ``timed_fit`` says.
+    samples left out), and what ``timed_fit`` returns.
     """
-    split = subsample(cell, data_home)
+    split = subsample(run, data_home)
     # The seed of a selection depends on its split as well; here the one must stay while the other varies.
-    selector, record = timed_fit(find_method(cell.method), replace(cell, split=0), split.X_train)
+    selector, record = timed_fit(find_method(run.method), replace(run, split=0), split.X_train)
     return record | {
         "n_columns": split.X_train.shape[1],
         "n_rows": len(split.X_train),

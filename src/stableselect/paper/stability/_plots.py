@@ -1,4 +1,4 @@
-"""The pictures of ``stability``: stability against error, and what the seed does beside the rows."""
+"""The pictures of ``stability``: stability against error, and what the seed does beside the samples."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
+from ...metrics import Stability
 from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture, picture
-from ._found import Agreement, Found, family, twin_words
+from ._found import Found, family, twin_words
 from ._plan import RANDOM, is_seeded
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ FAMILIES = {
     "neural": ("other networks", PURPLE),
     "graph": ("graph", ORANGE),
     "filters": ("filters", GREEN),
-    RANDOM: ("random columns", BLACK),
+    RANDOM: ("random features", BLACK),
 }
 """Words and colours of the families, in the order of the legend."""
 _MARKS = "osD^vPX<>*d"
 _TICKS = (1, 0.5, 2, 0.3, 3, 0.7, 1.5, 0.2, 5, 10, 0.8, 1.2, 0.9, 1.1, 0.6, 0.4, 4, 0.1, 7, 20, 50, 100)
 """Ticks of relative errors, the most wanted first."""
 _APART = 0.13
-"""Least distance of two ticks, as a share of the axis."""
+"""Least distance of two ticks, as a fraction of the axis."""
 _PANELS = 4
 
 
@@ -39,7 +40,7 @@ def styles(names: list[str]) -> dict[str, dict[str, Any]]:
     for kind in dict.fromkeys((*FAMILIES, *map(family, names))):
         for place, name in enumerate(name for name in names if family(name) == kind):
             colour = FAMILIES.get(kind, (kind, GREY))[1]
-            # Marks get smaller, so that some of one that chose the same columns is seen around another.
+            # Marks get smaller, so that some of one that chose the same features is seen around another.
             size = max(9.0 - 0.5 * place, 6.5)
             found[name] = {"color": colour, "marker": _MARKS[place % len(_MARKS)], "markersize": size}
             if name == RANDOM:
@@ -50,7 +51,7 @@ def styles(names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def against_error(found: dict[str, list[Found]]) -> Picture:
-    """Draw row stability against the error relative to random columns, a panel a dataset."""
+    """Draw stability under other samples against the error relative to random features, a panel a dataset."""
     found = {
         dataset: shown
         for dataset, items in found.items()
@@ -69,19 +70,19 @@ def against_error(found: dict[str, list[Found]]) -> Picture:
         axis.set_title(f"{info(dataset).title}, {info(dataset).k} of {info(dataset).n_columns}", fontsize="medium")
         axis.grid(alpha=0.25)
     figure.supxlabel(
-        "error on the rows left out, relative to random columns (ridge refit, log scale; 1: as random columns)",
+        "error on the samples left out, relative to random features (ridge refit, log scale; 1: as random features)",
         fontsize="medium",
     )
     figure.supylabel("stability (Nogueira)", fontsize="medium")
     _legend(figure, axes[0], style)
     caption = (
-        "Stability under other rows against error, a panel a dataset: the best place is the upper left. Filled marks: "
-        "rows vary, the seed is held. Hollow marks, joined to them: the seed varies too. Vertical bars are 95 % "
-        "intervals of Nogueira's measure over subsamples, horizontal bars standard errors over subsamples. Random "
-        "columns are drawn anew for each subsample."
+        "Stability under other samples against error, a panel a dataset: the best place is the upper left. Filled "
+        "marks: samples vary, the seed is held. Hollow marks, joined to them: the seed varies too. Vertical bars are "
+        "95 % intervals of Nogueira's measure over subsamples, horizontal bars standard errors over subsamples. Random "
+        "features are drawn anew for each subsample."
     )
     if same := twin_words(found):
-        caption += f" Marks cover each other where nearly always the same columns are kept: {same}."
+        caption += f" Marks cover each other where nearly always the same features are selected: {same}."
     return picture("stability", caption, figure)
 
 
@@ -91,14 +92,14 @@ def _point(axis: Axes, item: Found, look: dict[str, Any]) -> None:
         return
     x = item.relative.mean
     if item.both is not None and is_seeded(item.method) and item.method != RANDOM:
-        axis.plot([x, x], [item.rows.value, item.both.value], color=look["color"], linewidth=0.8)
+        axis.plot([x, x], [item.rows.nogueira, item.both.nogueira], color=look["color"], linewidth=0.8)
         hollow = look | {"markerfacecolor": "white", "markeredgecolor": look["color"], "markeredgewidth": 1.0}
-        axis.plot(x, item.both.value, linestyle="", **hollow)
+        axis.plot(x, item.both.nogueira, linestyle="", **hollow)
     axis.errorbar(
         x,
-        item.rows.value,
+        item.rows.nogueira,
         yerr=_bars([item.rows]),
-        xerr=item.relative.spread or 0.0,
+        xerr=item.relative.error or 0.0,
         elinewidth=0.8,
         linestyle="",
         **look,
@@ -121,11 +122,11 @@ def _set_ticks(axis: Axes) -> None:
 
 
 def _legend(figure: Figure, axis: Axes, style: dict[str, dict[str, Any]]) -> None:
-    """Put a legend above the panels, a column a family with its name on top."""
+    """Put a legend above the panels, one column for each family with its name on top."""
     kinds = list(dict.fromkeys(map(family, style)))
     columns = {FAMILIES.get(kind, (kind, GREY))[0]: {n: style[n] for n in style if family(n) == kind} for kind in kinds}
     hollow = {"color": GREY, "marker": "o", "markerfacecolor": "white"}
-    columns["filled or hollow"] = {"rows vary": {"color": GREY, "marker": "o"}, "rows and seed vary": hollow}
+    columns["filled or hollow"] = {"samples vary": {"color": GREY, "marker": "o"}, "samples and seed vary": hollow}
     height = max(map(len, columns.values()))
     handles = []
     for words, looks in columns.items():
@@ -135,7 +136,7 @@ def _legend(figure: Figure, axis: Axes, style: dict[str, dict[str, Any]]) -> Non
 
 
 def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
-    """Draw what changes the choice of the seeded methods: the rows, the seed, or both."""
+    """Draw what changes the choice of the seeded methods: the samples, the seed, or both."""
     names = [item.method for item in next(iter(found.values())) if is_seeded(item.method)]
     names = [
         name for name in names if any(i.seed or i.rows for items in found.values() for i in items if i.method == name)
@@ -143,15 +144,15 @@ def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
     found = {dataset: items for dataset, items in found.items() if any(i.seed for i in items if i.method in names)}
     figure, axes = _panels(found, height=0.8 + 0.32 * max(len(names), 3), sharex=True)
     looks: dict[str, tuple[str, dict[str, Any], float]] = {
-        "rows": ("rows vary, seed held", {"marker": "o", "color": BLUE}, -0.22),
-        "seed": ("seed varies, rows held", {"marker": "D", "color": VERMILION, "markerfacecolor": "white"}, 0.0),
+        "rows": ("samples vary, seed held", {"marker": "o", "color": BLUE}, -0.22),
+        "seed": ("seed varies, samples held", {"marker": "D", "color": VERMILION, "markerfacecolor": "white"}, 0.0),
         "both": ("both vary", {"marker": "s", "color": BLACK}, 0.22),
     }
     for (dataset, items), axis in zip(found.items(), axes, strict=True):
         axis.axvline(0, color=BLACK, linewidth=0.8, linestyle=":")
         by_name = {item.method: item for item in items}
         for part, (_, look, shift) in looks.items():
-            # With its seed held, random draws the same columns from any rows.
+            # With its seed held, random draws the same features from any samples.
             places = {
                 name: value
                 for name in names
@@ -160,7 +161,7 @@ def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
                 and not (name == RANDOM and part == "rows")
             }
             axis.errorbar(
-                [value.value for value in places.values()],
+                [value.nogueira for value in places.values()],
                 [names.index(name) + shift for name in places],
                 xerr=_bars(list(places.values())),
                 linestyle="",
@@ -175,14 +176,14 @@ def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
         axis.grid(axis="x", alpha=0.25)
         for place in range(len(names) - 1):
             axis.axhline(place + 0.5, color=GREY, linewidth=0.4, alpha=0.5)
-    figure.supxlabel("stability (Nogueira; 0: as sets drawn at random, 1: the same set every time)", fontsize="medium")
+    figure.supxlabel("stability (Nogueira; 0: as random sets, 1: the same set every time)", fontsize="medium")
     handles = [
         axes[0].plot([], [], linestyle="", markersize=5, label=words, **look)[0] for words, look, _ in looks.values()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     caption = (
         "What moves the choice of the methods that use a seed; bars are 95 % intervals of Nogueira's measure over the "
-        "runs. Random columns do not depend on the rows, and have no mark for them."
+        "runs. Random features do not depend on the samples, and have no mark for them."
     )
     return picture("stability_seed", caption, figure)
 
@@ -199,8 +200,9 @@ def _panels(found: dict[str, list[Found]], *, height: float, sharex: bool) -> tu
     return figure, axes[: len(found)]
 
 
-def _bars(values: list[Agreement]) -> list[list[float]]:
+def _bars(values: list[Stability]) -> list[list[float]]:
     """Return the lengths of the bars to both sides; none where there is no interval."""
-    below = [0.0 if math.isnan(item.low) else item.value - item.low for item in values]
-    above = [0.0 if math.isnan(item.high) else item.high - item.value for item in values]
+    ends = [(item.nogueira, *item.confidence_interval) for item in values]
+    below = [0.0 if math.isnan(low) else value - low for value, low, _ in ends]
+    above = [0.0 if math.isnan(high) else high - value for value, _, high in ends]
     return [below, above]

@@ -1,4 +1,4 @@
-"""Stability and error of every registered method, rows, seed and both varied: tables, pictures and what they say."""
+"""Stability and error of every registered method, samples, seed and both varied: tables and what they show."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
 from ...datasets import info
-from ...experiments import Cell, Options
-from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Results, Value, find_method, geometric_mean
-from ..report import NONE, Block, Document, Experiment, Table, drawn, number, with_spread
-from ._found import Agreement, Found, far_off, find, paired, twin_words
+from ...experiments import Interval, Options, Value, geometric_mean
+from ...metrics import Stability
+from ..methods import NO_RIDGE, NOT_RUN, STABLE, Results
+from ..report import NONE, Block, Document, Experiment, Table, drawn, number
+from ._found import Found, far_off, find, paired, twin_words
 from ._interchangeable import THRESHOLD
-from ._plan import RANDOM, SEEDLESS, cells, is_seeded, methods, steps, takes_seed
+from ._plan import RANDOM, SEEDLESS, is_seeded, limit_words, methods, runs, takes_seed
 from ._plots import against_error, rows_and_seed
 
-_LEVEL = 0.95
-"""Of the interval that has to leave out 1 for a difference from random columns to be worth a word."""
-_UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
-"""What a limit counts, by the parameter that it sets."""
 _BASELINES = {NO_RIDGE: "ridge 0", "ColumnSubset": "the default"}
-"""What asking for stability is compared with; the default chooses its ridge by held-out error."""
+"""What criterion="stability" is compared with; the default chooses its ridge by held-out error."""
 _FLATTERED = 0.1
 """Fall of stability, once the seed varies too, that is worth a word."""
 
@@ -31,9 +27,9 @@ _FLATTERED = 0.1
 def _render(results: Results) -> Document:
     found = find(results)
     blocks: list[Block] = [*_introduction(results)]
-    wanted = dict.fromkeys(cell.dataset for cell in cells("sound", Options(fast=results.mode == "fast")))
+    wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=results.mode == "fast")))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
-        blocks.append(f"Datasets without a cell: {', '.join(absent)}.")
+        blocks.append(f"Datasets without a run: {', '.join(absent)}.")
     if not found:
         return Document("stability", EXPERIMENT.title, blocks)
     blocks += [_summary(found, fast=results.mode == "fast"), *_reading(found)]
@@ -50,18 +46,19 @@ def _introduction(results: Results) -> list[str]:
     text = [
         "Every registered selector with its default settings, the published networks (200 epochs, published batch "
         "sizes) and variants; where that takes too long, with fewer epochs or resamples, which are named below the "
-        "summary. Each is fitted on subsamples of four fifths of the rows (of the mice in Mice Protein; of 7,500 "
-        "images drawn once from Fashion-MNIST), scaled to [0, 1] by those rows. rows: other subsamples, the same seed. "
-        "seed: other seeds, the same subsample. both: other subsamples, each with a seed of its own. Figures are "
-        "Nogueira's stability, 0 on average for sets drawn at random and 1 for equal sets, with its 95 % interval over "
-        "the runs. The subsamples share rows, so the intervals speak of this table and this share, not of new data.",
-        "interchangeable: rows again, but a column also counts as kept where the other set has one in its place whose "
-        f"absolute correlation with it is at least {THRESHOLD:g} over the whole table (Bommert's adjusted measure; 0 "
-        "on average for random sets, some of whose columns have such a counterpart by chance). On images a kept pixel "
-        "often gives way to its neighbour. error: mean square on the rows left out, all columns rebuilt from the kept "
-        "ones by a ridge map fitted on the subsample, ± standard error over subsamples; only over the subsamples that "
-        "all methods have, since subsamples differ. to random: that error over the one of random columns on the same "
-        "subsample, geometric mean over all subsamples of the method, ± standard error.",
+        "summary. Each is fitted on subsamples of four fifths of the samples (of the mice in Mice Protein; of 7,500 "
+        "images drawn once from Fashion-MNIST), scaled to [0, 1] by those samples. samples: other subsamples, the same "
+        "seed. seed: other seeds, the same subsample. both: other subsamples, each with a seed of its own. Figures are "
+        "Nogueira's stability, 0 on average for random sets and 1 for equal sets, with its 95 % interval over the "
+        "runs. The subsamples overlap, so the intervals speak of this table and this fraction, not of new data.",
+        "interchangeable: samples again, but a feature also counts as selected where the other set has one in its "
+        f"place whose absolute correlation with it is at least {THRESHOLD:g} over the whole table (Bommert's adjusted "
+        "measure; 0 on average for random sets, some of whose features have such a counterpart by chance). On images a "
+        "selected pixel often gives way to its neighbour. error: mean squared error on the samples left out, all "
+        "features reconstructed from the selected ones by a ridge map fitted on the subsample, ± standard error over "
+        "subsamples; only over the subsamples that all methods have, since subsamples differ. to random: that error "
+        "over the one of random features on the same subsample, geometric mean over all subsamples of the method, ± "
+        "standard error.",
     ]
     if results.mode == "fast":
         text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
@@ -69,53 +66,47 @@ def _introduction(results: Results) -> list[str]:
 
 
 def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
-    header = ["method", "runs", "rows", "interchangeable", "seed", "both", "error", "to random", "seconds"]
+    header = ["method", "runs", "samples", "interchangeable", "seed", "both", "error", "to random", "seconds"]
     rows = [
         [
             item.method,
-            NONE if item.rows is None else str(item.rows.runs),
+            NONE if item.rows is None else str(item.rows.n_runs),
             (_interval(item.rows) if item.rows else _why(item)) + (" *" if item.method == RANDOM else ""),
             NONE if item.alike is None else f"{item.alike:.2f}",
             _interval(item.seed) if takes_seed(item.method) else "no seed",
-            _interval(item.both) if is_seeded(item.method) else "as rows",
-            with_spread(item.ridge, "error", _why(item)),
+            _interval(item.both) if is_seeded(item.method) else "as samples",
+            _error(item.ridge, _why(item)),
             _ratio(item.relative),
             number(item.seconds, "seconds"),
         ]
         for item in items
     ]
-    notes = ["* drawn anew for each subsample: with one seed the columns would be the same whatever the rows."]
+    notes = ["* drawn anew for each subsample: with one seed the features would be the same whatever the samples."]
     subsamples = items[0].subsamples
     words = ", ".join(map(str, subsamples)) or "none, so that no error is shown"
-    notes.append(f"error: over the subsamples that all methods with cells have ({words}); other columns over all runs.")
+    notes.append(
+        f"error: over the subsamples that all methods with runs have ({words}); the other columns over all runs."
+    )
     hard, strays = far_off(items)
     notes += [
-        f"Random columns err {times:.1f} times as much on subsample {i} as on the median one." for i, times in hard
+        f"Random features err {times:.1f} times as much on subsample {i} as on the median one." for i, times in hard
     ]
     notes += [
-        f"{method} errs {ratio:.1f} times as much as random columns on subsample {i}, {middle:.2f} times in the median."
+        f"{method} errs {ratio:.1f} times as much as random features on subsample {i}, {middle:.2f} times in the "
+        "median."
         for method, i, ratio, middle in strays
     ]
-    limited = [f"{item.method} {limit}" for item in items if (limit := _limit(item.method, dataset, fast=fast))]
+    limited = [f"{item.method} {limit}" for item in items if (limit := limit_words(item.method, dataset, fast=fast))]
     if limited:
         notes.append(f"Limited: {', '.join(limited)}.")
     if broken := [f"{item.method} {item.failed}" for item in items if item.failed]:
-        notes.append(f"Cells that failed: {', '.join(broken)}.")
+        notes.append(f"Runs that failed: {', '.join(broken)}.")
     about = info(dataset)
-    return Table(f"{about.title}, {about.k} of {about.n_columns} columns", header, rows, notes)
-
-
-def _limit(method: str, dataset: str, *, fast: bool) -> str:
-    """Write the limit of a method's cells beside what it would take without; empty where there is none."""
-    limit = steps(method, dataset, fast=fast)
-    if limit is None:
-        return ""
-    free = find_method(method).build(Cell(dataset, method, "sound", 0, 0, info(dataset).k))
-    return f"{limit} of {getattr(free, CAPPED[method])} {_UNITS[CAPPED[method]]}"
+    return Table(f"{about.title}, {about.k} of {about.n_columns} features", header, rows, notes)
 
 
 def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
-    header = ["method", "datasets", "rows", "interchangeable", "seed", "both", "to random", "better", "worse"]
+    header = ["method", "datasets", "samples", "interchangeable", "seed", "both", "to random", "better", "worse"]
     rows = []
     for method, items in _by_method(found).items():
         rows_alone, alike, seed, both = (
@@ -135,16 +126,16 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
                 _plain(rows_alone),
                 _plain(alike),
                 _plain(seed) if takes_seed(method) else "no seed",
-                _plain(both) if is_seeded(method) else "as rows",
+                _plain(both) if is_seeded(method) else "as samples",
                 f"{geometric_mean(value.mean for value in ratios):.2f}" if ratios else NONE,
                 NONE if method == RANDOM or not ratios else str(sum(_side(value) < 0 for value in ratios)),
                 NONE if method == RANDOM or not ratios else str(sum(_side(value) > 0 for value in ratios)),
             ]
         )
     notes = [
-        "Means over the datasets that have cells; to random is a geometric mean. better, worse: datasets where the "
-        f"error is below or above that of random columns: Student's {100 * _LEVEL:.0f} % interval of to random over "
-        "the subsamples leaves out 1."
+        "Means over the datasets that have runs; to random is a geometric mean. better, worse: datasets where the "
+        "error is below or above that of random features: Student's 95 % interval of to random over the "
+        "subsamples leaves out 1."
     ]
     few = [f"{method} {count}" for method, count, *_ in rows if int(count) < len(found)]
     if few:
@@ -156,7 +147,7 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         method: [
             f"{info(item.dataset).title} {limit}"
             for item in items
-            if item.by_rows and (limit := _limit(method, item.dataset, fast=fast))
+            if item.by_rows and (limit := limit_words(method, item.dataset, fast=fast))
         ]
         for method, items in _by_method(found).items()
     }
@@ -164,12 +155,12 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         words = "; ".join(f"{method} on {', '.join(where)}" for method, where in limited.items() if where)
         notes.append(f"Not with the default or published settings, for the time a fit takes: {words}.")
     if same := twin_words(found):
-        notes.append(f"These keep the same columns nearly always, and should be counted once: {same}.")
+        notes.append(f"These nearly always select the same features, and should be counted once: {same}.")
     return Table("Mean over datasets", header, rows, notes)
 
 
 def _reading(found: dict[str, list[Found]]) -> list[str]:
-    """Say which methods follow the seed, which are stable, and which lose to random columns."""
+    """Say which methods follow the seed, which are stable, and which lose to random features."""
     by_method = _by_method(found)
     text = []
     seeds = {
@@ -180,11 +171,11 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
     moved = {name: value for name, value in sorted(seeds.items(), key=lambda pair: pair[1]) if value < 1}
     if moved:
         words = "; ".join(f"{name} {value:.2f}{_beside_rows(name, by_method[name])}" for name, value in moved.items())
-        text.append(f"These follow the seed, the rows being the same (mean seed stability): {words}.")
+        text.append(f"These follow the seed, the samples being the same (mean seed stability): {words}.")
     if still := [name for name in seeds if name not in moved]:
         shown = [name for name in still if name in SEEDLESS]
         proof = " (computed with two seeds)" if shown == still else ""
-        text.append(f"Seed stability exactly 1, on every dataset that has cells{proof}: {', '.join(still)}.")
+        text.append(f"Seed stability exactly 1, on every dataset that has runs{proof}: {', '.join(still)}.")
     flattered = [
         f"{name} {rows:.2f} to {both:.2f}"
         for name, items in by_method.items()
@@ -196,7 +187,7 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
     ]
     if flattered:
         text.append(
-            "Held fixed, the seed makes these look more stable than they are; from rows varied to both varied: "
+            "Held fixed, the seed makes these look more stable than they are; from samples varied to both varied: "
             f"{', '.join(flattered)}."
         )
     stable = {
@@ -215,7 +206,7 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
 
 
 def _against_random(found: dict[str, list[Found]]) -> list[str]:
-    """Say who loses to random columns, who is both stable and better, and whether random itself is at 0."""
+    """Say who loses to random features, who is both stable and better, and whether random itself is at 0."""
     text = []
     losers = {
         method: [info(item.dataset).title for item in items if item.relative and _side(item.relative) > 0]
@@ -224,36 +215,38 @@ def _against_random(found: dict[str, list[Found]]) -> list[str]:
     }
     if any(losers.values()):
         words = "; ".join(f"{name} on {', '.join(titles)}" for name, titles in losers.items() if titles)
-        text.append(f"These lose to random columns: {words}.")
+        text.append(f"These lose to random features: {words}.")
     useful = []
     for dataset, items in found.items():
         good = [item for item in items if item.both and item.relative and _side(item.relative) < 0]
         if good:
-            best = max(good, key=lambda item: item.both.value if item.both else -1.0)
+            best = max(good, key=lambda item: item.both.nogueira if item.both else -1.0)
             ratio = best.relative.mean if best.relative else math.nan
             useful.append(f"{info(dataset).title} {best.method} ({_plain(_point(best.both))}, error {ratio:.2f})")
     if useful:
         text.append(
-            "Most stable, both varied, of those that beat random columns, with the error relative to theirs: "
+            "Most stable, both varied, of those that beat random features, with the error relative to theirs: "
             f"{'; '.join(useful)}."
         )
     chance = [item.rows for items in found.values() for item in items if item.method == RANDOM and item.rows]
     if chance:
-        held = sum(value.low <= 0 <= value.high for value in chance)
-        text.append(f"Random columns: the interval holds 0 on {held} of {len(chance)} datasets.")
+        held = sum(low <= 0 <= high for low, high in (value.confidence_interval for value in chance))
+        text.append(f"Random features: the interval holds 0 on {held} of {len(chance)} datasets.")
     return text
 
 
 def _beside_rows(name: str, items: list[Found]) -> str:
-    """Say on how many datasets the seed changes more than the rows do."""
-    pairs = [(item.seed.value, item.rows.value) for item in items if item.seed and item.rows]
+    """Say on how many datasets the seed changes more than the samples do."""
+    pairs = [(item.seed.nogueira, item.rows.nogueira) for item in items if item.seed and item.rows]
     if name == RANDOM or not pairs:
         return ""
-    return f" (moved more by the seed than by the rows on {sum(seed < rows for seed, rows in pairs)} of {len(pairs)})"
+    return (
+        f" (moved more by the seed than by the samples on {sum(seed < rows for seed, rows in pairs)} of {len(pairs)})"
+    )
 
 
 def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
-    """Return what asking for stability gains and costs, against another way to choose."""
+    """Return what criterion="stability" gains and costs, against another choice."""
     rows = []
     for dataset, items in found.items():
         by_name = {item.method: item for item in items}
@@ -263,24 +256,24 @@ def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
             both = paired(plain, asked) if plain and asked else None
             if both is None:
                 continue
-            gain = both.after.value - both.before.value
-            spread = "" if both.ratio.spread is None else f" ± {100 * both.ratio.spread:.1f}"
+            gain = both.after.nogueira - both.before.nogueira
+            spread = "" if both.ratio.error is None else f" ± {100 * both.ratio.error:.1f}"
             rows.append(
                 [
                     f"{info(dataset).title}, {name}",
-                    str(both.after.runs),
+                    str(both.after.n_runs),
                     _interval(both.before),
                     _interval(both.after),
                     f"{gain:+.2f}",
                     f"{100 * (both.ratio.mean - 1):+.1f}{spread} %",
                 ]
             )
-    header = ["dataset, method", "subsamples", f"rows, {baseline}", "rows, asked for", "gain", "error"]
+    header = ["dataset, method", "subsamples", f"samples, {baseline}", "samples, criterion stability", "gain", "error"]
     notes = [
         "All columns over the subsamples that both methods have. error: change of the error (ridge refit), geometric "
         "mean over these subsamples, ± standard error."
     ]
-    return Table(f"Asking for stability, against {_BASELINES[baseline]}", header, rows, notes)
+    return Table(f"criterion=stability, against {_BASELINES[baseline]}", header, rows, notes)
 
 
 def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
@@ -290,10 +283,13 @@ def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
             for measure in ("rows", "alike", "seed", "both", "ridge", "least_squares", "relative", "seconds"):
                 value = getattr(item, measure)
                 line: dict[str, Any] = {"dataset": item.dataset, "method": item.method, "measure": measure}
-                if isinstance(value, Agreement):
-                    line |= {"value": value.value, "low": value.low, "high": value.high, "runs": value.runs}
+                if isinstance(value, Stability):
+                    low, high = value.confidence_interval
+                    line |= {"value": value.nogueira, "low": low, "high": high, "runs": value.n_runs}
                 elif isinstance(value, Value):
-                    line |= {"value": value.mean, "standard_error": value.spread, "runs": value.count}
+                    line |= {"value": value.mean, "standard_error": value.spread, "runs": value.splits}
+                elif isinstance(value, Interval):
+                    line |= {"value": value.mean, "standard_error": value.error, "runs": value.splits}
                 else:
                     line |= {"value": value}
                 data.append({key: "" if entry is None or entry != entry else entry for key, entry in line.items()})
@@ -309,38 +305,41 @@ def _mean(items: Iterable[Found], read: Callable[[Found], float | None]) -> floa
     return float(np.mean(values)) if values else None
 
 
-def _point(value: Agreement | None) -> float | None:
-    return None if value is None else value.value
+def _point(value: Stability | None) -> float | None:
+    return None if value is None else value.nogueira
 
 
-def _side(value: Value) -> int:
+def _side(ratio: Interval) -> int:
     """Return -1 or 1 where a relative error is clearly below or above 1, 0 elsewhere and for a single subsample."""
-    if value.spread is None:
-        return 0
-    # The spread of the logarithm, of which the mean is the geometric one.
-    margin = float(student.ppf((1 + _LEVEL) / 2, value.count - 1)) * value.spread / value.mean
-    return int(math.log(value.mean) > margin) - int(math.log(value.mean) < -margin)
+    return int(ratio.low > 1) - int(ratio.high < 1)
 
 
-def _interval(value: Agreement | None) -> str:
+def _interval(value: Stability | None) -> str:
     if value is None:
         return NONE
-    bounds = "" if math.isnan(value.low) else f" [{value.low:.2f}, {value.high:.2f}]"
-    return f"{value.value:.2f}{bounds}"
+    low, high = value.confidence_interval
+    return f"{value.nogueira:.2f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
 
 
 def _plain(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
-def _ratio(value: Value | None) -> str:
+def _ratio(value: Interval | None) -> str:
     if value is None:
         return NONE
-    return f"{value.mean:.3f}" + ("" if value.spread is None else f" ± {value.spread:.3f}")
+    return f"{value.mean:.3f}" + ("" if value.error is None else f" ± {value.error:.3f}")
+
+
+def _error(value: Value | None, otherwise: str) -> str:
+    if value is None:
+        return otherwise
+    spread = "" if value.spread is None else f" ± {number(value.spread, 'error')}"
+    return number(value.mean, "error") + spread
 
 
 def _why(item: Found) -> str:
     return NONE if item.errors else "failed" if item.failed else NOT_RUN
 
 
-EXPERIMENT = Experiment("stability", "Stability and error of every method", cells, _render)
+EXPERIMENT = Experiment("stability", "Stability and error of every method", runs, _render)

@@ -5,31 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Results, plan
 from ..report import CAUSES, NONE, Table, causes, differs, printed, published_value, with_spread, without_spread
 
-PROTOCOLS: tuple[Protocol, ...] = ("paper", "sound")
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
 
-def all_cells(protocol: Protocol, options: Options) -> list[Cell]:
+def all_runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return every method on every dataset."""
     return plan(protocol, options, tuple(names()))
 
 
 def overview(results: Results, measure: str, title: str) -> Table:
-    """Return methods by datasets, under "sound"."""
+    """Return methods by datasets, under "corrected"."""
     shown = results.datasets
     rows = []
     for method in METHODS:
         row = [method]
         for dataset in shown:
-            value = results.value(dataset, method, "sound", measure)
-            reason = results.reason(dataset, method, "sound")
+            value = results.value(dataset, method, "corrected", measure)
+            reason = results.reason(dataset, method, "corrected")
             row.append(without_spread(value, measure, "n/a" if reason == NOT_AVAILABLE else NONE))
         rows.append(row)
     notes = [
-        "n/a: not available. Mean over splits and seeds; the spread is in the tables below.",
+        "n/a: not available. Mean over splits of the mean over seeds, on the splits and seeds that all methods of a "
+        'dataset share; the spread is in the tables below. "3 of 5 splits" after a figure: some method has finished '
+        'three of the five only, and all figures of the dataset are over these three. "10 seeds": random features are '
+        "the mean of ten draws for each split, other methods of as many seeds as all of them have (two).",
         "SPEC by phi2 on the graph of LS is LS: with default settings, as here, both are one ranking.",
     ]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
@@ -41,7 +44,7 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
     Parameters
     ----------
     results : Results
-        The cells.
+        The runs.
     dataset : str
         Which.
     measures : dict
@@ -52,7 +55,7 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
     Returns
     -------
     Table
-        A row a method; a dataset that is not at hand keeps its published column.
+        A row a method; a dataset whose file is missing keeps its published column.
     """
     found = info(dataset)
     faulty = any(results.value(dataset, name + FAULTY, "paper", compared) for name in WITH_FAULT)
@@ -75,11 +78,12 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
             empty = value is None and bool(results.records(dataset, method, protocol))
             row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
             if faulty and (protocol, measure) == ("paper", compared):
-                row.append(with_spread(results.value(dataset, method + FAULTY, "paper", compared), compared))
+                fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
+                row.append(with_spread(fault, compared))
         ours = results.value(dataset, method, "paper", compared)
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
-    title = f"{found.title}, {found.k} of {found.n_columns:,} columns" + (" (not available here)" if missing else "")
+    title = f"{found.title}, {found.k} of {found.n_columns:,} features" + (" (not available here)" if missing else "")
     return Table(title, [*header, "why"], rows)
 
 
@@ -97,13 +101,13 @@ def limits(results: Results) -> Table:
             for dataset in results.datasets:
                 found = results.records(dataset, method, protocol)
                 title = info(dataset).title
-                capped += [f"{title} {cell.cap}" for cell, _ in found[:1] if cell.cap is not None]
+                capped += [f"{title} {run.cap}" for run, _ in found[:1] if run.cap is not None]
                 open_ = sum(record.get("converged") is False for _, record in found)
                 unsettled += [f"{title} {open_} of {len(found)}"] if open_ else []
             if capped or unsettled:
                 rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
     notes = ["Limits are epochs; for annealed full-batch steps and for NDFS updates."]
-    return Table("Step limits, and cells that did not converge", ["method", "limit", "not converged"], rows, notes)
+    return Table("Step limits, and runs that did not converge", ["method", "limit", "not converged"], rows, notes)
 
 
 def tidy(results: Results, measures: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -127,7 +131,10 @@ def tidy(results: Results, measures: tuple[str, ...]) -> list[dict[str, Any]]:
                             "measure": measure,
                             "mean": "" if value is None else value.mean,
                             "spread": "" if value is None or value.spread is None else value.spread,
-                            "cells": 0 if value is None else value.count,
+                            "splits": 0 if value is None else value.splits,
+                            "seeds": 0 if value is None else value.seeds,
+                            "mark": "" if value is None else value.mark,
+                            "runs": 0 if value is None else value.count,
                             "failed": results.failures(dataset, method, protocol),
                             "published": "" if theirs is None else theirs,
                             "missing": "" if value else results.reason(dataset, method, protocol),
@@ -140,12 +147,19 @@ def introduction(results: Results) -> list[str]:
     """Say what the columns mean."""
     text = [
         "published: as printed. paper: the published split, scaling and settings, faults left out; ± is the standard "
-        "deviation over seeds. sound: scaling fitted on training rows, several splits, default settings for the "
+        "deviation over seeds. corrected: scaling fitted on training samples, several splits, default settings for the "
         "baselines; ± is the standard error over splits.",
-        "(2 of 3) after a figure: of three cells that ended one failed, and the figure is that of the other two.",
+        "Under corrected all methods of a dataset are compared on the same splits and seeds; a figure that is not is "
+        'marked in brackets: "3 of 5 splits", or "10 seeds". Under paper there is one split, and "3 seeds" marks a '
+        'figure over several seeds. "2 of 3 runs": of three runs one failed.',
         "The letters say what may lie behind a large difference between the published figure and ours under paper (a "
         "quarter of an error, five points of accuracy), ? that no cause is known; they are listed at the end.",
     ]
     if results.mode == "fast":
-        text.append("A fast run: four tables, at most 2,000 rows, one split, few steps. Not for comparison.")
+        text.append("A fast run: four tables, at most 2,000 samples, one split, few steps. Not for comparison.")
     return text
+
+
+def complete(number: int, total: int) -> str:
+    """Say over how many datasets a figure is, where it is not over all."""
+    return "" if number == total else f" ({number} of {total} datasets)"

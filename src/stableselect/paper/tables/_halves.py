@@ -1,36 +1,36 @@
-"""Halves: the upper against the lower half of the kept columns, in order of selection."""
+"""Halves: the upper against the lower half of the selected features, in order of selection."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import METHODS, Results, plan
 from ..report import Block, Document, Experiment, Table, with_spread
 
 _METHODS = tuple(name for name, method in METHODS.items() if method.halves)
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
     return plan(protocol, options, tuple(names()), methods=_METHODS)
 
 
 def _render(results: Results) -> Document:
     text = (
         "If the order of selection means anything, the half chosen first should do better than the other. For random "
-        "columns the two are alike but for chance."
+        "features the two are alike but for chance. All methods of a dataset are compared on the same splits and seeds."
     )
     blocks: list[Block] = [text]
     data: list[dict[str, Any]] = []
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         rows = []
         for name in results.datasets:
             for method in _METHODS:
                 row = [f"{info(name).title}, {method}"]
                 for measure in ("ridge", "accuracy"):
                     for half in ("upper", "lower"):
-                        value = results.value(name, method, protocol, f"halves.{half}.{measure}")
+                        value = results.value(name, method, protocol, f"halves.{half}.{measure}", methods=_METHODS)
                         row.append(with_spread(value, measure, results.reason(name, method, protocol)))
                         data.append(
                             {
@@ -40,6 +40,9 @@ def _render(results: Results) -> Document:
                                 "measure": measure,
                                 "half": half,
                                 "mean": "" if value is None else value.mean,
+                                "splits": 0 if value is None else value.splits,
+                                "seeds": 0 if value is None else value.seeds,
+                                "mark": "" if value is None else value.mark,
                             }
                         )
                 rows.append(row)
@@ -48,4 +51,4 @@ def _render(results: Results) -> Document:
     return Document("halves", EXPERIMENT.title, blocks, data)
 
 
-EXPERIMENT = Experiment("halves", "Upper against lower half of the kept columns", _cells, _render)
+EXPERIMENT = Experiment("halves", "Upper against lower half of the selected features", _runs, _render)

@@ -1,4 +1,4 @@
-"""Summary: which method to use. Ranks over datasets with a test, wins against random columns, and time."""
+"""Summary: which method to use. Ranks over datasets with a test, wins against random features, and time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from ...datasets import info
-from ..methods import METHODS, Results, geometric_mean
+from ...experiments import Comparison, geometric_mean, paired_interval
+from ..methods import METHODS, Results
 from ..report import NONE, Block, Document, Experiment, Table, number
-from ._bootstrap import paired_interval
-from ._comparison import all_cells
+from ._comparison import all_runs
 
 _LEVEL = 0.05
 _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
@@ -20,8 +20,8 @@ _RIVALS = ("random", "ColumnSubset")
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "All figures are of the sound protocol. Rank 1 is best. The critical difference is that of Nemenyi's test at "
-        "the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
+        "All figures are of the corrected protocol. Rank 1 is best. The critical difference is that of Nemenyi's test "
+        "at the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
         "(Demsar, 2006, Journal of Machine Learning Research 7).",
     ]
     data: list[dict[str, Any]] = []
@@ -37,14 +37,14 @@ def _render(results: Results) -> Document:
 def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict[str, Any]]]:
     sign = -1.0 if measure == "accuracy" else 1.0
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
-    found = {(m, name): results.by_split(name, m, measure) for m in selecting for name in results.datasets}
-    methods = [method for method in selecting if any(found[method, name] for name in results.datasets)]
-    # Methods are ranked on the same rows: on the splits that all of them have.
-    shared = {name: _shared([found[method, name] for method in methods]) for name in results.datasets}
-    complete = [name for name in results.datasets if shared[name]]
-    scores = np.array([_mean(found[method, name], shared[name]) for method in methods for name in complete])
+    compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.datasets}
+    methods = [method for method in selecting if any(method in found.labels for found in compared.values())]
+    # Methods are ranked on the same samples: on the datasets and splits that all of them have.
+    complete = {name: found for name, found in compared.items() if found.splits and len(found.labels) == len(methods)}
+    scores = np.array([_mean(found, method) for method in methods for found in complete.values()])
     scores = scores.reshape(len(methods), len(complete))
-    twins = _twins(results, methods, scores, {name: shared[name] for name in complete})
+    shared = {name: found.splits for name, found in complete.items()}
+    twins = _twins(results, methods, scores, shared)
     single = [i for i, method in enumerate(methods) if method not in twins]
     average = np.full(len(methods), np.nan)
     if complete:
@@ -55,13 +55,11 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
     rows, data = [], []
     for i in order:
         method = methods[i]
-        pairs, against_splits = _against_random(found, method, results.datasets)
+        pairs, against_splits = _against_random(results, method, measure)
         wins = sum(sign * value < sign * chance for value, chance in pairs)
         ties = sum(value == chance for value, chance in pairs)
         ratios = [value / chance for value, chance in pairs if chance > 0]
-        seconds = [
-            value.mean for name in results.datasets if (value := results.value(name, method, "sound", "seconds"))
-        ]
+        times = [time for name in results.datasets if (time := results.seconds(name, method, "corrected")) is not None]
         against = NONE if method == "random" or not pairs else f"{wins} of {len(pairs)}"
         ratio = geometric_mean(ratios) if ratios and min(ratios) > 0 else None
         rows.append(
@@ -71,8 +69,8 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
                 against if not ties or against == NONE else f"{against}, {ties} equal",
                 NONE if against == NONE else str(against_splits),
                 NONE if ratio is None or method == "random" else f"{ratio:.2f}",
-                number(float(np.median(seconds)) if seconds else None, "seconds"),
-                number(max(seconds) if seconds else None, "seconds"),
+                number(float(np.median(times)) if times else None, "seconds"),
+                number(max(times) if times else None, "seconds"),
             ]
         )
         data.append(
@@ -81,47 +79,48 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
                 "method": method,
                 "average_rank": "" if np.isnan(average[i]) else average[i],
                 "datasets": len(complete),
-                "splits": sum(len(shared[name]) for name in complete),
+                "splits": sum(map(len, shared.values())),
                 "same_as": twins.get(method, ""),
                 "wins": wins,
                 "compared": len(pairs),
                 "compared_splits": against_splits,
                 "ratio_to_random": "" if ratio is None else ratio,
-                "median_seconds": float(np.median(seconds)) if seconds else "",
+                "median_seconds": float(np.median(times)) if times else "",
             }
         )
     header = ["method", "average rank", "better than random", "splits", "ratio to random", "median s", "largest s"]
-    notes = _verdict(scores[single], {info(name).title: len(shared[name]) for name in complete})
+    notes = _verdict(scores[single], {info(name).title: len(splits) for name, splits in shared.items()})
     notes += [
-        f"{method} keeps the same columns as {first} on every one of these splits, and the two count once in the ranks."
+        f"{method} selects the same features as {first} on every one of these splits, and the two count once in the "
+        f"ranks."
         for method, first in twins.items()
     ]
+    notes.append("Seconds: the median over splits and seeds of each dataset; here the median and the largest of these.")
     return Table(title, header, rows, notes), data
 
 
-def _shared(found: list[dict[int, float]]) -> list[int]:
-    """Return the splits that all have."""
-    return sorted(set.intersection(*map(set, found))) if found else []
+def _mean(compared: Comparison[str], method: str) -> float:
+    value = compared.value(method)
+    assert value is not None, "asked for a method that has runs"
+    return value.mean
 
 
-def _mean(by_split: dict[int, float], splits: list[int]) -> float:
-    return float(np.mean([by_split[split] for split in splits]))
-
-
-def _twins(results: Results, methods: list[str], scores: np.ndarray, shared: dict[str, list[int]]) -> dict[str, str]:
-    """Return the methods that keep the columns of an earlier one on every ranked split, with that one."""
+def _twins(
+    results: Results, methods: list[str], scores: np.ndarray, shared: dict[str, tuple[int, ...]]
+) -> dict[str, str]:
+    """Return the methods that select the features of an earlier one on every ranked split, with that one."""
 
     def kept(method: str) -> dict[tuple[str, int, int], Any]:
         return {
-            (name, cell.split, cell.seed): record.get("selected")
+            (name, run.split, run.seed): record.get("selected")
             for name, splits in shared.items()
-            for cell, record in results.records(name, method, "sound")
-            if cell.split in splits
+            for run, record in results.records(name, method, "corrected")
+            if run.split in splits
         }
 
     twins: dict[str, str] = {}
     for i, method in enumerate(methods):
-        # Few have the scores of another, and only for these the columns are compared.
+        # Few have the scores of another, and only for these the features are compared.
         for j in range(i if shared else 0):
             if methods[j] not in twins and np.array_equal(scores[i], scores[j]):
                 ours = kept(method)
@@ -131,10 +130,8 @@ def _twins(results: Results, methods: list[str], scores: np.ndarray, shared: dic
     return twins
 
 
-def _against_random(
-    found: dict[tuple[str, str], dict[int, float]], method: str, datasets: list[str]
-) -> tuple[list[tuple[float, float]], int]:
-    """Return, for each dataset, a method's figure and that of random columns on the splits that both have.
+def _against_random(results: Results, method: str, measure: str) -> tuple[list[tuple[float, float]], int]:
+    """Return, for each dataset, a method's figure and that of random features on the splits that both have.
 
     Returns
     -------
@@ -144,11 +141,11 @@ def _against_random(
         Their number over all datasets.
     """
     pairs, count = [], 0
-    for name in datasets:
-        ours, chance = found[method, name], found["random", name]
-        if splits := _shared([ours, chance]):
-            pairs.append((_mean(ours, splits), _mean(chance, splits)))
-            count += len(splits)
+    for name in results.datasets:
+        both = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys((method, "random"))))
+        if both.splits and {method, "random"} <= set(both.labels):
+            pairs.append((_mean(both, method), _mean(both, "random")))
+            count += len(both.splits)
     return pairs, count
 
 
@@ -183,13 +180,12 @@ def _paired(results: Results, method: str, rival: str, measure: str) -> list[lis
     """Return, for each dataset, the differences on the splits that both have finished."""
     found = []
     for name in results.datasets:
-        ours, theirs = (results.by_split(name, which, measure) for which in (method, rival))
-        unit = results.by_split(name, "mean predictor", measure)
-        if measure == "accuracy":
-            unit = dict.fromkeys(ours, 1.0)
-        shared = [split for split in ours if split in theirs and unit.get(split, 0.0) > 0]
+        methods = (method, rival) if measure == "accuracy" else (method, rival, "mean predictor")
+        compared = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
+        ours, theirs, *unit = (compared.by_split(label) for label in methods)
+        shared = [split for split in ours if split in theirs and (not unit or unit[0].get(split, 0.0) > 0)]
         if shared:
-            found.append([(ours[split] - theirs[split]) / unit[split] for split in shared])
+            found.append([(ours[s] - theirs[s]) / (unit[0][s] if unit else 1.0) for s in shared])
     return found
 
 
@@ -231,4 +227,4 @@ def _p_value(p: float) -> str:
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-EXPERIMENT = Experiment("summary", "Summary: which methods work", all_cells, _render)
+EXPERIMENT = Experiment("summary", "Summary: which methods work", all_runs, _render)

@@ -1,4 +1,4 @@
-"""Supplementary Table 1 and Figure 9: accuracy with all columns against accuracy with the kept ones."""
+"""Supplementary Table 1 and Figure 9: accuracy with all features against accuracy with the selected ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
-from ..methods import ALL_COLUMNS, Results, plan
+from ...experiments import Options, Protocol, Run
+from ..methods import ALL_FEATURES, Results, plan
 from ..report import (
     BLUE,
     GREEN,
@@ -27,21 +27,22 @@ from ..report import (
     with_spread,
 )
 
-_METHODS = ("|W|", "ScorerSelector search", "ColumnSubset")
+_METHODS = ("|W|", "ScorerSelector", "ColumnSubset")
+_COMPARED = (ALL_FEATURES.name, *_METHODS)
 _COLOURS = (GREY, VERMILION, BLUE, GREEN)
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    return plan(protocol, options, tuple(names()), methods=(ALL_COLUMNS.name, *_METHODS))
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    return plan(protocol, options, tuple(names()), methods=_COMPARED)
 
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "How much accuracy is lost when most columns are dropped. Loss: the share of the accuracy with all columns "
-        "that is gone."
+        "How much accuracy is lost when most features are discarded. Loss: the fraction of the accuracy with all "
+        "features that is gone. All methods of a dataset are compared on the same splits and seeds."
     ]
     data: list[dict[str, Any]] = []
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         blocks.append(_table(results, protocol, data))
     if any(row["kept"] != "" for row in data):
         blocks.append(drawn(lambda: _draw(results)))
@@ -56,9 +57,9 @@ def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> 
         if protocol == "paper":
             theirs = published_value(name, "|W|", "accuracy")
             rows.append([f"{found.title}, as printed", dropped, *_losses(printed, theirs)])
-        whole = results.value(name, ALL_COLUMNS.name, protocol, "accuracy")
+        whole = results.value(name, ALL_FEATURES.name, protocol, "accuracy", methods=_COMPARED)
         for method in _METHODS:
-            kept = results.value(name, method, protocol, "accuracy")
+            kept = results.value(name, method, protocol, "accuracy", methods=_COMPARED)
             missing = results.reason(name, method, protocol)
             loss = None if whole is None or kept is None else 1 - kept.mean / whole.mean
             both = [with_spread(value, "accuracy", missing) for value in (whole, kept)]
@@ -71,9 +72,12 @@ def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> 
                     "all": "" if whole is None else whole.mean,
                     "kept": "" if kept is None else kept.mean,
                     "loss": "" if loss is None else loss,
+                    "splits": 0 if kept is None else kept.splits,
+                    "seeds": 0 if kept is None else kept.seeds,
+                    "mark": "" if kept is None else kept.mark,
                 }
             )
-    header = ["dataset, method", "dropped %", "all columns", "kept columns", "loss %"]
+    header = ["dataset, method", "discarded %", "all features", "selected features", "loss %"]
     return Table(f"Accuracy in per cent, {protocol}", header, rows)
 
 
@@ -87,23 +91,22 @@ def _draw(results: Results) -> Picture:
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     axis = figure.subplots()
-    shown = [name for name in results.datasets if results.value(name, ALL_COLUMNS.name, "sound", "accuracy")]
-    bars = (ALL_COLUMNS.name, *_METHODS)
-    for i, method in enumerate(bars):
+    shown = [name for name in results.datasets if results.value(name, ALL_FEATURES.name, "corrected", "accuracy")]
+    for i, method in enumerate(_COMPARED):
         found = {
             place + (i - 1.5) * 0.2: value
             for place, name in enumerate(shown)
-            if (value := results.value(name, method, "sound", "accuracy"))
+            if (value := results.value(name, method, "corrected", "accuracy", methods=_COMPARED))
         }
         heights = [100 * value.mean for value in found.values()]
         errors = [math.nan if value.spread is None else 100 * value.spread for value in found.values()]
         axis.bar(list(found), heights, 0.2, yerr=errors, label=method, color=_COLOURS[i], edgecolor="white", capsize=2)
     axis.set_xticks(range(len(shown)), [info(name).title for name in shown], rotation=30, ha="right")
     axis.set_ylabel("accuracy, %")
-    figure.legend(loc="outside upper center", ncols=len(bars), fontsize="small")
-    return picture("supp_figure9", "Accuracy with all columns and with the kept ones, sound.", figure)
+    figure.legend(loc="outside upper center", ncols=len(_COMPARED), fontsize="small")
+    return picture("supp_figure9", "Accuracy with all features and with the selected ones, corrected.", figure)
 
 
 EXPERIMENT = Experiment(
-    "supp_table1", "Supplementary Table 1 and Figure 9: all columns against kept ones", _cells, _render
+    "supp_table1", "Supplementary Table 1 and Figure 9: all features against selected ones", _runs, _render
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...datasets import info, names
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run
 from ..methods import NOT_AVAILABLE, Results
 from ..report import NONE, Document, Experiment, Table
 
@@ -11,7 +11,7 @@ _FASHION_ROWS = 10_000
 """Rows of MNIST-Fashion that the experiments use, as Table 1 counts them."""
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
     return []
 
 
@@ -28,17 +28,17 @@ def _render(results: Results) -> Document:
         data.append(
             {
                 "dataset": name,
-                "rows": used,
-                "columns": found.n_columns,
+                "samples": used,
+                "features": found.n_columns,
                 "classes": found.n_classes,
                 "k": found.k,
                 "batch_size": found.batch_size,
                 "available": not missing,
             }
         )
-    header = ["dataset", "rows", "columns", "classes", "k", "batch", "image", "at hand"]
-    notes = ["k columns are kept of each table. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
+    header = ["dataset", "samples", "features", "classes", "k", "batch", "image", "available"]
+    notes = ["k features are selected of each dataset. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
     return Document("table1", EXPERIMENT.title, [Table("Datasets", header, rows, notes)], data)
 
 
-EXPERIMENT = Experiment("table1", "Table 1: statistics of the datasets", _cells, _render)
+EXPERIMENT = Experiment("table1", "Table 1: statistics of the datasets", _runs, _render)

@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import product
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Cell, Options, Protocol
+from ...experiments import Options, Protocol, Run, stalled
 from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, Results, plan
 from ..report import NONE, Block, Document, Experiment, Table, number
-from ._comparison import all_cells
+from ._comparison import all_runs
 
 _EPOCH_DATASETS = ("coil20", "mnist_fashion")
 
 
-def _cells(protocol: Protocol, options: Options) -> list[Cell]:
-    """Return the cells of the tables, and under "paper", whose batch sizes are meant, those of an epoch."""
+def _runs(protocol: Protocol, options: Options) -> list[Run]:
+    """Return the runs of the tables, and under "paper", whose batch sizes are meant, those of an epoch."""
     epochs = plan(protocol, options, _EPOCH_DATASETS, methods=(EPOCH.name,)) if protocol == "paper" else []
-    return all_cells(protocol, options) + epochs
+    return all_runs(protocol, options) + epochs
 
 
 def _render(results: Results) -> Document:
     blocks: list[Block] = [
-        "Seconds to select, without loading, scaling or measuring; mean over splits and seeds, one thread. Cells run "
+        "Seconds to select, without loading, scaling or measuring; median over splits and seeds, one thread. Runs go "
         "side by side, so small differences mean nothing. Steps are limited as listed under Table 2."
     ]
     data: list[dict[str, Any]] = []
-    for protocol in ("paper", "sound"):
+    for protocol in ("paper", "corrected"):
         rows = [[method, *_row(results, method, protocol, data)] for method in METHODS if METHODS[method].selector]
         header = ["method", *(info(name).title for name in results.datasets)]
-        notes = ["n/a: not available.", _machines(results, protocol)]
+        notes = ["n/a: not available.", *_stalled(results, protocol), _machines(results, protocol)]
         blocks.append(Table(f"Seconds to select, {protocol}", header, rows, notes))
     blocks.append(_epochs(results, data))
     return Document("timing", EXPERIMENT.title, blocks, data)
 
 
+def _stalled(results: Results, protocol: Protocol) -> list[str]:
+    """Name the runs that took a hundred times as long as their siblings; the medians do not feel them."""
+    found = []
+    for name, method in product(results.datasets, METHODS):
+        usual = number(results.seconds(name, method, protocol), "seconds")
+        found += [
+            f"{info(name).title}, {method}, split {item.run.split}, seed {item.run.seed} "
+            f"({number(item.record['seconds'], 'seconds')} s, median {usual} s)"
+            for item in stalled(results.stored(name, method, protocol))
+        ]
+    text = "Runs that took more than a hundred times as long as their siblings, since the machine stood still: "
+    return [f"{text}{'; '.join(found)}."] if found else []
+
+
 def _machines(results: Results, protocol: Protocol) -> str:
-    """Say on what the cells of a protocol were computed; seconds of different machines do not compare."""
+    """Say on what the runs of a protocol were computed; seconds of different machines do not compare."""
     counts: dict[tuple[Any, ...], int] = defaultdict(int)
     for item in results.everything():
-        if item.status == "done" and item.cell.protocol == protocol and not item.cell.task:
+        if item.status == "done" and item.run.protocol == protocol and not item.run.task:
             machine, versions = item.record.get("machine", {}), item.record.get("versions", {})
             counts[machine.get("cores"), versions.get("python"), versions.get("numpy")] += 1
     parts = [
-        f"{count} cells on a machine with {cores} cores (Python {python}, NumPy {numpy})"
+        f"{count} runs on a machine with {cores} cores (Python {python}, NumPy {numpy})"
         for (cores, python, numpy), count in sorted(counts.items(), key=lambda entry: -entry[1])
     ]
     return f"Computed: {'; '.join(parts)}." if parts else "Nothing computed yet."
@@ -52,17 +67,18 @@ def _machines(results: Results, protocol: Protocol) -> str:
 def _row(results: Results, method: str, protocol: Protocol, data: list[dict[str, Any]]) -> list[str]:
     texts = []
     for name in results.datasets:
-        value = results.value(name, method, protocol, "seconds")
+        compared = results.compared(name, protocol, "seconds")
+        median = compared.median(method)
         reason = results.reason(name, method, protocol)
-        texts.append(number(value.mean, "seconds") if value else "n/a" if reason == NOT_AVAILABLE else NONE)
+        texts.append("n/a" if median is None and reason == NOT_AVAILABLE else number(median, "seconds"))
         data.append(
             {
                 "what": "selection",
                 "dataset": name,
                 "method": method,
                 "protocol": protocol,
-                "seconds": "" if value is None else value.mean,
-                "cells": 0 if value is None else value.count,
+                "seconds": "" if median is None else median,
+                "runs": len(compared.numbers(method)),
             }
         )
     return texts
@@ -91,7 +107,7 @@ def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
                     "method": network,
                     "protocol": "paper",
                     "seconds": "" if seconds is None else seconds.mean,
-                    "cells": 0 if seconds is None else seconds.count,
+                    "runs": 0 if seconds is None else seconds.count,
                 }
             )
     notes = [
@@ -104,4 +120,4 @@ def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
     return Table("An epoch beside a plain autoencoder's", header, rows, notes)
 
 
-EXPERIMENT = Experiment("timing", "Timing: seconds to select, and an epoch of the network", _cells, _render)
+EXPERIMENT = Experiment("timing", "Timing: seconds to select, and an epoch of the network", _runs, _render)

@@ -1,0 +1,364 @@
+"""From stored runs to the numbers of a table: one rule for all experiments.
+
+Numbers that stand side by side are over the same splits and seeds. :class:`Comparison` takes the runs of several
+labels (methods, or sizes of a curve), keeps the repeats that all labels have, and refuses to mix revisions. A repeat is
+a pair of split and seed. What a label lacks is said by :meth:`Value.mark`, never averaged over in silence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+from scipy import stats
+
+from ._revision import Revision
+from ._store import Stored
+
+Repeat = tuple[int, int]
+"""Split and seed."""
+Measure = str | Callable[[dict[str, Any]], float | None]
+"""A key of the record, with dots for its parts ("own.scorer"), or a function from a record to a number."""
+Label = TypeVar("Label", bound=Hashable)
+Fitted = TypeVar("Fitted")
+
+STALLED = 100.0
+"""Times its siblings' median that make the time of a run useless: the machine stood still."""
+
+
+class MixedRevisionsError(ValueError):
+    """Runs of different revisions were to be compared."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number over the runs of one label.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over the splits of the mean over the seeds, or mean over the repeats.
+    spread : float or None
+        Standard error over the splits, or standard deviation over the repeats; None for a single one.
+    count : int
+        Number of runs in the mean.
+    failed : int
+        Number of runs that failed.
+    splits, splits_begun : int
+        Splits in the mean, and splits that some label of the comparison has begun.
+    seeds, seeds_shared : int
+        Seeds of a split in the mean, and seeds that the seeded labels of the comparison share.
+    """
+
+    mean: float
+    spread: float | None
+    count: int
+    failed: int = 0
+    splits: int = 0
+    splits_begun: int = 0
+    seeds: int = 0
+    seeds_shared: int = 0
+
+    @property
+    def mark(self) -> str:
+        """What sets this number apart from a full comparison: "3 of 5 splits", "10 seeds"; empty where nothing does."""
+        if self.splits < self.splits_begun:
+            return f"{self.splits} of {self.splits_begun} splits"
+        if self.failed:
+            return f"{self.count} of {self.count + self.failed} runs"
+        return f"{self.seeds} seeds" if self.seeds != self.seeds_shared and self.seeds > 1 else ""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A paired difference or ratio with its 95 % interval.
+
+    Attributes
+    ----------
+    mean : float
+        Mean difference over the splits, or geometric mean of the ratios.
+    low, high : float
+        Student's t interval over the splits; NaN for a single one.
+    error : float or None
+        Standard error; for a ratio that of the logarithm times the mean. None for a single split.
+    splits : int
+        Number of splits.
+    """
+
+    mean: float
+    low: float
+    high: float
+    error: float | None
+    splits: int
+
+
+def part_of(record: Mapping[str, Any], measure: Measure) -> float | None:
+    """Return a number of a record, None where it has none."""
+    if callable(measure):
+        found: Any = measure(dict(record))
+    else:
+        found = record
+        for name in measure.split("."):
+            found = found.get(name) if isinstance(found, Mapping) else None
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def by_repeat(runs: Iterable[Stored], measure: Measure) -> dict[Repeat, float]:
+    """Return a measure of the finished runs of one label by split and seed.
+
+    Raises
+    ------
+    ValueError
+        If two runs have the same split and seed: then they differ in something else and must not be averaged.
+    """
+    found: dict[Repeat, float] = {}
+    for item in runs:
+        number = part_of(item.record, measure) if item.status == "done" else None
+        if number is None:
+            continue
+        repeat = item.run.split, item.run.seed
+        if repeat in found:
+            raise ValueError(
+                f"Two runs of one label have split {repeat[0]} and seed {repeat[1]} ({item.run}); give those of one "
+                "k, step limit and detail only."
+            )
+        found[repeat] = number
+    return dict(sorted(found.items()))
+
+
+def one_revision(runs: Iterable[Stored]) -> Revision | None:
+    """Return the revision of finished runs, None where there are none.
+
+    Raises
+    ------
+    MixedRevisionsError
+        If there are several.
+    """
+    found = sorted({item.revision for item in runs if item.status == "done"})
+    if len(found) > 1:
+        texts = "; ".join(map(str, found))
+        raise MixedRevisionsError(
+            f"Runs of different revisions cannot be compared ({texts}); run the older ones again."
+        )
+    return found[0] if found else None
+
+
+def stalled(runs: Iterable[Stored], measure: Measure = "seconds") -> list[Stored]:
+    """Return the runs of one label that took a hundred times the median of the others."""
+    timed = [(item, number) for item in runs if (number := part_of(item.record, measure)) is not None]
+    found = []
+    for place, (item, number) in enumerate(timed):
+        others = [other for i, (_, other) in enumerate(timed) if i != place]
+        if others and number > STALLED * float(np.median(others)):
+            found.append(item)
+    return found
+
+
+class Comparison(Generic[Label]):
+    """The runs of several labels, reduced to the repeats that all labels have.
+
+    A label without a number (a method that was not run, or a measure that it does not have) takes no part. Seeds are
+    shared among the labels that depend on one; a label in ``seedless`` has one run for each split, which stands beside
+    any seed. A label in ``every_seed`` keeps all its seeds on the shared splits, since its mean over draws is what is
+    asked for; its values are marked.
+
+    Parameters
+    ----------
+    runs : mapping of label to iterable of Stored
+        The runs; they may be unfinished or failed. Each label's must differ in split and seed only.
+    measure : str or callable
+        What is compared; see :data:`Measure`.
+    seedless : collection of labels
+        Labels that do not depend on a seed.
+    every_seed : collection of labels
+        Labels that keep all their seeds.
+
+    Raises
+    ------
+    MixedRevisionsError
+        If the runs have several revisions.
+
+    Attributes
+    ----------
+    labels : list
+        The labels that have numbers, in the given order.
+    splits : tuple of int
+        Splits that all of them have.
+    splits_begun : tuple of int
+        Splits that any of them has, finished or failed.
+    repeats : tuple of (int, int)
+        Repeats that all seeded labels have, on the shared splits.
+
+    Examples
+    --------
+    >>> from stableselect.experiments import Comparison, Run, Stored
+    >>> def run(method, split, error):
+    ...     return Stored(Run("wine", method, "corrected", split, 0, 3), "done", {"error": error}, "")
+    >>> runs = {"a": [run("a", 0, 1.0), run("a", 1, 9.0)], "b": [run("b", 0, 2.0)]}
+    >>> comparison = Comparison(runs, "error")
+    >>> comparison.value("a").mean, comparison.value("a").mark
+    (1.0, '1 of 2 splits')
+    """
+
+    def __init__(
+        self,
+        runs: Mapping[Label, Iterable[Stored]],
+        measure: Measure,
+        *,
+        seedless: Collection[Label] = (),
+        every_seed: Collection[Label] = (),
+    ) -> None:
+        stored = {label: list(items) for label, items in runs.items()}
+        numbers = {label: by_repeat(items, measure) for label, items in stored.items()}
+        self.labels = [label for label, found in numbers.items() if found]
+        one_revision(item for label in self.labels for item in stored[label])
+        self._failed = {label: sum(item.status == "failed" for item in items) for label, items in stored.items()}
+        ended = (item for label in self.labels for item in stored[label] if item.status != "running")
+        self.splits_begun = tuple(sorted({item.run.split for item in ended}))
+        # Seeds are compared among labels that depend on one; all labels have to share the splits.
+        seeded = [label for label in self.labels if label not in seedless and label not in every_seed]
+        common = _shared(set(numbers[label]) for label in seeded)
+        splits = [{split for split, _ in numbers[label]} for label in self.labels]
+        if seeded:
+            splits.append({split for split, _ in common})
+        self.splits = tuple(sorted(_shared(splits)))
+        self.repeats = tuple(sorted(repeat for repeat in common if repeat[0] in self.splits))
+        self._numbers: dict[Label, dict[Repeat, float]] = {}
+        for label in self.labels:
+            kept = set(self.repeats) if label in seeded else None
+            self._numbers[label] = {
+                repeat: number
+                for repeat, number in numbers[label].items()
+                if repeat[0] in self.splits and (kept is None or repeat in kept)
+            }
+        self._seeds_shared = _most_seeds(self.repeats) if seeded else 1
+        self._seedless = frozenset(seedless)
+
+    def numbers(self, label: Label) -> list[float]:
+        """Return the numbers of a label, by split and seed."""
+        return list(self._numbers.get(label, {}).values())
+
+    def by_split(self, label: Label) -> dict[int, float]:
+        """Return a label's numbers by shared split, mean over the seeds."""
+        found: dict[int, list[float]] = defaultdict(list)
+        for (split, _), number in self._numbers.get(label, {}).items():
+            found[split].append(number)
+        return {split: float(np.mean(values)) for split, values in sorted(found.items())}
+
+    def value(self, label: Label, over: Literal["splits", "repeats"] = "splits") -> Value | None:
+        """Return a label's number.
+
+        Parameters
+        ----------
+        label : label
+            Which.
+        over : {"splits", "repeats"}
+            "splits": mean over splits of the mean over seeds, with the standard error over splits. "repeats": mean over
+            all repeats, with their standard deviation.
+
+        Returns
+        -------
+        Value or None
+            None where the label has no number on the shared splits.
+        """
+        found = self.numbers(label)
+        if not found:
+            return None
+        means = list(self.by_split(label).values())
+        if over == "splits":
+            mean = float(np.mean(means))
+            spread = _deviation(means) / math.sqrt(len(means)) if len(means) > 1 else None
+        else:
+            mean, spread = float(np.mean(found)), _deviation(found) if len(found) > 1 else None
+        seeds = 1 if label in self._seedless else _most_seeds(self._numbers[label])
+        return Value(
+            mean,
+            spread,
+            len(found),
+            self._failed[label],
+            len(means),
+            len(self.splits_begun),
+            seeds,
+            1 if label in self._seedless else self._seeds_shared,
+        )
+
+    def median(self, label: Label) -> float | None:
+        """Return the median of a label's numbers, as times need it: one run on a busy machine does not decide it."""
+        found = self.numbers(label)
+        return float(np.median(found)) if found else None
+
+    def difference(self, label: Label, rival: Label) -> Interval | None:
+        """Return label less rival, split by split; None where one has no number."""
+        ours, theirs = self.by_split(label), self.by_split(rival)
+        return _interval([ours[split] - theirs[split] for split in ours if split in theirs])
+
+    def ratio(self, label: Label, rival: Label) -> Interval | None:
+        """Return label over rival, split by split, as a geometric mean; None where a number is missing or not positive.
+
+        The logarithm of a ratio has a symmetric spread, so one split that goes wrong does not hide the others.
+        """
+        ours, theirs = self.by_split(label), self.by_split(rival)
+        pairs = [(ours[split], theirs[split]) for split in ours if split in theirs]
+        if any(min(pair) <= 0 for pair in pairs):
+            return None
+        logs = _interval([math.log(one / other) for one, other in pairs])
+        if logs is None:
+            return None
+        mean = math.exp(logs.mean)
+        error = None if logs.error is None else mean * logs.error
+        return Interval(mean, math.exp(logs.low), math.exp(logs.high), error, logs.splits)
+
+    def fit(self, sizes: Sequence[Label], fit: Callable[[Sequence[Label], list[list[float]]], Fitted]) -> Fitted | None:
+        """Fit a curve through labels that are sizes, each shared repeat a row.
+
+        Parameters
+        ----------
+        sizes : sequence of labels
+            The sizes, in order.
+        fit : callable
+            From sizes and a table (repeats x sizes) to the fit: :func:`stableselect.inspection.fit_power_law`.
+
+        Returns
+        -------
+        fit or None
+            None where a size has no number, no repeat has all sizes, or a number is not positive.
+        """
+        repeats = _shared(set(self._numbers.get(size, {})) for size in sizes)
+        table = [[self._numbers[size][repeat] for size in sizes] for repeat in sorted(repeats)]
+        return fit(sizes, table) if table and min(map(min, table)) > 0 else None
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean of positive numbers."""
+    return float(np.exp(np.mean(np.log(list(values)))))
+
+
+def _interval(values: list[float], level: float = 0.95) -> Interval | None:
+    if not values:
+        return None
+    mean = float(np.mean(values))
+    if len(values) == 1:
+        return Interval(mean, math.nan, math.nan, None, 1)
+    error = _deviation(values) / math.sqrt(len(values))
+    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
+    return Interval(mean, mean - half, mean + half, error, len(values))
+
+
+def _deviation(values: list[float]) -> float:
+    return float(np.std(values, ddof=1))
+
+
+def _shared(sets: Iterable[set[Any]]) -> set[Any]:
+    found = list(sets)
+    return set.intersection(*found) if found else set()
+
+
+def _most_seeds(repeats: Iterable[Repeat]) -> int:
+    counts: dict[int, int] = defaultdict(int)
+    for split, _ in repeats:
+        counts[split] += 1
+    return max(counts.values(), default=0)
