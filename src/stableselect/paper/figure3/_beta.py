@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...experiments import Options, Protocol, Run
+from ...experiments import Run
 from ...inspection import UniformStability, uniform_stability
-from ..methods import Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
     COIL,

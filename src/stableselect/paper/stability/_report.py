@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Interval, Options, Run, Value, geometric_mean
+from ...experiments import Interval, Run, Value, geometric_mean
 from ...metrics import Stability
-from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Results, find_method
+from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Options, Results, find_method
 from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
 from ._interchangeable import THRESHOLD
