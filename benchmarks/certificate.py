@@ -44,10 +44,10 @@ def measure() -> dict[str, float]:
         "seconds": seconds,
         "rival_seconds_a_row": rival,
         "times_faster": rival * ROWS / seconds,
-        "share": found.share,
+        "share": found.fraction_optimal,
         "verdicts_compared": SAMPLE,
         "verdicts_equal": equal,
-        "leave_one_out_change_rate": leave_one_out_change_rate(X, chosen, rows=SAMPLE),
+        "leave_one_out_change_rate": leave_one_out_change_rate(X, chosen, samples=SAMPLE),
     }
 
 

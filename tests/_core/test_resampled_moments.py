@@ -2,11 +2,14 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
+from sklearn.model_selection import LeaveOneOut
 
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core._folds import fold_moments
 from stableselect._core._resampled_moments import ResampledMoments
-from stableselect._core._resampling import SCHEMES, Resample, resamples
+from stableselect._core._resampling import Bootstrap, Resample, Subsample, resamples
+
+SPLITTERS = [Subsample(4), Subsample(4, train_size=0.3), Bootstrap(4), 4, LeaveOneOut()]
 
 
 def table(rng, n=90, m=14, rank=6):
@@ -20,12 +23,11 @@ def assert_same(moments, expected, atol=1e-12):
     assert np.allclose(moments.gram, expected.gram, rtol=1e-10, atol=atol)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("fraction", [0.3, 0.8])
-def test_moments_are_those_of_the_rows_drawn(rng, scheme, fraction):
+@pytest.mark.parametrize("cv", SPLITTERS, ids=str)
+def test_moments_are_those_of_the_rows_drawn(rng, cv):
     X = table(rng)
     shared = ResampledMoments(X, 0)
-    for part in resamples(len(X), scheme, 4, fraction=fraction):
+    for part in resamples(cv, X)[:5]:
         moments = shared.of(part)
         assert len(moments) == 1
         drawn = X[part.drawn]
@@ -34,12 +36,12 @@ def test_moments_are_those_of_the_rows_drawn(rng, scheme, fraction):
         assert np.allclose(moments[0].gram, np.cov(drawn.T, bias=True))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("cv", SPLITTERS, ids=str)
 @pytest.mark.parametrize("shape", [(90, 14), (20, 60)])
-def test_folds_are_those_of_the_resample_itself(rng, scheme, shape):
+def test_folds_are_those_of_the_resample_itself(rng, cv, shape):
     X = table(rng, *shape)
     shared = ResampledMoments(X, 5)
-    for part in resamples(len(X), scheme, 4):
+    for part in resamples(cv, X)[:5]:
         expected = fold_moments(X[part.drawn], None, 5)
         found = shared.of(part)
         assert len(found) == len(expected)
@@ -55,7 +57,7 @@ def test_sparse_tensors_and_single_precision(rng, kind):
     X[:, 4] = 0.0
     X[7, 4] = 3.0
     shared = ResampledMoments(kind(X), 3)
-    for part in [*resamples(60, "subsample", 3), Resample(np.delete(np.arange(60), 7))]:
+    for part in [*resamples(Subsample(3), X), Resample(np.delete(np.arange(60), 7))]:
         for one, other in zip(shared.of(part), fold_moments(X[part.rows], None, 3), strict=True):
             assert np.allclose(np.asarray(one.gram), other.gram, atol=1e-12)
 
@@ -66,7 +68,7 @@ def test_the_moments_of_all_rows_stay_as_they_were(rng):
     X[11, 3] = 1.0
     shared = ResampledMoments(X, 0)
     shared.of(Resample(np.delete(np.arange(len(X)), 11)))
-    shared.of(resamples(len(X), "subsample", 2)[0])
+    shared.of(resamples(Subsample(2), X)[0])
     assert_same(shared.of(None)[0], Moments.from_array(X))
     assert shared.of(None)[0].maximum[3] == 1.0
 
@@ -104,11 +106,11 @@ def test_moments_are_gathered_once_and_rows_read_only_where_that_is_cheaper(rng,
 
     monkeypatch.setattr(Moments, "update", counted)
     shared = ResampledMoments(X, 0)
-    for part in resamples(len(X), "leave-one-out", 6):
+    for part in resamples(LeaveOneOut(), X)[:6]:
         shared.of(part)
     assert read == [len(X)]
     read.clear()
-    shared.of(resamples(len(X), "subsample", 2, fraction=0.2)[0])
+    shared.of(resamples(Subsample(2, train_size=0.2), X)[0])
     assert read == [18]
 
 
@@ -121,13 +123,13 @@ SELECTORS = [
 
 
 @pytest.mark.parametrize("selector", SELECTORS, ids=lambda s: f"{type(s).__name__}-{s.ridge}")
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("cv", SPLITTERS, ids=str)
 @pytest.mark.parametrize("shape", [(90, 14), (12, 40)])
-def test_the_choice_is_that_of_a_fit_on_the_rows(rng, selector, scheme, shape):
+def test_the_choice_is_that_of_a_fit_on_the_rows(rng, selector, cv, shape):
     X = table(rng, *shape)
     X[:, 1], X[3, 1] = 0.0, 2.0  # constant without one row
     shared = ResampledMoments(X, selector._folds_needed())
-    for part in resamples(len(X), scheme, 3):
+    for part in resamples(cv, X)[:3]:
         by_moments = selector.fit_moments(shared.of(part))
         chosen, ridge = by_moments.selected_.copy(), by_moments.ridge_
         by_rows = selector.fit(X[part.drawn])

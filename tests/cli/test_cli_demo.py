@@ -52,8 +52,8 @@ def test_demo_refuses_a_file_for_a_folder(run, tmp_path):
 
 def test_the_picture_shows_original_kept_and_rebuilt_pixels():
     images = np.arange(8.0).reshape(2, 4)
-    figure = reconstructed_images(images, [True, False, False, True], images + 1, shape=(2, 2))
-    drawn = [axis.images[0].get_array().filled(np.nan).ravel().tolist() for axis in figure.axes]
+    axes = reconstructed_images(images, [True, False, False, True], images + 1, shape=(2, 2))
+    drawn = [axis.images[0].get_array().filled(np.nan).ravel().tolist() for axis in axes.ravel()]
     np.testing.assert_array_equal(
         drawn,
         [[0, 1, 2, 3], [4, 5, 6, 7], [0, np.nan, np.nan, 3], [4, np.nan, np.nan, 7], [1, 2, 3, 4], [5, 6, 7, 8]],

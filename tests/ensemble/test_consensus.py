@@ -8,15 +8,17 @@ from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stableselect as ss
 from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
+from stableselect._core import ComplementaryPairs, row_hashes
 from stableselect._core._resampling import seed_sequence
 from stableselect.ensemble import _votes
-from stableselect.ensemble._halves import draw_rows
 from stableselect.ensemble._votes import by_representation, mean_ranks
+from stableselect.inspection import Bootstrap, Subsample
 
 
 def few(estimator=None, k=4, **settings):
@@ -24,18 +26,22 @@ def few(estimator=None, k=4, **settings):
 
 
 def rows_of(X, selector, groups=None):
-    """Return the rows of every fit of a selector."""
+    """Return the samples of every fit: drawn from the table in the order of the hashes of its samples."""
     seed = seed_sequence(selector.random_state).spawn(2)[0]
-    drawn = draw_rows(X, selector.resampling, selector.n_resamples, selector.fraction, groups, seed)
-    return [part.drawn for part in drawn]
+    cv = ComplementaryPairs(selector.n_resamples, random_state=seed) if selector.cv is None else selector.cv
+    order = np.argsort(row_hashes(X), kind="stable")
+    groups = None if groups is None else groups[order]
+    return [np.sort(order[train]) for train, _ in cv.split(X, groups=groups)]
 
 
-@pytest.mark.parametrize("scheme", ["complementary_pairs", "subsample", "bootstrap"])
+@pytest.mark.parametrize(
+    "cv", [None, Subsample(6, train_size=0.5), Bootstrap(6)], ids=["pairs", "subsample", "bootstrap"]
+)
 @pytest.mark.parametrize(
     "base", [ColumnSubset(ridge=0.1), ColumnSubset(), ss.LaplacianScore(), VarianceThreshold(3.0)], ids=str
 )
-def test_votes_are_those_of_a_loop_over_the_rows(base, scheme, tall):
-    selector = few(base, resampling=scheme).fit(tall)
+def test_votes_are_those_of_a_loop_over_the_rows(base, cv, tall):
+    selector = few(base, cv=cv).fit(tall)
     for mask, rows in zip(selector.supports_, rows_of(tall, selector), strict=True):
         plain = clone(base)
         if "n_features_to_select" in plain.get_params():
@@ -44,32 +50,72 @@ def test_votes_are_those_of_a_loop_over_the_rows(base, scheme, tall):
     np.testing.assert_array_equal(selector.selection_frequency_, selector.supports_.mean(axis=0))
 
 
-def test_pairs_are_halves_without_a_common_row(tall):
-    for X in (tall, tall[:59]):
-        drawn = rows_of(X, few(n_resamples=10))
-        for first, second in zip(drawn[::2], drawn[1::2], strict=True):
-            assert len(first) == len(second) == len(X) // 2 and not set(first) & set(second)
-        assert len({tuple(rows) for rows in drawn}) == 10
-
-
 def test_groups_are_never_parted(tall, rng):
     groups = rng.permutation(np.repeat(np.array(list("abcdefghij")), 6))
-    for scheme in ("complementary_pairs", "subsample", "bootstrap"):
-        selector = few(resampling=scheme)
+    for cv in (None, Subsample(6, train_size=0.5), Bootstrap(6)):
+        selector = few(cv=cv)
         for rows in rows_of(tall, selector, groups):
             counts = np.bincount(rows, minlength=60)
             assert all(len(set(counts[groups == group])) == 1 for group in "abcdefghij")
     selector.fit(tall, groups=groups)
     for mask, rows in zip(selector.supports_, rows_of(tall, selector, groups), strict=True):
         np.testing.assert_array_equal(mask, ColumnSubset(4, ridge=0.1).fit(tall[rows]).support_)
-    with pytest.raises(ValueError, match="one label for each of the 60 rows"):
+    with pytest.raises(ValueError, match="one label for each of the 60 samples"):
         selector.fit(tall, groups=groups[:5])
 
 
 def test_the_order_of_grouped_rows_does_not_matter(tall, rng):
     groups, order = np.arange(60) // 6, rng.permutation(60)
-    one, other = few().fit(tall, groups=groups), few().fit(tall[order], groups=groups[order])
-    np.testing.assert_array_equal(one.supports_, other.supports_)
+    for cv in (None, Bootstrap(6)):
+        one, other = few(cv=cv).fit(tall, groups=groups), few(cv=cv).fit(tall[order], groups=groups[order])
+        np.testing.assert_array_equal(one.supports_, other.supports_)
+
+
+@pytest.mark.parametrize(
+    ("cv", "groups"),
+    [
+        (KFold(5), None),
+        (ShuffleSplit(4, random_state=0), None),
+        (GroupKFold(3), np.arange(60) % 10),
+        ([(np.arange(40), []), (np.arange(20, 60), [])], None),
+    ],
+    ids=["KFold", "ShuffleSplit", "GroupKFold", "indices"],
+)
+def test_any_splitter_sees_the_samples_in_their_order(cv, groups, tall):
+    selector = few(cv=cv).fit(tall, groups=groups)
+    pairs = cv.split(tall, groups=groups) if hasattr(cv, "split") else cv
+    for mask, (rows, _) in zip(selector.supports_, pairs, strict=True):
+        np.testing.assert_array_equal(mask, ColumnSubset(4, ridge=0.1).fit(tall[np.sort(rows)]).support_)
+    assert selector.n_pairs_ == 0 and np.isnan(selector.expected_false_selections_)
+
+
+def test_pairs_given_as_a_splitter_have_error_control(tall):
+    selector = few(cv=ComplementaryPairs(8)).fit(tall)
+    assert selector.n_pairs_ == 4 and not np.isnan(selector.expected_false_selections_)
+    assert len(few(cv=5).fit(tall).supports_) == 5
+
+
+@pytest.mark.parametrize(
+    ("estimator", "k"),
+    [
+        (ss.MCFS(5), 5),
+        (ColumnSubset(0.2, ridge=0.1), 3),
+        (make_pipeline(StandardScaler(), ColumnSubset(2)), 2),
+        (ColumnSubset(ridge=0.1), 6),
+        (None, 6),
+    ],
+    ids=str,
+)
+def test_the_number_of_features_is_that_of_the_estimator(estimator, k, tall):
+    selector = few(estimator, k=None).fit(tall)
+    assert len(selector.selected_) == k and (selector.supports_.sum(axis=1) == k).all()
+
+
+def test_an_open_number_of_features_is_the_mean_of_the_fits(tall):
+    for estimator in (ColumnSubset("auto", min_explained_variance=0.7), VarianceThreshold(8.0)):
+        selector = few(estimator, k=None).fit(tall)
+        sizes = selector.supports_.sum(axis=1)
+        assert len(set(sizes)) > 1 and len(selector.selected_) == round(sizes.mean())
 
 
 def test_frequency_and_rank_by_hand(tall):
@@ -161,7 +207,7 @@ def test_an_excluded_column_does_not_fill_up(base, aggregate, tall):
     selector = few(base, k=10, aggregate=aggregate).fit(tall)
     assert sorted(selector.selected_) == list(range(1, 11))
     assert (selector.selection_frequency_ == 0).sum() > 2
-    with pytest.raises(ValueError, match="exclude of the base leaves 10 columns but 11 are to be selected; lower n_fe"):
+    with pytest.raises(ValueError, match="exclude of the estimator leaves 10 features but 11 are to be selected"):
         few(base, k=11, aggregate=aggregate).fit(tall)
 
 
@@ -184,7 +230,7 @@ def test_votes_of_a_pipeline_are_for_columns_of_the_table(aggregate, tall):
 def test_steps_that_make_other_columns_are_refused(tall):
     with pytest.raises(ValueError, match=r"a step of it makes new ones \('pca0', ...\); leave that step out"):
         few(make_pipeline(PCA(), ColumnSubset(2))).fit(tall)
-    with pytest.raises(ValueError, match="FunctionTransformer turns 12 columns into 5 but does not tell which"):
+    with pytest.raises(ValueError, match="FunctionTransformer turns 12 features into 5 but does not tell which"):
         few(make_pipeline(FunctionTransformer(lambda X: X[:, :5]), ColumnSubset(2))).fit(tall)
     same = few(make_pipeline(FunctionTransformer(lambda X: 2 * X), ColumnSubset(2))).fit(tall)
     np.testing.assert_array_equal(same.supports_, few(ColumnSubset(2)).fit(tall).supports_)
@@ -252,17 +298,18 @@ def test_few_rows_are_all_used(tall):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_resamples": 1}, "at least 2, got 1; one fit has nothing to agree with"),
-        ({"n_resamples": 5}, "must be even for pairs, got 5; add one"),
-        ({"n_resamples": True}, "n_resamples must be a whole number"),
-        ({"resampling": "halves"}, "resampling must be one of complementary_pairs, subsample, bootstrap, got 'halves'"),
+        ({"n_resamples": 1}, "n_resamples must be an integer of at least 2 but is 1"),
+        ({"n_resamples": 5}, "must be even but is 5; add one"),
+        ({"n_resamples": True}, "n_resamples must be an integer of at least 2 but is True"),
+        ({"cv": "halves"}, "cv must be a number of folds, a scikit-learn splitter or pairs .* but is 'halves'"),
+        ({"cv": 5, "perturb": "seed"}, 'cv splits the samples but perturb="seed" fits all of them'),
         ({"perturb": "columns"}, "perturb must be one of both, data, seed"),
         ({"aggregate": "mean"}, "aggregate must be one of representative, frequency, rank"),
         (
             {"perturb": "seed"},
             'ColumnSubset has no random_state, so perturb="seed" changes nothing; use perturb="data"',
         ),
-        ({"resampling": "subsample", "fraction": 1.5}, "fraction must be a number above 0 and below 1"),
+        ({"cv": Subsample(train_size=1.5)}, "train_size must be a number above 0 and below 1"),
         ({"estimator": ColumnSubset(include=["x"])}, "Unknown column 'x' in include"),
     ],
     ids=str,
@@ -275,7 +322,7 @@ def test_bad_settings_are_refused_in_a_sentence(settings, message, tall):
 @pytest.mark.parametrize("base", [5, "ColumnSubset", ColumnSubset], ids=repr)
 def test_a_base_that_is_no_selector_is_refused(base, tall):
     with pytest.raises(
-        TypeError, match=r"base must be a selector or None, got .*; the number of columns is n_features"
+        TypeError, match=r"estimator must be a selector or None, got .*; the number of features is n_features"
     ):
         few(base).fit(tall)
 

@@ -5,6 +5,7 @@ import pytest
 
 from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
 from stableselect.ensemble._error_control import concave_bound, tail_bound, worst_case_bound
+from stableselect.inspection import Bootstrap
 
 # Printed by the R package stabs 0.6-4 (its regression tests) for p = 100 columns and B = 50 pairs: threshold, q, bound.
 PUBLISHED = [
@@ -72,7 +73,7 @@ def test_blind_choices_keep_to_the_bound(rng):
     counts = []
     for seed in range(30):
         selector = ConsensusSelector(RandomSelector(), 6, n_resamples=10, random_state=seed)
-        counts.append(len(selector.fit(X).select_by_frequency(threshold).columns))
+        counts.append(len(selector.fit(X).select_by_frequency(threshold).features))
     frequent = selector.select_by_frequency(threshold)
     assert np.mean(counts) <= frequent.expected_false_concave <= frequent.expected_false
 
@@ -82,10 +83,10 @@ def test_selected_above_keeps_what_is_frequent(tall):
     assert len(set(selector.selection_frequency_)) > 2
     for threshold in (0.0, 0.3, 0.6, 1.0):
         found = selector.select_by_frequency(threshold)
-        assert set(found.columns) == {
+        assert set(found.features) == {
             j for j in range(12) if round(10 * selector.selection_frequency_[j]) >= 10 * threshold
         }
-        assert np.all(np.diff(selector.selection_frequency_[found.columns]) <= 0)
+        assert np.all(np.diff(selector.selection_frequency_[found.features]) <= 0)
         assert found.expected_false == (pytest.approx(16 / 12 / (2 * threshold - 1)) if threshold > 0.5 else np.inf)
     found = selector.select_by_frequency(max_false=2.0)
     assert found.threshold == pytest.approx((1 + 16 / 24) / 2) and found.expected_false == pytest.approx(2.0)
@@ -94,12 +95,10 @@ def test_selected_above_keeps_what_is_frequent(tall):
 
 
 def test_other_schemes_have_no_bound(tall):
-    selector = ConsensusSelector(ColumnSubset(ridge=0.1), 4, n_resamples=4, resampling="bootstrap", random_state=0).fit(
-        tall
-    )
+    selector = ConsensusSelector(ColumnSubset(ridge=0.1), 4, cv=Bootstrap(4), random_state=0).fit(tall)
     found = selector.select_by_frequency(0.9)
     assert np.isnan([selector.expected_false_selections_, found.expected_false, found.expected_false_concave]).all()
-    with pytest.raises(ValueError, match='use resampling="complementary_pairs"'):
+    with pytest.raises(ValueError, match="needs fits on complementary halves of the samples; leave cv out"):
         selector.select_by_frequency(max_false=1.0)
 
 
@@ -109,10 +108,10 @@ def test_bad_thresholds_are_refused(tall):
         with pytest.raises(ValueError, match="either a threshold or max_false"):
             selector.select_by_frequency(**given)
     for threshold in (-0.1, 1.1, "high", True, np.nan):
-        with pytest.raises(ValueError, match="threshold must be a number from 0 to 1"):
+        with pytest.raises(ValueError, match="threshold must be a finite number from 0 to 1"):
             selector.select_by_frequency(threshold)
     for wanted in (0, -1.0, "few", np.nan):
-        with pytest.raises(ValueError, match="max_false must be a number above 0"):
+        with pytest.raises(ValueError, match="max_false must be a finite number above 0"):
             selector.select_by_frequency(max_false=wanted)
-    with pytest.raises(ValueError, match=r"No threshold .* with 4 of 12 columns a fit it is at least 1\.33; let base"):
+    with pytest.raises(ValueError, match=r"No threshold .* with 4 of 12 features a fit it is at least 1\.33; let est"):
         selector.select_by_frequency(max_false=1.0)

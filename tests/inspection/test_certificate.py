@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from stableselect import ColumnSubset, Moments
 from stableselect._core._subset_search import EXHAUSTED, TIE, SwapState, best_swap, exchange_search, open_columns
-from stableselect.inspection import _row_removal
+from stableselect.inspection import _sample_removal
 from stableselect.inspection._certificate import leave_one_out_certificate, leave_one_out_change_rate
 
 
@@ -146,7 +146,7 @@ def test_some_rows_stand_and_some_do_not():
     certificate = leave_one_out_certificate(X, ColumnSubset(5, ridge=0).fit(X).selected_)
     assert 0 < certificate.fraction_optimal < 1
     assert certificate.fraction_optimal == np.mean(certificate.margin >= 0)
-    assert certificate.table_margin > 0
+    assert certificate.full_margin > 0
 
 
 def test_wide_tables_agree_with_the_dense_form():
@@ -163,9 +163,9 @@ def test_wide_tables_agree_with_the_dense_form():
 def test_rows_are_seldom_computed_afresh(monkeypatch):
     X = with_lone_value(correlated(20, 9, 5))
     asked = []
-    gram_without = _row_removal.Task.gram_without
+    gram_without = _sample_removal.SwapTask.gram_without
     monkeypatch.setattr(
-        _row_removal.Task, "gram_without", lambda task, row: asked.append(row) or gram_without(task, row)
+        _sample_removal.SwapTask, "gram_without", lambda task, row: asked.append(row) or gram_without(task, row)
     )
     leave_one_out_certificate(X, [0, 1, 2])
     assert asked == [5]  # column 6 is nearly constant without it
@@ -176,10 +176,10 @@ def test_rows_are_seldom_computed_afresh(monkeypatch):
 def test_block_size_and_choice_of_rows_do_not_matter(monkeypatch):
     X = correlated(40, 10, 7)
     whole = leave_one_out_certificate(X, [1, 4, 8])
-    part = leave_one_out_certificate(X, [8, 1, 4], rows=[31, 2, 2])
-    np.testing.assert_array_equal(part.rows, [31, 2, 2])
+    part = leave_one_out_certificate(X, [8, 1, 4], samples=[31, 2, 2])
+    np.testing.assert_array_equal(part.samples, [31, 2, 2])
     np.testing.assert_allclose(part.margin, whole.margin[[31, 2, 2]], rtol=1e-12)
-    monkeypatch.setattr(_row_removal, "_BLOCK_ELEMENTS", 35)
+    monkeypatch.setattr(_sample_removal, "_BLOCK_ELEMENTS", 35)
     np.testing.assert_allclose(leave_one_out_certificate(X, [1, 4, 8]).margin, whole.margin, rtol=1e-12)
 
 
@@ -213,7 +213,7 @@ def test_included_twins_leave_the_free_columns_their_worth():
 
 def test_most_influential_rows_come_first():
     X = correlated(40, 10, 7)
-    certificate = leave_one_out_certificate(X, [1, 4, 8], rows=np.arange(10, 40))
+    certificate = leave_one_out_certificate(X, [1, 4, 8], samples=np.arange(10, 40))
     first = certificate.influential(5)
     assert first.size == 5
     assert set(first) <= set(range(10, 40))
@@ -223,16 +223,16 @@ def test_most_influential_rows_come_first():
     with pytest.raises(ValueError, match="n must be an integer of at least 1"):
         certificate.influential(0)
     with pytest.raises(FrozenInstanceError):
-        certificate.table_margin = 0.0
+        certificate.full_margin = 0.0
 
 
-def test_table_margin_tells_a_set_that_is_no_optimum():
+def test_full_margin_tells_a_set_that_is_no_optimum():
     X = load_iris().data
     best = leave_one_out_certificate(X, ColumnSubset(2, ridge=0).fit(X).selected_)
     worst = leave_one_out_certificate(X, [1, 3])
-    assert best.table_margin > 0 > worst.table_margin
+    assert best.full_margin > 0 > worst.full_margin
     assert worst.fraction_optimal == 0.0
-    np.testing.assert_array_equal(worst.influential(2), worst.rows[np.argsort(worst.margin)[:2]])
+    np.testing.assert_array_equal(worst.influential(2), worst.samples[np.argsort(worst.margin)[:2]])
 
 
 @pytest.mark.parametrize(("selected", "ridge"), [([0, 1, 2, 3], 0.0), ([3, 2, 1, 0], 0.5)])
@@ -241,7 +241,7 @@ def test_all_columns_kept_leaves_nothing_to_swap(selected, ridge):
     assert certificate.fraction_optimal == 1.0
     assert np.all(np.isposinf(certificate.margin))
     assert np.all(certificate.swaps == -1)
-    assert np.isposinf(certificate.table_margin)
+    assert np.isposinf(certificate.full_margin)
 
 
 @pytest.mark.parametrize("X", [np.ones((5, 3)), np.arange(5.0)[:, None] * [1.0, 2.0, -3.0], correlated(5, 12, 0)])
@@ -261,8 +261,19 @@ def test_tensors_frames_and_masks_are_read_and_left_alone():
     np.testing.assert_array_equal(X, before)
 
 
+def test_the_certificate_prints_a_summary_and_makes_a_frame():
+    certificate = leave_one_out_certificate(correlated(40, 9, 3), [1, 4, 8])
+    first = certificate.influential(1)[0]
+    assert f"{certificate.is_optimal.sum()} of 40 samples leave the set a 1-swap optimum" in str(certificate)
+    assert f"without sample {first} {certificate.margin.min():.3g}" in str(certificate)
+    frame = certificate.to_frame()
+    assert frame["sample"].tolist() == list(range(40))
+    np.testing.assert_array_equal(frame[["dropped", "added"]].to_numpy(), certificate.swaps)
+    np.testing.assert_array_equal(frame["margin"], certificate.margin)
+
+
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
-def test_share_that_differs_counts_searches_without_the_row(ridge):
+def test_fraction_that_differs_counts_searches_without_the_row(ridge):
     X = correlated(40, 12, 6, rank=8, noise=1.0)
     selected = ColumnSubset(5, ridge=ridge).fit(X).selected_
     found = []
@@ -271,10 +282,10 @@ def test_share_that_differs_counts_searches_without_the_row(ridge):
         relative = ridge * np.var(X, axis=0).sum() / np.var(others, axis=0).sum()
         found.append(set(ColumnSubset(5, ridge=relative).fit(others).selected_) != set(selected))
     assert 0 < np.mean(found) < 1
-    assert leave_one_out_change_rate(X, selected, ridge=ridge, rows=range(40)) == np.mean(found)
-    assert leave_one_out_change_rate(X, selected, ridge=ridge, rows=100) == np.mean(found)
+    assert leave_one_out_change_rate(X, selected, ridge=ridge, samples=range(40)) == np.mean(found)
+    assert leave_one_out_change_rate(X, selected, ridge=ridge, samples=100) == np.mean(found)
     drawn = np.sort(np.random.RandomState(3).choice(40, 7, replace=False))
-    assert leave_one_out_change_rate(X, selected, ridge=ridge, rows=7, random_state=3) == np.mean(
+    assert leave_one_out_change_rate(X, selected, ridge=ridge, samples=7, random_state=3) == np.mean(
         np.array(found)[drawn]
     )
 
@@ -282,7 +293,7 @@ def test_share_that_differs_counts_searches_without_the_row(ridge):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": np.ones((2, 4))}, "X must have at least 3 rows, so that 2 are left, but has 2"),
+        ({"X": np.ones((2, 4))}, "X must have at least 3 samples, so that 2 are left, but has 2"),
         ({"X": [[1.0, np.nan]] * 4}, "X must hold finite numbers"),
         ({"X": 1e200 * correlated(9, 4, 0)}, "leave the range of double precision"),
         ({"selected": [0, 4]}, "selected must hold indices from 0 to 3 but holds 0 to 4"),
@@ -290,10 +301,10 @@ def test_share_that_differs_counts_searches_without_the_row(ridge):
         ({"selected": []}, "selected must hold at least one column"),
         ({"ridge": -1.0}, "ridge must be a number of at least 0 but is -1.0"),
         ({"ridge": "auto"}, "pass the selector's ridge_"),
-        ({"rows": [0, 9]}, "rows must hold numbers from 0 to 8 but holds 0 to 9"),
-        ({"rows": [0.5]}, "rows must be a list of row numbers"),
-        ({"include": [3]}, "Column 3 must be selected because include names it, but is not"),
-        ({"exclude": [1]}, "Column 1 must not be selected because exclude names it, but is"),
+        ({"samples": [0, 9]}, "samples must hold indices from 0 to 8 but holds 0 to 9"),
+        ({"samples": [0.5]}, "samples must be a list of indices"),
+        ({"include": [3]}, "Feature 3 must be selected because include names it, but is not"),
+        ({"exclude": [1]}, "Feature 1 must not be selected because exclude names it, but is"),
     ],
 )
 @pytest.mark.parametrize("function", [leave_one_out_certificate, leave_one_out_change_rate])

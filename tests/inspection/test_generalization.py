@@ -46,8 +46,8 @@ def test_agrees_with_fits_from_scratch(tables, selector):
     assert result.beta == pytest.approx(max(moved), rel=1e-6)
     assert result.largest_loss == pytest.approx(max(np.concatenate([*seen, own])), rel=1e-6)
     assert result.mean_predictor == pytest.approx(mean_predictor_error(X, points))
-    assert result.test_error == pytest.approx(np.std(tested, ddof=1) / np.sqrt(14))
-    assert result.leave_one_out_error == 0
+    assert result.test_standard_error == pytest.approx(np.std(tested, ddof=1) / np.sqrt(14))
+    assert result.leave_one_out_standard_error == 0
     assert result.gap == result.test - result.empirical
     assert result.gap_leave_one_out == result.test - result.leave_one_out
     slack = (4 * 20 * result.beta + result.largest_loss) * np.sqrt(np.log(10) / 40)
@@ -71,10 +71,10 @@ def test_sampled_rows_have_a_standard_error(tables):
     all_rows = generalization_gap(selector, X, points, n_left_out=None)
     found = [generalization_gap(selector, X, points, n_left_out=8, random_state=seed) for seed in range(40)]
     estimates = np.array([gap.leave_one_out for gap in found])
-    errors = np.array([gap.leave_one_out_error for gap in found])
+    errors = np.array([gap.leave_one_out_standard_error for gap in found])
     assert abs(estimates.mean() - all_rows.leave_one_out) < 4 * estimates.std() / np.sqrt(40)
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(estimates.std(), rel=0.35)
-    assert np.isnan(generalization_gap(selector, X, points[:1], n_left_out=1).test_error)
+    assert np.isnan(generalization_gap(selector, X, points[:1], n_left_out=1).test_standard_error)
 
 
 def test_bousquet_elisseeff_by_hand():
@@ -180,12 +180,12 @@ def test_vacuous_and_not(rng):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X": np.ones((1, 8))}, "at least 3 rows, so that 2 are left, but has 1"),
+        ({"X": np.ones((1, 8))}, "at least 3 samples, so that 2 are left, but has 1"),
         ({"X_test": np.ones((4, 7))}, "have 8 and 7"),
         ({"n_left_out": 0}, "n_left_out must be an integer of at least 1"),
-        ({"delta": 0.0}, "delta must be a number between 0 and 1"),
-        ({"delta": 1.0}, "delta must be a number between 0 and 1"),
-        ({"delta": "small"}, "delta must be a number between 0 and 1"),
+        ({"delta": 0.0}, "delta must be a finite number above 0 and below 1"),
+        ({"delta": 1.0}, "delta must be a finite number above 0 and below 1"),
+        ({"delta": "small"}, "delta must be a finite number above 0 and below 1"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(tables, changes, message):
@@ -198,7 +198,7 @@ def test_bad_constants_are_refused():
     kappas = {f"kappa{i}": 1.0 for i in range(2, 8)}
     with pytest.raises(ValueError, match="kappa4 must be a finite number"):
         explicit_stability_bound(10, 1.0, **{**kappas, "kappa4": np.inf}, n_core=2)
-    with pytest.raises(ValueError, match="scorer_weight must be above 0"):
+    with pytest.raises(ValueError, match="scorer_weight must be a finite number above 0"):
         explicit_stability_bound(10, 0.0, **kappas, n_core=2)
     with pytest.raises(ValueError, match="beta must be a finite number"):
         bousquet_elisseeff_bound(0.1, -1.0, 1.0, 10)

@@ -1,5 +1,5 @@
 import warnings
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
@@ -14,15 +14,24 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.feature_selection import SelectorMixin, VarianceThreshold
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, PolynomialFeatures
 
 from stableselect import ColumnSubset, ConsensusSelector, RandomSelector, ScorerSelector
-from stableselect._core._resampling import SCHEMES, resamples, seed_sequence
+from stableselect._core._resampling import resamples, seed_sequence
 from stableselect.graph import LaplacianScore
-from stableselect.inspection import StabilityAnalysis, stability_analysis
+from stableselect.inspection import Bootstrap, ComplementaryPairs, StabilityAnalysis, Subsample, stability_analysis
 from stableselect.inspection import _stability_analysis as module
-from stableselect.metrics import feature_similarity, ranking_stability, score_stability, similarity_stability, stability
+from stableselect.metrics import (
+    NoChoiceWarning,
+    feature_similarity,
+    ranking_stability,
+    score_stability,
+    similarity_stability,
+    stability,
+    stability_test,
+)
 
 
 @pytest.fixture
@@ -35,10 +44,10 @@ def analyse(selector, X, **options):
     return stability_analysis(selector, X, **{"similarity": False, **options})
 
 
-def rows_drawn(n, scheme, n_repeats, random_state=0, **options):
-    """Return the rows of the runs, drawn as the analysis draws them."""
-    parts = resamples(n, scheme, n_repeats, random_state=seed_sequence(random_state).spawn(2)[0], **options)
-    return [part.drawn for part in parts]
+def rows_drawn(X, n_repeats, random_state=0):
+    """Return the samples of the runs where no cv is given."""
+    seed = seed_sequence(random_state).spawn(2)[0]
+    return [train for train, _ in Subsample(n_repeats, random_state=seed).split(X)]
 
 
 class ByMean(BaseEstimator):
@@ -65,13 +74,25 @@ class ByTrees(SelectorMixin, BaseEstimator):
         return np.isin(np.arange(self.n_features_in_), self.chosen_)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    "cv",
+    [
+        None,
+        Bootstrap(5),
+        ComplementaryPairs(4),
+        KFold(5),
+        ShuffleSplit(5, train_size=0.5, random_state=0),
+        [(np.arange(start, start + 40), []) for start in (0, 10, 20)],
+    ],
+    ids=["default", "bootstrap", "pairs", "folds", "shuffled", "indices"],
+)
 @pytest.mark.parametrize(
     "selector", [ColumnSubset(4, ridge=0), ColumnSubset(4), LaplacianScore(3), VarianceThreshold(3.0)]
 )
-def test_frequencies_are_those_of_a_plain_loop(X, scheme, selector):
-    analysis = stability_analysis(selector, X, scheme=scheme, n_repeats=5, random_state=7)
-    supports = [clone(selector).fit(X[rows]).get_support() for rows in rows_drawn(60, scheme, 5, 7)]
+def test_frequencies_are_those_of_a_plain_loop(X, cv, selector):
+    analysis = stability_analysis(selector, X, cv=cv, random_state=7)
+    rows = rows_drawn(X, 10, 7) if cv is None else [part.drawn for part in resamples(cv, X)]
+    supports = [clone(selector).fit(X[part]).get_support() for part in rows]
     assert np.array_equal(analysis.supports, supports)
     assert np.array_equal(analysis.selection_frequency, np.mean(supports, axis=0))
     assert analysis.stability == stability(supports)
@@ -81,8 +102,9 @@ def test_frequencies_are_those_of_a_plain_loop(X, scheme, selector):
 
 
 def test_rankings_scores_and_order_come_from_every_run(X):
-    analysis = analyse(ColumnSubset(4, ridge=0), X, n_repeats=4, fraction=0.6)
-    fits = [ColumnSubset(4, ridge=0).fit(X[rows]) for rows in rows_drawn(60, "subsample", 4, fraction=0.6)]
+    cv = Subsample(4, train_size=0.6)
+    analysis = analyse(ColumnSubset(4, ridge=0), X, cv=cv)
+    fits = [ColumnSubset(4, ridge=0).fit(X[rows]) for rows, _ in cv.split(X)]
     assert np.array_equal(analysis.rankings, [fit.ranking_ for fit in fits])
     assert np.allclose(analysis.scores, [fit.scores_ for fit in fits])
     assert all(np.array_equal(a, fit.selected_) for a, fit in zip(analysis.selected, fits, strict=True))
@@ -98,7 +120,7 @@ def test_a_selector_without_rankings_and_scores(X):
 
 
 def test_the_interval_of_a_frequency_is_wilsons(X):
-    analysis = analyse(ColumnSubset(4, ridge=0), X, scheme="bootstrap", n_repeats=13, confidence=0.9)
+    analysis = analyse(ColumnSubset(4, ridge=0), X, cv=Bootstrap(13), confidence=0.9)
     assert len(set(analysis.selection_frequency)) > 3
     for count, interval in zip(analysis.supports.sum(axis=0), analysis.frequency_interval, strict=True):
         expected = binomtest(int(count), 13).proportion_ci(0.9, method="wilson")
@@ -111,7 +133,7 @@ def test_deterministic_selectors_do_not_follow_the_seed(X, selector):
     assert analysis.stability.nogueira == 1.0
     assert analysis.stability.confidence_interval == (1.0, 1.0)
     assert np.array_equal(analysis.supports[0], clone(selector).fit(X).support_)
-    assert analysis.scheme is None and analysis.n_repeats == 4
+    assert analysis.resampling is None and analysis.n_repeats == 4
 
 
 def test_a_selector_without_a_seed_is_fitted_once(X, monkeypatch):
@@ -158,15 +180,13 @@ def test_training_on_rows_and_on_moments(X):
     for solver in ("minibatch", "full_batch"):
         selector = ScorerSelector(3, solver=solver, epochs=3, random_state=0)
         analysis = analyse(selector, X, n_repeats=3)
-        expected = [clone(selector).fit(X[rows]).support_ for rows in rows_drawn(60, "subsample", 3)]
+        expected = [clone(selector).fit(X[rows]).support_ for rows in rows_drawn(X, 3)]
         assert np.array_equal(analysis.supports, expected)
 
 
 def test_processes_change_nothing(X):
-    for selector, scheme in ((ColumnSubset(4), "subsample"), (RandomSelector(4), "bootstrap")):
-        one, two = (
-            analyse(selector, X, perturb="both", scheme=scheme, n_repeats=4, n_jobs=n_jobs) for n_jobs in (1, 2)
-        )
+    for selector, cv in ((ColumnSubset(4), 4), (RandomSelector(4), Bootstrap(4))):
+        one, two = (analyse(selector, X, perturb="both", cv=cv, n_jobs=n_jobs) for n_jobs in (1, 2))
         assert np.array_equal(one.supports, two.supports)
         assert np.array_equal(one.scores, two.scores)
         assert one.stability == two.stability
@@ -210,10 +230,10 @@ def test_columns_that_are_decided_do_not_count(rng, kind):
         base = make_pipeline(order, base)
     elif kind == "consensus":
         base = ConsensusSelector(base, 4, n_resamples=4, random_state=0)
-    analysis = stability_analysis(base, frame, n_repeats=6, fraction=0.3)
+    analysis = stability_analysis(base, frame, cv=Subsample(6, train_size=0.3))
     free = analysis.supports[:, [1, *range(4, 12)]]
     assert analysis.stability == stability(free)
-    assert analysis.stability.n_features == 9 and "12 columns (9 of them open to choice)" in str(analysis)
+    assert analysis.stability.n_features == 9 and "12 features (9 of them open to choice)" in str(analysis)
     assert analysis.selection_frequency[[0, 2, 3]].tolist() == [0, 1, 1]
     similar = similarity_stability(free, feature_similarity(frame.to_numpy()[:, [1, *range(4, 12)]]))
     assert analysis.similarity.effective == pytest.approx(similar.effective)
@@ -224,6 +244,20 @@ def test_roles_that_decide_all_columns_leave_nothing_to_measure(X):
     with pytest.warns(UserWarning, match="include and exclude leave no choice"):
         analysis = stability_analysis(selector, X, n_repeats=3)
     assert np.isnan(analysis.stability.nogueira) and analysis.similarity is None
+
+
+def test_the_warning_of_no_choice_has_a_class_of_its_own(X):
+    with pytest.warns(NoChoiceWarning, match="include and exclude leave no choice") as caught:
+        analyse(ColumnSubset(1, ridge=0, include=[9]), X, n_repeats=3)
+    assert len(caught) == 1
+    with pytest.warns(NoChoiceWarning, match="selected all of the 12 features"):
+        analyse(ColumnSubset(12, ridge=0), X, n_repeats=3)
+
+
+def test_two_analyses_can_be_tested_against_each_other(X):
+    one, other = (analyse(selector, X, cv=Bootstrap(8)) for selector in (LaplacianScore(3), RandomSelector(3)))
+    assert stability_test(one, other) == stability_test(one.stability, other.stability)
+    assert stability_test(one, value=0.5) == stability_test(one.stability, value=0.5)
 
 
 def test_a_class_in_place_of_a_selector_is_refused(X):
@@ -241,9 +275,11 @@ def test_whole_groups_are_left_out(X):
             return super().fit(X)
 
     table = np.column_stack([groups, X])
-    analyse(Watched(), table, groups=groups, n_repeats=4, scheme="splits")
-    assert [len(column) for column in seen] == [45] * 4
-    assert all(np.all(np.bincount(column.astype(int))[np.unique(column).astype(int)] == 5) for column in seen)
+    for cv in (4, GroupKFold(4)):
+        seen.clear()
+        analyse(Watched(), table, groups=groups, cv=cv)
+        assert [len(column) for column in seen] == [45] * 4
+        assert all(np.all(np.bincount(column.astype(int))[np.unique(column).astype(int)] == 5) for column in seen)
 
 
 def test_any_object_with_fit_and_support(X):
@@ -260,7 +296,7 @@ def test_any_object_with_fit_and_support(X):
 def test_the_last_step_of_a_pipeline_is_asked(X):
     scaled = make_pipeline(MinMaxScaler(), ColumnSubset(4, ridge=0))
     analysis = analyse(scaled, X, n_repeats=4)
-    expected = [clone(scaled).fit(X[rows])[-1].support_ for rows in rows_drawn(60, "subsample", 4)]
+    expected = [clone(scaled).fit(X[rows])[-1].support_ for rows in rows_drawn(X, 4)]
     assert np.array_equal(analysis.supports, expected)
 
 
@@ -337,10 +373,10 @@ class Unnamed(TransformerMixin, BaseEstimator):
 
 def test_columns_that_cannot_be_told_apart_are_refused(X):
     with pytest.raises(
-        ValueError, match=r"Unnamed turns 12 columns into 5 .* with get_support\(\) or get_feature_names"
+        ValueError, match=r"Unnamed turns 12 features into 5 .* with get_support\(\) or get_feature_names"
     ):
         analyse(make_pipeline(Unnamed(), ColumnSubset(2)), X, n_repeats=3)
-    with pytest.raises(ValueError, match="Unnamed turns 12 columns into 5"):
+    with pytest.raises(ValueError, match="Unnamed turns 12 features into 5"):
         analyse(make_pipeline(Unnamed(), VarianceThreshold(), ColumnSubset(2)), X, n_repeats=3)
     # Components of other columns are other components, and squares of other columns other squares.
     for step in (PCA(3), PolynomialFeatures(2)):
@@ -355,7 +391,7 @@ def test_columns_that_cannot_be_told_apart_are_refused(X):
 
 
 def test_all_columns_kept_is_nan_with_one_warning(X):
-    with pytest.warns(UserWarning, match="selected all of the 12 columns") as caught:
+    with pytest.warns(UserWarning, match="selected all of the 12 features") as caught:
         analysis = stability_analysis(ColumnSubset(12, ridge=0), X, n_repeats=3)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -365,7 +401,7 @@ def test_all_columns_kept_is_nan_with_one_warning(X):
 
 
 def test_constant_scores_are_nan_with_one_warning():
-    with pytest.warns(UserWarning, match="every column the same score") as caught:
+    with pytest.warns(UserWarning, match="every feature the same score") as caught:
         analysis = analyse(ColumnSubset(2, ridge=0), np.ones((10, 4)), n_repeats=3)
     assert np.isnan(analysis.score)
     assert [str(w.message) for w in caught if "same score" in str(w.message)] == [str(caught[0].message)]
@@ -398,12 +434,34 @@ def test_similarity_is_left_out_where_it_cannot_be_had(X, monkeypatch):
 
 
 def test_the_result_is_frozen_and_prints_what_was_varied(X):
-    analysis = analyse(ColumnSubset(3, ridge=0), X, n_repeats=3, perturb="both", scheme="splits")
+    analysis = analyse(ColumnSubset(3, ridge=0), X, cv=3, perturb="both")
     assert isinstance(analysis, StabilityAnalysis)
     with pytest.raises(FrozenInstanceError):
         analysis.perturb = "data"
-    assert "3 runs on 12 columns, rows (splits) and seed varied" in str(analysis)
+    assert "3 runs on 12 features, samples (KFold) and seed varied" in str(analysis)
     assert len(repr(analysis)) < 120
+
+
+def test_the_summary_counts_the_doubtful_features_and_stays_below_one(X):
+    analysis = analyse(ColumnSubset(4, ridge=0), X, cv=Bootstrap(4))
+    frequency = analysis.selection_frequency
+    always, never = np.sum(frequency == 1), np.sum(frequency == 0)
+    assert always and never and always + never < 12
+    assert f"{always} always, {12 - always - never} sometimes, {never} never" in str(analysis)
+    wide = replace(analysis, stability=replace(analysis.stability, confidence_interval=(0.9, 1.02)))
+    assert "[0.90, 1.00]" in str(wide)
+
+
+def test_table_and_frame_hold_every_feature_that_counts(X):
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(12)])
+    analysis = analyse(ColumnSubset(4, ridge=0), frame, cv=Bootstrap(6))
+    ever = np.count_nonzero(analysis.selection_frequency)
+    assert len(analysis.table()) == ever < 12 and len(analysis.table(2)) == 2
+    found = analysis.to_frame()
+    assert list(found.columns) == ["feature", "frequency", "low", "high"] and len(found) == 12
+    expected = dict(zip(frame.columns, analysis.selection_frequency, strict=True))
+    assert dict(zip(found["feature"], found["frequency"], strict=True)) == expected
+    assert found["frequency"].is_monotonic_decreasing
 
 
 def test_the_caller_and_the_global_seed_are_left_alone(X):
@@ -418,20 +476,25 @@ def test_the_caller_and_the_global_seed_are_left_alone(X):
     ("options", "message"),
     [
         ({"perturb": "columns"}, "perturb must be one of data, seed, both but is 'columns'"),
-        ({"n_repeats": 1}, "at least 2 but is 1"),
+        ({"n_repeats": 1}, "n_repeats must be an integer of at least 2 but is 1"),
         ({"n_repeats": 1, "perturb": "seed"}, "n_repeats must be an integer of at least 2 but is 1"),
-        ({"n_repeats": None, "perturb": "seed"}, "at least 2 but is None"),
-        ({"confidence": 95}, "confidence must lie between 0 and 1"),
-        ({"scheme": "splits", "n_repeats": 4, "groups": np.repeat([0, 1, 2], 20)}, "3 groups; lower n_repeats"),
+        ({"n_repeats": 2.5, "perturb": "seed"}, "at least 2 but is 2.5"),
+        ({"cv": 5, "n_repeats": 5}, "cv decides the number of runs, so n_repeats must not be given too"),
+        ({"cv": 5, "perturb": "seed"}, 'perturb="seed" fits all of them; give n_repeats instead'),
+        ({"cv": "splits"}, "cv must be a number of folds, a scikit-learn splitter"),
+        ({"confidence": 95}, "confidence must be a finite number above 0 and below 1"),
+        ({"cv": 4, "groups": np.repeat([0, 1, 2], 20)}, "greater than the number of groups: 3"),
+        ({"cv": LeaveOneOut(), "groups": np.repeat([0, 1, 2], 20)}, "Samples of one group must stay together"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_bad_settings_are_refused_with_advice(X, options, message):
     with pytest.raises(ValueError, match=message):
         analyse(ColumnSubset(3), X, **options)
 
 
 def test_what_is_no_selector_is_refused(X):
-    with pytest.raises(TypeError, match="MinMaxScaler must tell its columns by get_support"):
+    with pytest.raises(TypeError, match="MinMaxScaler must tell its features by get_support"):
         analyse(MinMaxScaler(), X)
 
     class Indices(BaseEstimator):
@@ -449,6 +512,6 @@ def test_runs_on_different_columns_are_refused(X):
             self.support_ = np.ones(3 + int(np.asarray(X)[0, 0] > np.median(first)), dtype=bool)
             return self
 
-    first = [X[rows[0], 0] for rows in rows_drawn(60, "bootstrap", 10)]
+    first = [X[rows[0], 0] for rows, _ in Bootstrap().split(X)]
     with pytest.raises(ValueError, match="the runs saw 3 or 4"):
-        analyse(Fickle(), X, scheme="bootstrap")
+        analyse(Fickle(), X, cv=Bootstrap())

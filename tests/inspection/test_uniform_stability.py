@@ -8,9 +8,9 @@ from scipy.stats import linregress, t
 from sklearn.base import clone
 
 from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector
-from stableselect._refit._refits import Refits
 from stableselect.inspection import _uniform_stability as module
-from stableselect.inspection import fit_power_law, generalization_gap, uniform_stability
+from stableselect.inspection import fit_power_law, generalization_gap, path_losses, uniform_stability
+from stableselect.inspection._leave_one_out import Refits
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_agrees_with_fits_from_scratch(tables, selector, downdated):
     result = uniform_stability(selector, X, points, n_left_out=None)
     expected, changed = brute_force(selector, X, points, range(len(X)))
     assert result.downdated is downdated
-    assert result.rows.tolist() == list(range(len(X)))
+    assert result.samples.tolist() == list(range(len(X)))
     assert (result.changed == changed).all()
     for path, change in expected.items():
         found = getattr(result, path)
@@ -65,11 +65,11 @@ def test_agrees_with_fits_from_scratch(tables, selector, downdated):
         np.testing.assert_allclose(
             summary, [change.max(), change.mean(), *np.quantile(change, [0.5, 0.9, 0.99])], rtol=1e-6, atol=1e-12
         )
-        np.testing.assert_allclose(found.by_row, change.max(axis=1), rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(found.by_sample, change.max(axis=1), rtol=1e-6, atol=1e-12)
         same = change[~changed]
         assert found.sup_same_set == pytest.approx(same.max(), rel=1e-6) if same.size else np.isnan(found.sup_same_set)
     assert (result.total is None) == ("total" not in expected)
-    assert result.influential(2).tolist() == np.argsort(-result.selector.by_row, kind="stable")[:2].tolist()
+    assert result.influential(2).tolist() == np.argsort(-result.selector.by_sample, kind="stable")[:2].tolist()
 
 
 def test_wide_table_and_a_row_that_alone_moves_a_column(rng):
@@ -79,7 +79,7 @@ def test_wide_table_and_a_row_that_alone_moves_a_column(rng):
     for selector in (ColumnSubset(4), ColumnSubset(4, ridge=0.0)):
         result = uniform_stability(selector, X, points, n_left_out=None)
         change, changed = brute_force(selector, X, points, range(12))
-        np.testing.assert_allclose(result.selector.by_row, change["selector"].max(axis=1), rtol=1e-6)
+        np.testing.assert_allclose(result.selector.by_sample, change["selector"].max(axis=1), rtol=1e-6)
         assert (result.changed == changed).all()
 
 
@@ -94,7 +94,7 @@ def test_one_regression_in_closed_form(rng):
 
     result = uniform_stability(ColumnSubset(1, include=[0], ridge=0.0), X, point, n_left_out=None)
     expected = [abs(loss(np.delete(X, row, axis=0)) - loss(X)) for row in range(30)]
-    np.testing.assert_allclose(result.selector.by_row, expected, rtol=1e-9)
+    np.testing.assert_allclose(result.selector.by_sample, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("selector", [ColumnSubset(3), LaplacianScore(3)])
@@ -104,7 +104,7 @@ def test_replaced_row_is_one_of_the_others_and_not_compared_at(tables, selector)
     result = uniform_stability(selector, X, points, n_left_out=6, replace=True)
     assert result.replaced
     before = losses(clone(selector).fit(X), points)["selector"]
-    for row, found in zip(result.rows, result.selector.by_row, strict=True):
+    for row, found in zip(result.samples, result.selector.by_sample, strict=True):
         possible = []
         for new in range(2):
             fitted = clone(selector).fit(np.vstack([np.delete(X, row, axis=0), points[new]]))
@@ -125,11 +125,11 @@ def test_set_that_ignores_the_data_never_changes_and_beta_falls_as_one_over_n(rn
     selector = RandomSelector(2)
     result = uniform_stability(selector, X[:400], X[400:], sizes=[50, 100, 200, 400], n_repeats=4, random_state=3)
     assert selector.random_state is None
-    assert result.share_changed == 0
+    assert result.fraction_changed == 0
     assert result.selector.sup_same_set == result.beta
     rate = result.rates["selector"]
     assert rate.sup.shape == rate.mean.shape == (4, 4)
-    assert (rate.share_changed == 0).all()
+    assert (rate.fraction_changed == 0).all()
     for fitted in (rate.sup_rate, rate.mean_rate):
         assert fitted.interval[0] < fitted.slope < fitted.interval[1]
         assert -1.35 < fitted.slope < -0.7
@@ -141,7 +141,7 @@ def test_near_tie_is_not_stable_however_many_rows_there_are(half):
     rows = np.repeat([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], half, axis=0)
     rows[-1] *= np.sqrt(0.5)
     result = uniform_stability(ScorerSelector(1, ridge=0.0), rows, [[1.0, 0.0]], n_left_out=20)
-    assert (result.changed == (result.rows < 2 * half)).all()
+    assert (result.changed == (result.samples < 2 * half)).all()
     assert result.beta * result.n_features == pytest.approx(1.0, abs=3 / half)
     assert result.selector.sup_same_set < 0.1 / half
 
@@ -170,10 +170,10 @@ def test_column_names_seeds_and_jobs(tables):
     with parallel_config(backend="threading"):
         named = uniform_stability(ColumnSubset(3, include=["c4"]), frame, frame_points, n_left_out=4, n_jobs=2)
     plain = uniform_stability(ColumnSubset(3, include=[4]), X, points, n_left_out=4)
-    np.testing.assert_array_equal(named.rows, plain.rows)
-    np.testing.assert_allclose(named.selector.by_row, plain.selector.by_row, rtol=1e-12)
+    np.testing.assert_array_equal(named.samples, plain.samples)
+    np.testing.assert_allclose(named.selector.by_sample, plain.selector.by_sample, rtol=1e-12)
     other = uniform_stability(ColumnSubset(3, include=[4]), X, points, n_left_out=4, random_state=1)
-    assert other.rows.tolist() != plain.rows.tolist()
+    assert other.samples.tolist() != plain.samples.tolist()
     with pytest.raises(ValueError, match="Unknown column 'c4' in include: the table has no"):
         uniform_stability(ColumnSubset(3, include=["c4"]), X, points)
 
@@ -181,12 +181,12 @@ def test_column_names_seeds_and_jobs(tables):
 def test_one_name_or_index_stands_for_itself(tables):
     X, points = tables
     frame, frame_points = (pd.DataFrame(table, columns=["c10", *"abcdefg", "c1"]) for table in (X, points))
-    expected = uniform_stability(ColumnSubset(3, include=[8], exclude=[0]), X, points, n_left_out=4).selector.by_row
+    expected = uniform_stability(ColumnSubset(3, include=[8], exclude=[0]), X, points, n_left_out=4).selector.by_sample
     for include, exclude, named in (("c1", "c10", True), (8, 0, False), (-1, {0}, False)):
         selector = ColumnSubset(3, include=include, exclude=exclude)
         rows, at = (frame, frame_points) if named else (X, points)
         found = uniform_stability(selector, rows, at, n_left_out=4)
-        np.testing.assert_allclose(found.selector.by_row, expected, rtol=1e-12)
+        np.testing.assert_allclose(found.selector.by_sample, expected, rtol=1e-12)
         gap = generalization_gap(selector, rows, at, n_left_out=4)
         same = generalization_gap(ColumnSubset(3, include=[8], exclude=[0]), X, points, n_left_out=4)
         assert astuple(gap) == pytest.approx(astuple(same))
@@ -224,36 +224,44 @@ def test_replacements_are_the_same_at_every_size(tables, monkeypatch):
     assert len(second) == 3 and not np.array_equal(first[0], second[0])
 
 
-def test_pictures(tables):
-    pytest.importorskip("matplotlib")
+def test_losses_of_every_path_and_of_one(tables):
+    X, points = tables
+    for selector in (ScorerSelector(3, scorer_weight=0.5), ColumnSubset(3), LaplacianScore(3)):
+        fitted = clone(selector).fit(X)
+        expected, found = losses(fitted, points), path_losses(fitted, points.tolist())
+        assert expected.keys() == found.keys()
+        for path, values in expected.items():
+            np.testing.assert_allclose(found[path], values, rtol=1e-12)
+
+
+def test_the_result_prints_a_summary_and_makes_a_frame(tables):
     X, points = tables
     result = uniform_stability(ScorerSelector(3), X, points, n_left_out=5, sizes=[12, 22], n_repeats=2)
-    for path in ("selector", "scorer", "total"):
-        axes = result.plot(path).axes[0]
-        assert axes.get_xscale() == axes.get_yscale() == "log"
-        labels = [text.get_text() for text in axes.get_legend().get_texts()]
-        assert f"largest: slope {result.rates[path].sup_rate.slope:.2f}" in labels[0]
-        assert labels[-1] == "1/n, for comparison"
-    by_row = uniform_stability(ColumnSubset(3), X, points, n_left_out=5).plot().axes[0]
-    assert by_row.get_xlabel() == "row left out, by rank of its change"
-    with pytest.raises(ValueError, match="no scorer loss"):
-        uniform_stability(ColumnSubset(3), X, points, n_left_out=5).plot("scorer")
-    with pytest.raises(ValueError, match="path must be"):
-        result.plot("decoder")
+    assert f"beta               {result.beta:.3g}" in str(result) and "5 of 22 samples left out" in str(result)
+    assert f"slope, scorer      {result.rates['scorer'].sup_rate.slope:.2f}" in str(result)
+    frame = result.to_frame()
+    assert list(frame.columns) == ["sample", "changed", "selector", "scorer", "total"]
+    assert frame["sample"].tolist() == result.influential(5).tolist()
+    assert frame["selector"].tolist() == sorted(result.selector.by_sample, reverse=True)
+    assert list(uniform_stability(ColumnSubset(3), X, points, n_left_out=5).to_frame().columns) == [
+        "sample",
+        "changed",
+        "selector",
+    ]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X": np.ones((1, 9))}, "at least 3 rows, so that 2 are left, but has 1"),
+        ({"X": np.ones((1, 9))}, "at least 3 samples, so that 2 are left, but has 1"),
         ({"X_test": np.ones((4, 8))}, "have 9 and 8"),
         ({"n_left_out": 0}, "n_left_out must be an integer of at least 1"),
         ({"sizes": [20]}, "sizes must hold two different whole numbers"),
-        ({"sizes": [20, 23]}, "from 3 to the 22 rows"),
-        ({"sizes": [2, 20]}, "from 3 to the 22 rows"),
+        ({"sizes": [20, 23]}, "from 3 to the 22 samples"),
+        ({"sizes": [2, 20]}, "from 3 to the 22 samples"),
         ({"sizes": [10.5, 20]}, "whole numbers"),
         ({"sizes": [12, 22], "n_repeats": 1}, "n_repeats must be an integer of at least 2"),
-        ({"X_test": np.ones((1, 9)), "replace": True}, "at least 2 rows"),
+        ({"X_test": np.ones((1, 9)), "replace": True}, "at least 2 samples"),
         ({"X_test": np.full((3, 9), np.nan)}, "X_test must hold finite numbers"),
     ],
 )

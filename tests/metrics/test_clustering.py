@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stableselect.metrics import clustering_quality
-from stableselect.metrics._clustering import _matched_share
+from stableselect.metrics._clustering import _matched_fraction
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,12 @@ def blobs():
 def test_matching_is_the_best_of_all_one_to_one_matchings(pairs):
     classes, clusters = np.array(pairs).T
     brute = max(np.mean(np.array(naming)[clusters] == classes) for naming in permutations(range(4)))
-    assert _matched_share(classes, clusters) == pytest.approx(brute)
+    assert _matched_fraction(classes, clusters) == pytest.approx(brute)
 
 
 def test_clusters_without_a_class_count_as_errors():
-    assert _matched_share(np.zeros(10, dtype=int), np.repeat([0, 1], [6, 4])) == 0.6
-    assert _matched_share(np.repeat([0, 1], [6, 4]), np.zeros(10, dtype=int)) == 0.6
+    assert _matched_fraction(np.zeros(10, dtype=int), np.repeat([0, 1], [6, 4])) == 0.6
+    assert _matched_fraction(np.repeat([0, 1], [6, 4]), np.zeros(10, dtype=int)) == 0.6
 
 
 def test_separated_classes_are_found_from_the_right_columns_only(blobs):

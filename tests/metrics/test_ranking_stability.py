@@ -107,10 +107,10 @@ def test_extreme_scores_keep_their_correlation(size):
 
 
 def test_constant_runs_give_nan_and_a_warning():
-    with pytest.warns(UserWarning, match="Run 1 gives every column the same score") as caught:
+    with pytest.warns(UserWarning, match="Run 1 gives every feature the same score") as caught:
         assert np.isnan(score_stability([[1.0, 2.0], [0.1, 0.1]]))
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="Run 0 gives every column the same ranking") as caught:
+    with pytest.warns(UserWarning, match="Run 0 gives every feature the same ranking") as caught:
         result = ranking_stability([[1, 1, 1], [1, 2, 3]])
     assert caught[0].filename == __file__
     assert np.isnan([result.spearman, result.kendall, result.canberra]).all()
@@ -129,7 +129,7 @@ def test_constant_runs_give_nan_and_a_warning():
         (ranking_stability, [[1, 2], [2, 1]], {"n_top": 3}, "n_top must be an integer from 1 to 2 but is 3"),
         (score_stability, [[0.1, np.nan], [0.1, 0.2]], {}, "finite numbers"),
         (score_stability, [["a", "b"], ["c", "d"]], {}, "finite numbers"),
-        (score_stability, np.zeros((2, 3, 4)), {}, "one number per column"),
+        (score_stability, np.zeros((2, 3, 4)), {}, "one number per feature"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(function, runs, options, message):

@@ -1,3 +1,4 @@
+import sys
 from dataclasses import FrozenInstanceError
 from itertools import combinations
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from stableselect.metrics import stability, stability_test
+from stableselect.metrics import ranking_stability, stability, stability_test
 
 MEASURES = ("nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy")
 no_choice_allowed = pytest.mark.filterwarnings("ignore:Every run selected")
@@ -221,7 +222,7 @@ def test_share_of_95_percent_intervals_that_hold_the_true_value(n_runs, least, m
 
 @pytest.mark.parametrize("fill", [True, False])
 def test_all_or_nothing_selected_has_no_chance_level(fill):
-    with pytest.warns(UserWarning, match=f"selected {'all' if fill else 'none'} of the 4 columns") as caught:
+    with pytest.warns(UserWarning, match=f"selected {'all' if fill else 'none'} of the 4 features") as caught:
         result = stability(np.full((3, 4), fill))
     assert caught[0].filename == __file__
     undefined = [result.nogueira, result.standard_error, result.kuncheva, result.lustgarten]
@@ -271,7 +272,7 @@ def test_an_empty_run_is_a_set_like_any_other():
         ([["a"], ["b"]], {"n_features": 4}, "integer column indices"),
         (np.eye(3), {"n_features": 3}, "integer column indices"),
         (np.array([True, False]), {"n_features": 2}, "one-dimensional"),
-        (np.eye(3, dtype=bool), {"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        (np.eye(3, dtype=bool), {"confidence": 1.0}, "confidence must be a finite number above 0 and below 1"),
         (np.eye(3, dtype=bool), {"n_features": 0}, "n_features must be an integer of at least 1"),
         (np.eye(3, dtype=bool), {"measure": "spearman"}, "measure must be None or one of nogueira, .*'spearman'"),
     ],
@@ -357,3 +358,20 @@ def test_bad_input_to_the_z_test_is_refused_in_one_sentence(a, b, value, message
     with pytest.raises(ValueError, match=message) as caught:
         stability_test(a, b, value=value)
     assert str(caught.value).endswith(".")
+
+
+def test_results_print_their_figures_and_make_a_frame():
+    result = stability([[0, 1, 2], [0, 1, 3], [0, 1, 2], [0, 1, 2], [0, 1, 2]], n_features=10)
+    low, high = result.confidence_interval
+    assert high > 1 and f"Nogueira    {result.nogueira:.3f}  [{low:.3f}, 1.000]" in str(result)
+    frame = result.to_frame()
+    assert frame["confidence_interval_high"].tolist() == [high] and frame["jaccard"].tolist() == [result.jaccard]
+    for other in (stability_test(result), ranking_stability([[1, 2, 3], [1, 3, 2]])):
+        names = list(other.to_frame().columns)
+        assert [line.split("  ")[0] for line in str(other).splitlines()] == [name.replace("_", " ") for name in names]
+
+
+def test_a_frame_needs_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_frame needs pandas; install it with: pip install pandas"):
+        stability([[0, 1], [0, 2]], n_features=4).to_frame()

@@ -6,9 +6,19 @@ from ._folds import fold_moments, merged, row_folds, row_hashes
 from ._gram import DualGram, Gram, PrimalGram, pseudo_inverse
 from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
 from ._resampled_moments import ResampledMoments
-from ._resampling import Resample, Scheme, resamples, seed_sequence, take_rows, units
+from ._resampling import (
+    Bootstrap,
+    ComplementaryPairs,
+    Resample,
+    Resampler,
+    Subsample,
+    resamples,
+    seed_sequence,
+    take_rows,
+    units,
+)
 from ._roles import Roles, column_roles
-from ._set_stability import nogueira
+from ._set_stability import nogueira, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, TRUST, SwapState, exchange_search, forward_search, open_columns
 
 __all__ = [
@@ -17,14 +27,17 @@ __all__ = [
     "TIE",
     "TRUST",
     "Array",
+    "Bootstrap",
+    "ComplementaryPairs",
     "DualGram",
     "Gram",
     "Moments",
     "PrimalGram",
     "Resample",
     "ResampledMoments",
+    "Resampler",
     "Roles",
-    "Scheme",
+    "Subsample",
     "SwapState",
     "check_finite",
     "check_weights",
@@ -50,4 +63,5 @@ __all__ = [
     "take_rows",
     "to_numpy",
     "units",
+    "wilson_interval",
 ]

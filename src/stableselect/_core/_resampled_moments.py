@@ -1,7 +1,7 @@
-"""Moments of resamples of one table: the pass over all rows is made once, and the rows a resample leaves out go again.
+"""Moments of resamples of one table: those of all samples are gathered once, and what a resample leaves out is removed.
 
-Where that costs more than reading the rows kept (a bootstrap, a small subsample, a table of few rows against its
-columns), they are read instead.
+Where that costs more than reading the samples kept (a bootstrap, a small subsample, a table of few samples against its
+features), they are read instead.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
 from ._resampling import Resample, take_rows
 
 _CANCELS = 1e-4
-"""A column whose sum of squares falls below this share of itself when rows go is computed afresh from the rows kept."""
+"""A feature whose sum of squares falls below this fraction of itself when samples go is computed afresh."""
 
 
 class ResampledMoments:
-    """The moments of any resample of a table, in folds that belong to the rows.
+    """The moments of any resample of a table, in folds that belong to the samples.
 
     Parameters
     ----------
     X : array, CSR matrix or tensor of shape (n, m)
         The table.
     n_folds : int
-        Folds of the rows to keep apart, as in :func:`~stableselect._core._folds.fold_moments`; 0 for none.
+        Folds of the samples to keep apart, as in :func:`~stableselect._core._folds.fold_moments`; 0 for none.
     """
 
     def __init__(self, X: Array, n_folds: int) -> None:
@@ -39,11 +39,11 @@ class ResampledMoments:
         self._full: list[Moments] | None = None
 
     def prepare(self) -> None:
-        """Gather the moments of all rows now, so that copies of this object need not."""
+        """Gather the moments of all samples now, so that copies of this object need not."""
         self._all_rows()
 
     def removes(self, resample: Resample | None) -> bool:
-        """Tell whether taking out the rows left out costs less than reading those kept; None stands for all rows."""
+        """Tell whether taking out the samples left out costs less than reading those kept; None means all samples."""
         if resample is None:
             return True
         n, m = self.X.shape
@@ -51,7 +51,7 @@ class ResampledMoments:
         return resample.counts is None and 2 * kept > max(n, m)
 
     def of(self, resample: Resample | None) -> list[Moments]:
-        """Return the moments of each fold that has rows in the resample, one where there are no folds.
+        """Return the moments of each fold that has samples in the resample, one where there are no folds.
 
         They may share arrays with those of other resamples: read them, do not change them.
         """
@@ -74,7 +74,7 @@ class ResampledMoments:
         return [part for part in parts if part.n_rows]
 
     def _all_rows(self) -> list[Moments]:
-        """Return the moments of all rows, fold by fold; gathered once."""
+        """Return the moments of all samples, fold by fold; gathered once."""
         if self._full is None:
             self._full = self._primal([self._gather(rows) for rows in self._fold_rows], len(self._folds))
         return self._full
@@ -90,7 +90,7 @@ class ResampledMoments:
         return [rows[start : start + step] for start in range(0, len(rows), step)]
 
     def _primal(self, parts: list[Moments], n_rows: int) -> list[Moments]:
-        """Hold the sums as m x m matrices where all rows together will be: better converted once than at every use."""
+        """Hold the sums as m x m matrices where those of all samples will be: one conversion instead of many."""
         m = self.X.shape[1]
         if 2 * n_rows > m and 8 * m * m * (self.n_folds + 1) <= memory_limit():
             for part in parts:
@@ -99,13 +99,13 @@ class ResampledMoments:
         return parts
 
     def _without(self, full: Moments, kept: np.ndarray, gone: np.ndarray) -> Moments:
-        """Return the moments of one fold without some of its rows."""
+        """Return the moments of one fold without some of its samples."""
         if not gone.size:
             return full
         if full.form == "dual" or gone.size > kept.size:
             return self._gather(kept)
         moments = Moments().merge(full)
-        with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+        with np.errstate(over="ignore", invalid="ignore"):  # the selectors raise if something overflows
             for block in self._blocks(gone):
                 moments.remove(take_rows(self.X, block))
         before, after = (to_numpy(namespace(s).linalg.diagonal(s)) for s in (full._second, moments._second))
@@ -115,7 +115,7 @@ class ResampledMoments:
         return moments
 
     def _repair(self, moments: Moments, kept: np.ndarray, columns: np.ndarray) -> None:
-        """Compute some columns' moments afresh, so that a column without variance in the rows kept has none."""
+        """Compute some features' moments afresh, so that a feature without variance in the samples kept has none."""
         xp = namespace(moments._mean)
         at = index(columns, moments._mean, xp)
         values = self._dense(kept, columns)
@@ -127,7 +127,7 @@ class ResampledMoments:
         moments._second[:, at] = cross
         moments._second[at, :] = cross.T
         for name, extreme in (("_low", xp.min), ("_high", xp.max)):
-            limits = xp.asarray(getattr(moments, name), copy=True)  # shared with the moments of all rows
+            limits = xp.asarray(getattr(moments, name), copy=True)  # shared with the moments of all samples
             limits[at] = extreme(values, axis=0)
             setattr(moments, name, limits)
 

@@ -1,29 +1,34 @@
-"""Resamples of the rows of a table: which rows each repeat keeps, and how often. Nothing here knows of selectors."""
+"""Resamples of the samples of a table: drawn by a scikit-learn splitter or by one of those here.
+
+Nothing here knows of selectors. A resample is the training part of a split; the test part is not used.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 
 from ._arrays import index, is_foreign, namespace, to_numpy
 
-Scheme = Literal["bootstrap", "subsample", "leave-one-out", "splits"]
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
 
 @dataclass(frozen=True, eq=False)
 class Resample:
-    """Rows kept by one repeat.
+    """Samples kept by one repeat.
 
     Attributes
     ----------
     rows : ndarray of int
-        The distinct rows kept, in ascending order.
+        The distinct samples kept, in ascending order.
     counts : ndarray of int or None
         How often each of them was drawn; None where each was drawn once.
     """
@@ -33,63 +38,235 @@ class Resample:
 
     @property
     def drawn(self) -> np.ndarray:
-        """The rows kept, each as often as it was drawn."""
+        """The samples kept, each as often as it was drawn."""
         return self.rows if self.counts is None else np.repeat(self.rows, self.counts)
 
+    def reordered(self, order: np.ndarray) -> Resample:
+        """Return the same resample of a table that lists sample ``order[i]`` where this one lists sample i."""
+        rows = order[self.rows]
+        ascending = np.argsort(rows)
+        return Resample(rows[ascending], None if self.counts is None else self.counts[ascending])
 
-def resamples(
-    n: int,
-    scheme: Scheme = "subsample",
-    n_repeats: int | None = 10,
-    *,
-    fraction: float = 0.8,
-    groups: Any = None,
-    random_state: int | np.random.RandomState | np.random.SeedSequence | None = 0,
-) -> list[Resample]:
-    """Return the rows of every repeat.
+
+@dataclass(frozen=True)
+class Resampler(ABC):
+    """Base of the splitters that draw samples, or whole groups of them, at random.
+
+    Every split has its own stream of random numbers, so the first splits stay the same when more are asked for.
+    """
+
+    n_splits: int = 10
+    random_state: RandomState = field(default=0, kw_only=True)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Ignored, for scikit-learn.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the samples to fit on and those left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, m)
+            The table; only its number of samples is used.
+        y : object
+            Ignored, for scikit-learn.
+        groups : array-like of shape (n,), optional
+            Labels of samples that belong together: whole groups are drawn or left out.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Indices; a sample that was drawn twice is twice in ``train``.
+        """
+        if not isinstance(self.n_splits, Integral) or isinstance(self.n_splits, bool) or self.n_splits < 2:
+            raise ValueError(
+                f"n_splits must be an integer of at least 2 but is {self.n_splits!r}; one run has nothing to agree "
+                "with."
+            )
+        n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        labels, what = units(groups, n)
+        size = int(labels.max(initial=-1)) + 1
+        if size < 2:
+            raise ValueError(f"Resampling needs at least 2 {what} but there are {size}; give more {what}.")
+        for counts in self._draws(size, what):
+            times = counts[labels]
+            yield np.repeat(np.arange(n), times), np.flatnonzero(times == 0)
+
+    @abstractmethod
+    def _draws(self, size: int, what: str) -> Iterator[np.ndarray]:
+        """Yield, for every split, how often each of ``size`` units is drawn; ``what`` they are is for errors."""
+
+    def _generators(self, number: int) -> Iterator[np.random.Generator]:
+        return map(np.random.default_rng, seed_sequence(self.random_state).spawn(number))
+
+
+@dataclass(frozen=True)
+class Subsample(Resampler):
+    """Splitter that draws a fraction of the samples without replacement.
+
+    Like :class:`sklearn.model_selection.ShuffleSplit`, but with ``groups`` it draws whole groups.
 
     Parameters
     ----------
-    n : int
-        Number of rows.
-    scheme : {"bootstrap", "subsample", "leave-one-out", "splits"}
-        "bootstrap" draws n rows with replacement; "subsample" draws a share of the rows without; "leave-one-out" leaves
-        out one row a repeat, drawn at random, no row twice; "splits" deals the rows into ``n_repeats`` parts at random
-        and leaves out one part a repeat.
-    n_repeats : int or None
-        Number of repeats, at least 2. "leave-one-out" stops at n, and takes None for n.
-    fraction : float
-        Share of the rows that a subsample keeps, above 0 and below 1; rounded to whole rows.
+    n_splits : int, default=10
+        Number of subsamples, at least 2.
+    train_size : float, default=0.8
+        Fraction of the samples, or groups, in a subsample; above 0 and below 1.
+    random_state : int, RandomState instance, SeedSequence or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from stableselect.inspection import Subsample
+    >>> [len(train) for train, test in Subsample(3, train_size=0.5).split([[0], [1], [2], [3]])]
+    [2, 2, 2]
+    """
+
+    train_size: float = field(default=0.8, kw_only=True)
+
+    def _draws(self, size: int, what: str) -> Iterator[np.ndarray]:
+        fraction = self.train_size
+        if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0 < fraction < 1:
+            raise ValueError(
+                f"train_size must be a number above 0 and below 1 but is {fraction!r}; 0.8 draws four fifths of the "
+                f"{what}."
+            )
+        number = round(float(fraction) * size)
+        if not 1 <= number < size:
+            raise ValueError(
+                f"A subsample must keep some of the {what} and leave some out but train_size={fraction!r} keeps "
+                f"{number} of {size}; change train_size or give more {what}."
+            )
+        for rng in self._generators(self.n_splits):
+            yield np.bincount(rng.choice(size, number, replace=False), minlength=size)
+
+
+@dataclass(frozen=True)
+class Bootstrap(Resampler):
+    """Splitter that draws as many samples as there are, with replacement.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of bootstrap samples, at least 2.
+    random_state : int, RandomState instance, SeedSequence or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from stableselect.inspection import Bootstrap
+    >>> [len(train) for train, test in Bootstrap(3).split([[0], [1], [2], [3]])]
+    [4, 4, 4]
+    """
+
+    def _draws(self, size: int, what: str) -> Iterator[np.ndarray]:
+        for rng in self._generators(self.n_splits):
+            yield np.bincount(rng.integers(size, size=size), minlength=size)
+
+
+@dataclass(frozen=True)
+class ComplementaryPairs(Resampler):
+    """Splitter that draws halves of the samples, two at a time without a common sample.
+
+    The halves of a pair follow each other. Of an odd number of samples, or groups, one is left out of both.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of halves, even.
+    random_state : int, RandomState instance, SeedSequence or None, default=0
+        Seed.
+
+    Examples
+    --------
+    >>> from stableselect.inspection import ComplementaryPairs
+    >>> one, other = (set(train) for train, test in ComplementaryPairs(2).split([[0], [1], [2], [3]]))
+    >>> len(one), len(other), one & other
+    (2, 2, set())
+    """
+
+    def _draws(self, size: int, what: str) -> Iterator[np.ndarray]:
+        if self.n_splits % 2:
+            raise ValueError(f"The number of halves must be even but is {self.n_splits}; add one.")
+        half = size // 2
+        for rng in self._generators(self.n_splits // 2):
+            place = rng.permutation(size) // half
+            yield from (np.where(place == side, 1, 0) for side in (0, 1))
+
+
+def resamples(cv: Any, X: Any, groups: Any = None, random_state: RandomState = 0) -> list[Resample]:
+    """Return the training part of every split.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        Number of folds (of shuffled samples, or of whole groups), a splitter with scikit-learn's interface, or
+        an iterable of (train, test) indices.
+    X : table of shape (n, m)
+        What is split.
     groups : array-like of shape (n,) or None
-        Labels of rows that belong together, such as replicates. Groups then take the place of rows: they are drawn or
-        left out as a whole.
+        Labels of samples that belong together. Raise if a split parts them.
     random_state : int, RandomState instance, SeedSequence or None
-        Seed. Every drawn repeat has its own stream, so the first repeats stay the same when more are asked for.
+        Seed of the folds where ``cv`` is an integer.
 
     Returns
     -------
     list of Resample
     """
-    if scheme not in SCHEMES:
-        raise ValueError(f"scheme must be one of {', '.join(SCHEMES)} but is {scheme!r}; choose one of them.")
-    labels, what = units(groups, n)
-    size = int(labels.max()) + 1 if n else 0
-    n_repeats = _repeats(n_repeats, scheme, size, what)
-    root = seed_sequence(random_state)
-    if scheme == "bootstrap":
-        kept = [_drawn_with_replacement(size, seed)[labels] for seed in root.spawn(n_repeats)]
-    elif scheme == "subsample":
-        number = _subsample_size(fraction, size, what)
-        kept = [_drawn_without_replacement(size, number, seed)[labels] for seed in root.spawn(n_repeats)]
-    else:
-        order = np.random.default_rng(root).permutation(size)
-        part = np.empty(size, dtype=np.intp)
-        part[order] = np.arange(size) if scheme == "leave-one-out" else np.arange(size) % n_repeats
-        kept = [(part[labels] != left_out).astype(np.intp) for left_out in range(n_repeats)]
-    fewest = min(int(counts.sum()) for counts in kept)
+    n = int(X.shape[0])
+    labels = None if groups is None else units(groups, n)[0]
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        seed = int(seed_sequence(random_state).generate_state(1)[0])
+        cv = KFold(int(cv), shuffle=True, random_state=seed) if groups is None else GroupKFold(int(cv))
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(
+            f"cv must be a number of folds, a scikit-learn splitter or pairs of (train, test) indices but is {cv!r}; "
+            "use for example 5 or ShuffleSplit()."
+        )
+    pairs = cv.split(X, None, labels) if hasattr(cv, "split") else cv
+    found = [_resample(train, n) for train, _ in pairs]
+    if len(found) < 2:
+        raise ValueError(f"cv must give at least 2 splits but gives {len(found)}; one run has nothing to agree with.")
+    fewest = min(len(part.drawn) for part in found)
     if fewest < 2:
-        raise ValueError(f"Every resample must keep at least 2 rows but one keeps {fewest} of {n}; give more rows.")
-    return [_resample(counts, scheme == "bootstrap") for counts in kept]
+        raise ValueError(f"Every split must keep at least 2 samples but one keeps {fewest} of {n}; give more samples.")
+    if labels is not None:
+        _check_groups(found, labels)
+    return found
+
+
+def _resample(train: Any, n: int) -> Resample:
+    rows = to_numpy(train)
+    if rows.dtype.kind == "b" and rows.shape == (n,):
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows.size and not 0 <= rows.min() <= rows.max() < n):
+        raise ValueError(
+            f"cv must give indices of samples from 0 to {n - 1} but gives {train!r:.60}; count the samples from 0."
+        )
+    rows, counts = np.unique(rows, return_counts=True)
+    return Resample(rows, counts if counts.max(initial=1) > 1 else None)
+
+
+def _check_groups(found: list[Resample], labels: np.ndarray) -> None:
+    sizes = np.bincount(labels)
+    for part in found:
+        inside = np.bincount(labels[part.rows], minlength=sizes.size)
+        if np.any((inside > 0) & (inside < sizes)):
+            raise ValueError(
+                "Samples of one group must stay together but cv parts them; use a splitter for groups, such as "
+                "GroupKFold or GroupShuffleSplit."
+            )
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
@@ -104,7 +281,7 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     return X[rows]
 
 
-def seed_sequence(random_state: int | np.random.RandomState | np.random.SeedSequence | None) -> np.random.SeedSequence:
+def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Return the root of the streams of all repeats."""
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
@@ -115,36 +292,21 @@ def seed_sequence(random_state: int | np.random.RandomState | np.random.SeedSequ
     return np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1)))
 
 
-def _resample(counts: np.ndarray, repeated: bool) -> Resample:
-    rows = np.flatnonzero(counts)
-    return Resample(rows, counts[rows] if repeated else None)
-
-
-def _drawn_with_replacement(size: int, seed: np.random.SeedSequence) -> np.ndarray:
-    return np.bincount(np.random.default_rng(seed).integers(size, size=size), minlength=size)
-
-
-def _drawn_without_replacement(size: int, number: int, seed: np.random.SeedSequence) -> np.ndarray:
-    counts: np.ndarray = np.zeros(size, dtype=np.intp)
-    counts[np.random.default_rng(seed).choice(size, number, replace=False)] = 1
-    return counts
-
-
 def units(groups: Any, n: int) -> tuple[np.ndarray, str]:
-    """Return the number of every row's group, and what is drawn."""
+    """Return the number of every sample's group, and what is drawn."""
     if groups is None:
-        return np.arange(n), "rows"
+        return np.arange(n), "samples"
     values = to_numpy(groups)
     if values.shape != (n,):
         raise ValueError(
-            f"groups must hold one label for each of the {n} rows but has shape {values.shape}; align it with X."
+            f"groups must hold one label for each of the {n} samples but has shape {values.shape}; align it with X."
         )
     if values.dtype.kind == "O":
         missing = any(_is_missing(value) for value in values)
     else:
         missing = not np.isfinite(values).all() if values.dtype.kind == "f" else bool((values != values).any())
     if missing:
-        raise ValueError("groups must hold labels but holds NaN, None or infinity; give every row a group.")
+        raise ValueError("groups must hold labels but holds NaN, None or infinity; give every sample a group.")
     try:
         return np.unique(values, return_inverse=True)[1], "groups"
     except TypeError as error:
@@ -157,34 +319,3 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA does not say
         return True
-
-
-def _repeats(n_repeats: int | None, scheme: Scheme, size: int, what: str) -> int:
-    if n_repeats is None and scheme == "leave-one-out":
-        n_repeats = max(2, size)
-    if not isinstance(n_repeats, Integral) or isinstance(n_repeats, bool) or n_repeats < 2:
-        raise ValueError(
-            f"n_repeats must be a whole number of at least 2 but is {n_repeats!r}; one run has nothing to agree with."
-        )
-    if size < 2:
-        raise ValueError(f"Resampling needs at least 2 {what} but there are {size}; give more {what}.")
-    if scheme == "splits" and n_repeats > size:
-        raise ValueError(
-            f"Each of the {n_repeats} splits must leave out one of the {what} at least but there are {size} {what}; "
-            "lower n_repeats."
-        )
-    return min(int(n_repeats), size) if scheme == "leave-one-out" else int(n_repeats)
-
-
-def _subsample_size(fraction: float, size: int, what: str) -> int:
-    if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0 < fraction < 1:
-        raise ValueError(
-            f"fraction must be a number above 0 and below 1 but is {fraction!r}; 0.8 keeps four fifths of the {what}."
-        )
-    number = round(float(fraction) * size)
-    if not 1 <= number < size:
-        raise ValueError(
-            f"A subsample must keep some of the {what} and leave some out but fraction={fraction!r} keeps {number} of "
-            f"{size}; change fraction or give more {what}."
-        )
-    return number

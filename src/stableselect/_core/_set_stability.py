@@ -1,8 +1,9 @@
-"""Nogueira's stability of a list of sets, which both selectors and measures use."""
+"""Nogueira's stability of a list of sets, and Wilson's interval for a selection frequency."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import norm
 
 
 def nogueira(masks: np.ndarray) -> tuple[float, float]:
@@ -41,3 +42,15 @@ def nogueira(masks: np.ndarray) -> tuple[float, float]:
     influence = Z @ shares / m - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)
     influence /= chance
     return value, float(2 / n_runs * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
+
+
+def wilson_interval(counts: np.ndarray, n_runs: int, confidence: float) -> np.ndarray:
+    """Return Wilson's interval for the fraction that each count is of ``n_runs`` (counts x 2)."""
+    z = float(norm.ppf((1 + confidence) / 2))
+    p = np.asarray(counts, dtype=np.float64) / n_runs
+    centre = p + z**2 / (2 * n_runs)
+    half = z * np.sqrt(p * (1 - p) / n_runs + z**2 / (4 * n_runs**2))
+    ends = np.stack([centre - half, centre + half], axis=1) / (1 + z**2 / n_runs)
+    # No and every run end at 0 and 1 but for rounding.
+    ends[p == 0, 0], ends[p == 1, 1] = 0.0, 1.0
+    return ends

@@ -5,7 +5,7 @@ Each helper returns a clean value or raises a ValueError of one sentence, so the
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -116,3 +116,34 @@ def check_count(value: Any, name: str, low: int, high: int | None = None) -> int
         span = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be an integer {span} but is {value!r}; change {name}.")
     return int(value)
+
+
+def check_supports(supports: Any, n_features: int | None) -> np.ndarray:
+    """Return the feature sets of several runs, given as masks or as indices, as a Boolean matrix (runs x m)."""
+    runs = [to_numpy(run) for run in (to_numpy(supports) if hasattr(supports, "__array__") else supports)]
+    if len(runs) < 2:
+        raise ValueError(
+            f"stability needs at least two runs but got {len(runs)}; repeat the selection on other samples or seeds."
+        )
+    if n_features is None:
+        if not all(run.dtype.kind == "b" and run.ndim == 1 for run in runs):
+            raise ValueError(
+                "n_features must be given where supports holds feature indices but is None; "
+                "pass the number of features, or Boolean masks."
+            )
+        n_features = runs[0].size
+    n_features = check_count(n_features, "n_features", 1)
+    masks = np.zeros((len(runs), n_features), dtype=bool)
+    for i, run in enumerate(runs):
+        masks[i, check_selected(run, n_features, f"supports[{i}]")] = True
+    return masks
+
+
+def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf, *, inside: bool = False) -> float:
+    """Return a finite number from ``low`` to ``high``; with ``inside``, the two are excluded."""
+    number = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not number or not (low < value < high if inside else low <= value <= high):
+        least = f"above {low:g}" if inside else f"of at least {low:g}" if high == np.inf else f"from {low:g}"
+        most = "" if high == np.inf else f" and below {high:g}" if inside else f" to {high:g}"
+        raise ValueError(f"{name} must be a finite number {least}{most} but is {value!r}; change {name}.")
+    return float(value)

@@ -93,7 +93,10 @@ def _save_picture(path: Path, images: np.ndarray, selection: Selection, rebuilt:
     except ImportError as error:
         return f"No picture: {error}"
     chosen = np.isin(selection.features, selection.kept)
-    figure = reconstructed_images(images, chosen, rebuilt, shape=_SHAPE)
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 3.2), layout="constrained")
+    reconstructed_images(images, chosen, rebuilt, shape=_SHAPE, axes=figure.subplots(3, len(images)))
     with replacing(path) as (temporary,):
         figure.savefig(temporary, format="png", dpi=100)
     return f"Wrote {shown(str(path))}: ten digits the choice has not seen, their kept pixels, and the rebuilt digits."

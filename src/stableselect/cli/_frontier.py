@@ -123,7 +123,10 @@ def _write(found: TableFrontier, targets: list[Path]) -> str:
         missing, targets = f"No picture: {error}. ", [figures]
     else:
         missing = ""
-        drawn = stability_frontier(found.frontier)
+        from matplotlib.figure import Figure
+
+        drawn = Figure(figsize=(8.4, 4.8), layout="constrained")
+        stability_frontier(found.frontier, ax=drawn.subplots())
         of = f"{found.n_features_to_select} of {found.n_features} columns"
         title = f"{shown(found.source)}: {of}, {found.method}"
         drawn.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, parse_math=False)

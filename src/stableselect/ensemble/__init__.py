@@ -1,9 +1,9 @@
 """Selectors that run another selector many times and keep the features it agrees on."""
 
 from ._consensus import ConsensusSelector
-from ._error_control import FrequentColumns
+from ._error_control import FrequentFeatures
 
 __all__ = [
     "ConsensusSelector",
-    "FrequentColumns",
+    "FrequentFeatures",
 ]

@@ -1,74 +1,83 @@
-"""Resample and aggregate: the columns that a selector keeps again and again when rows and seeds change."""
+"""Resample and aggregate: the features that a selector keeps again and again when samples and seeds change."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._core import Array, Resample, seed_sequence
-from .._refit import Fit, repeated_fits, seed_parameters, source_of, with_held_seed
-from ..base import BaseSelector, Selection, resolve_k, unchanged_on_error
+from .._core import (
+    Array,
+    ComplementaryPairs,
+    Resample,
+    Resampler,
+    resamples,
+    row_hashes,
+    seed_sequence,
+    to_numpy,
+    units,
+)
+from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters, with_held_seed
+from ..base import BaseSelector, Selection, check_count, check_number, resolve_k, unchanged_on_error
 from ..subset import ColumnSubset
-from ._base_columns import resolve_base
-from ._error_control import FrequentColumns, concave_bound, worst_case_bound
-from ._halves import FEWEST, SCHEMES, Scheme, count_units, draw_rows
+from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
 from ._votes import AGGREGATES, Aggregate, by_frequency, by_rank, by_representation, mean_ranks
 
-_VARY = ("both", "data", "seed")
+_PERTURB = ("both", "data", "seed")
+_FEWEST = 4
+"""With fewer samples, or groups, there are no two halves worth fitting."""
 
 
 class ConsensusSelector(BaseSelector):
-    r"""Keep the columns that another selector agrees on over resampled rows and seeds.
+    r"""Keep the features that another selector agrees on over resampled samples and seeds.
 
-    Copies of ``estimator`` are fitted on resamples of the rows, each with a seed of its own, and vote. The result is
-    far more repeatable than one fit, at some cost in error. The rows that come together depend on their values and
-    ``random_state`` alone, so the order of rows does not matter, and neither does ``n_jobs``.
+    Copies of ``estimator`` are fitted on resamples, each with a seed of its own, and vote. The result is far more
+    repeatable than one fit, at some cost in error. It does not depend on ``n_jobs``, nor on the order of the samples
+    unless ``cv`` does.
 
     Parameters
     ----------
     estimator : selector or None, default=None
         A selector of this package, or any with ``fit(X)`` and ``get_support()``, such as scikit-learn's, or a pipeline
-        of steps that keep or drop columns and end in one. Where its ``n_features_to_select`` is None it gets the number
-        asked for here. What its ``include`` and ``exclude`` say holds here too. None stands for
-        ``ColumnSubset(ridge=0.1)``.
+        of steps that keep or drop features and end in one. Where its ``n_features_to_select`` is None it gets the
+        number asked for here. Its ``include`` and ``exclude`` hold here too. None means ``ColumnSubset(ridge=0.1)``.
     n_features_to_select : int, float or None, default=None
-        Columns to keep: a number, a share rounded up, or None for half. Exactly that many are kept; for all columns
+        Number of features to select, or a fraction of them, rounded up. None: as many as ``estimator`` selects, on
+        average over the fits and rounded; half of the features where it has no number of its own. For all features
         above a frequency see :meth:`select_by_frequency`.
     n_resamples : int, default=50
-        Number of fits, at least 2; even for "complementary_pairs".
-    resampling : {"complementary_pairs", "subsample", "bootstrap"}, default="complementary_pairs"
-        How rows are drawn. "complementary_pairs": halves, two at a time without a common row [1]_, which the error
-        control needs. "subsample": a share of the rows. "bootstrap": as many rows as there are, with replacement.
-    fraction : float, default=0.5
-        Share of the rows in a subsample; other schemes do not use it.
+        Number of fits where ``cv`` is None: even, or with ``perturb="seed"`` at least 2.
+    cv : int, splitter or iterable, default=None
+        The samples of each fit, the training part of a split: a number of folds, any scikit-learn splitter,
+        :class:`~stableselect.inspection.Subsample`, :class:`~stableselect.inspection.Bootstrap`, or pairs of
+        (train, test) indices. None draws halves, two at a time without a common sample [1]_
+        (:class:`~stableselect.inspection.ComplementaryPairs`), which the error control needs.
     perturb : {"both", "data", "seed"}, default="both"
-        What differs between the fits. "data" holds the seed of ``estimator`` fixed; "seed" fits all rows every time. A
-        base without a seed is the same under "both" and "data".
+        What differs between the fits. "data" holds the seed of ``estimator`` fixed; "seed" fits all samples every time.
+        An estimator without a seed is the same under "both" and "data".
     aggregate : {"representative", "frequency", "rank"}, default="representative"
-        "frequency" keeps the columns chosen most often; ties go to the better mean rank, then the lowest index. "rank"
-        keeps those of best mean rank (Borda count). Both may keep twins, and miss a group of interchangeable columns
-        that split its votes. "representative" takes one column at a time and discounts the votes that the kept ones
-        stand for already (see Notes).
+        "frequency" keeps the features selected most often; ties go to the better mean rank, then the lowest index.
+        "rank" keeps those of best mean rank (Borda count). Both may keep twins, and miss a group of interchangeable
+        features that split its votes. "representative" takes one feature at a time and discounts the votes that the
+        ones taken already explain (see Notes).
     n_jobs : int or None, default=None
         Processes for the fits; None for this one alone.
     random_state : int, RandomState instance or None, default=None
-        Decides rows and seeds.
+        Decides the samples drawn (where ``cv`` is None or an integer) and the seeds.
 
     Attributes
     ----------
     selection_frequency_ : ndarray of shape (m,)
-        Share of the fits that kept each column.
-    supports_ : ndarray of bool, shape (n_resamples, m)
-        What every fit kept; with "complementary_pairs", each two that follow each other are a pair. It can be handed to
-        :func:`stableselect.metrics.stability`.
+        Fraction of the fits that selected each feature.
+    supports_ : ndarray of bool, shape (n_fits, m)
+        What every fit selected; with complementary pairs, each two that follow each other are a pair. It can be handed
+        to :func:`stableselect.metrics.stability`.
     threshold_ : float
-        The least frequency among the kept columns.
+        The lowest frequency among the selected features.
     expected_false_selections_ : float
-        The formula of the bound on the expected number of false columns, at ``threshold_``. Since that threshold is
+        The formula of the bound on the expected number of false features, at ``threshold_``. Since that threshold is
         read off the data, this describes the fits and bounds nothing; :meth:`select_by_frequency` with a threshold
         fixed beforehand gives the bound. Infinite where ``threshold_`` is at most 1/2, NaN where the fits were not on
         complementary halves.
@@ -82,17 +91,20 @@ class ConsensusSelector(BaseSelector):
 
     Notes
     -----
-    "representative": with f the frequencies and R the correlations of the columns once the kept ones are taken out of
-    all, the next column is the one of largest :math:`f_j \sum_i f_i R_{ij}^2 / R_{jj}`.
+    "representative": with f the frequencies and R the correlations of the features once the selected ones are taken
+    out of all, the next feature is the one of largest :math:`f_j \sum_i f_i R_{ij}^2 / R_{jj}`.
 
-    Error control: a column is called false where ``estimator``, given half of the rows, keeps it with a probability of
-    at most q / m, with q the mean number of columns it keeps: no more often than a blind draw would. There are no
-    labels, so this says nothing about what a column is good for. The bounds ask for high frequencies and few columns;
-    where many interchangeable columns compete, frequencies are low and the bounds empty, while the choice itself may
-    well be repeatable.
+    Error control: a feature is called false where ``estimator``, given half of the samples, selects it with a
+    probability of at most q / m, with q the mean number of features it selects: no more often than a blind draw would.
+    There are no labels, so this says nothing about what a feature is good for. The bounds ask for high frequencies and
+    few features; where many interchangeable features compete, frequencies are low and the bounds empty, while the
+    choice itself may well be repeatable.
 
-    With fewer than four rows (or groups) there is nothing to resample: every fit sees all rows, and there is no error
-    control.
+    The halves, and the draws of ``Subsample`` and ``Bootstrap``, depend on the values of the samples and the seed, not
+    on the order of the samples. Other splitters see the samples in the order of the table.
+
+    With fewer than four samples (or groups) there is nothing to resample: every fit sees all samples, and there is no
+    error control.
 
     References
     ----------
@@ -117,8 +129,7 @@ class ConsensusSelector(BaseSelector):
         n_features_to_select: int | float | None = None,
         *,
         n_resamples: int = 50,
-        resampling: Scheme = "complementary_pairs",
-        fraction: float = 0.5,
+        cv: Any = None,
         perturb: Literal["both", "data", "seed"] = "both",
         aggregate: Aggregate = "representative",
         n_jobs: int | None = None,
@@ -127,15 +138,14 @@ class ConsensusSelector(BaseSelector):
         self.estimator = estimator
         self.n_features_to_select = n_features_to_select
         self.n_resamples = n_resamples
-        self.resampling = resampling
-        self.fraction = fraction
+        self.cv = cv
         self.perturb = perturb
         self.aggregate = aggregate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Choose the columns.
+        """Select features.
 
         Parameters
         ----------
@@ -144,8 +154,8 @@ class ConsensusSelector(BaseSelector):
         y : None
             Ignored, for scikit-learn pipelines.
         groups : array-like of shape (n,), optional
-            Labels of rows that belong together, such as replicates: they are drawn together. The error control then
-            needs independent groups instead of independent rows.
+            Labels of samples that belong together, such as replicates: they are drawn together. The error control then
+            needs independent groups instead of independent samples.
 
         Returns
         -------
@@ -155,139 +165,138 @@ class ConsensusSelector(BaseSelector):
             self._check_settings()
             X = self._check_table(X)
             k = resolve_k(self.n_features_to_select, X.shape[1])
-            base, include, exclude = self._prepared_base(k)
-            fits = self._fits(X, base, groups)
+            estimator, include, exclude = self._prepared(k)
+            fits = self._fits(X, estimator, groups)
             self.supports_ = np.array([fit.support for fit in fits])
             self.selection_frequency_ = self.supports_.mean(axis=0)
-            self._store(self._aggregated(X, k, fits, include, exclude), X)
+            if self.n_features_to_select is None:
+                k = max(1, round(self._mean_size()))
+            self._store(self._aggregated(X, k, fits, include[:k], exclude), X)
             self.threshold_ = float(self.selection_frequency_[self.selected_].min())
             bound = worst_case_bound(self._mean_size(), self.n_features_in_, self.threshold_)
             self.expected_false_selections_ = bound if self.n_pairs_ else np.nan
         return self
 
-    def select_by_frequency(self, threshold: float | None = None, *, max_false: float | None = None) -> FrequentColumns:
-        """Return all columns above a selection frequency, with a bound on how many are there by chance.
+    def select_by_frequency(
+        self, threshold: float | None = None, *, max_false: float | None = None
+    ) -> FrequentFeatures:
+        """Return all features above a selection frequency, with a bound on how many are there by chance.
 
-        The bounds hold for a threshold chosen before looking at the frequencies, and for rows drawn independently.
-        They say nothing where they exceed the number of columns kept.
+        The bounds hold for a threshold chosen before looking at the frequencies, and for samples drawn independently.
+        They say nothing where they exceed the number of features returned.
 
         Parameters
         ----------
         threshold : float, optional
-            Least frequency, from 0 to 1.
+            Lowest frequency, from 0 to 1.
         max_false : float, optional
-            Instead of a threshold: the least one at which the bound without assumptions is at most this.
+            Instead of a threshold: the lowest one at which the bound without assumptions is at most this.
 
         Returns
         -------
-        FrequentColumns
+        FrequentFeatures
         """
         check_is_fitted(self)
         if (threshold is None) == (max_false is None):
             raise ValueError("select_by_frequency takes either a threshold or max_false; give one of them.")
         if max_false is not None:
             threshold = self._threshold_for(max_false)
-        if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be a number from 0 to 1 but is {threshold!r}; change it.")
-        threshold = float(threshold)
+        threshold = check_number(threshold, "threshold", 0, 1)
         order = np.argsort(-self.selection_frequency_, kind="stable")
         # A frequency is a count over a count: a threshold of 0.3 must not miss 3 of 10 by rounding.
-        columns = order[self.selection_frequency_[order] >= threshold - 1e-12]
+        features = order[self.selection_frequency_[order] >= threshold - 1e-12]
         if not self.n_pairs_:
-            return FrequentColumns(columns, threshold, np.nan, np.nan)
+            return FrequentFeatures(features, threshold, np.nan, np.nan)
         q, m = self._mean_size(), self.n_features_in_
         bounds = worst_case_bound(q, m, threshold), concave_bound(q, m, threshold, self.n_pairs_)
-        return FrequentColumns(columns, threshold, *bounds)
+        return FrequentFeatures(features, threshold, *bounds)
 
     def _threshold_for(self, max_false: float) -> float:
-        """Return the least threshold with q^2 / ((2 threshold - 1) m) <= max_false."""
-        if not isinstance(max_false, Real) or isinstance(max_false, bool) or not max_false > 0:
-            raise ValueError(f"max_false must be a number above 0 but is {max_false!r}; change it.")
+        """Return the lowest threshold with q^2 / ((2 threshold - 1) m) <= max_false."""
+        max_false = check_number(max_false, "max_false", inside=True)
         if not self.n_pairs_:
             raise ValueError(
-                'max_false needs fits on complementary halves of the rows; use resampling="complementary_pairs" '
-                'with perturb="both" or "data", and at least four rows.'
+                'max_false needs fits on complementary halves of the samples; leave cv out, use perturb="both" or '
+                '"data", and give at least four samples.'
             )
         q, m = self._mean_size(), self.n_features_in_
-        threshold = (1 + q * q / (float(max_false) * m)) / 2
+        threshold = (1 + q * q / (max_false * m)) / 2
         if threshold > 1:
             raise ValueError(
-                f"No threshold keeps the expected number of false columns at {max_false:g}: with {q:g} of {m} columns "
-                f"a fit it is at least {worst_case_bound(q, m, 1.0):.3g}; let base keep fewer columns."
+                f"No threshold keeps the expected number of false features at {max_false:g}: with {q:g} of {m} "
+                f"features a fit it is at least {worst_case_bound(q, m, 1.0):.3g}; let estimator select fewer features."
             )
         return threshold
 
     def _mean_size(self) -> float:
-        """Return q, the mean number of columns that a fit kept."""
+        """Return q, the mean number of features that a fit selected."""
         return float(self.supports_.sum(axis=1).mean())
 
     def _check_settings(self) -> None:
-        choices = {"resampling": SCHEMES, "perturb": _VARY, "aggregate": AGGREGATES}
+        choices = {"perturb": _PERTURB, "aggregate": AGGREGATES}
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}; change it.")
-        number = self.n_resamples
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 2:
-            raise ValueError(
-                f"n_resamples must be a whole number of at least 2, got {number!r}; one fit has nothing to agree with."
-            )
-        if self.resampling == "complementary_pairs" and number % 2:
-            raise ValueError(f"n_resamples must be even for pairs, got {number!r}; add one.")
+        if self.cv is not None and self.perturb == "seed":
+            raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
+        check_count(self.n_resamples, "n_resamples", 2)
 
-    def _prepared_base(self, k: int) -> tuple[Any, list[int], list[int]]:
-        """Return an unfitted copy of the base for tables without names, and the columns to keep and to leave out."""
-        base = ColumnSubset(ridge=0.1) if self.estimator is None else self.estimator
-        if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+    def _prepared(self, k: int) -> tuple[Any, list[int], list[int]]:
+        """Return an unfitted copy of the estimator for tables without names, and its features to keep and leave out."""
+        estimator = ColumnSubset(ridge=0.1) if self.estimator is None else self.estimator
+        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
             raise TypeError(
-                f"base must be a selector or None, got {base!r:.60}; the number of columns is n_features_to_select."
+                f"estimator must be a selector or None, got {estimator!r:.60}; the number of features is "
+                "n_features_to_select."
             )
-        base = clone(base)
-        known = base.get_params(deep=False)
+        estimator = clone(estimator)
+        known = estimator.get_params(deep=False)
         if "n_features_to_select" in known and known["n_features_to_select"] is None:
-            base.set_params(n_features_to_select=k)
+            estimator.set_params(n_features_to_select=k)
         m = self.n_features_in_
-        include, exclude = resolve_base(base, m, getattr(self, "feature_names_in_", None))
-        if k > m - len(exclude):
+        include, exclude = resolve_names(estimator, m, getattr(self, "feature_names_in_", None))
+        if self.n_features_to_select is not None and k > m - len(exclude):
             raise ValueError(
-                f"exclude of the base leaves {m - len(exclude)} columns but {k} are to be selected; lower "
+                f"exclude of the estimator leaves {m - len(exclude)} features but {k} are to be selected; lower "
                 "n_features_to_select or exclude fewer."
             )
-        return base, include[:k], exclude
+        return estimator, include, exclude
 
-    def _fits(self, X: Array, base: Any, groups: Any) -> list[Fit]:
-        """Fit the base once for every resample; notes how many complementary pairs there are."""
-        rows_seed, base_seed = seed_sequence(self.random_state).spawn(2)
-        seeds = np.random.default_rng(base_seed).integers(2**31 - 1, size=self.n_resamples).tolist()
-        resampled = count_units(groups, X.shape[0]) >= FEWEST and self.perturb != "seed"
-        self.n_pairs_ = self.n_resamples // 2 if resampled and self.resampling == "complementary_pairs" else 0
-        rows: list[Resample | None] = [None] * self.n_resamples
-        if resampled:
-            rows = list(draw_rows(X, self.resampling, self.n_resamples, self.fraction, groups, rows_seed))
+    def _fits(self, X: Array, estimator: Any, groups: Any) -> list[Fit]:
+        """Fit the estimator once for every resample; notes how many complementary pairs there are."""
+        draw_seed, fit_seed = seed_sequence(self.random_state).spawn(2)
+        n_units = int(units(groups, X.shape[0])[0].max()) + 1
+        parts: list[Resample | None] = [None] * self.n_resamples
+        self.n_pairs_ = 0
+        if n_units >= _FEWEST and self.perturb != "seed":
+            cv = ComplementaryPairs(self.n_resamples, random_state=draw_seed) if self.cv is None else self.cv
+            parts = list(_draw(cv, X, groups, draw_seed))
+            self.n_pairs_ = len(parts) // 2 if isinstance(cv, ComplementaryPairs) else 0
+        seeds = np.random.default_rng(fit_seed).integers(2**31 - 1, size=len(parts)).tolist()
         if self.perturb == "data":
-            base = with_held_seed(base, seeds[0])
-            seeds = [None] * self.n_resamples
-        elif self.perturb == "seed" and not seed_parameters(base):
+            estimator = with_held_seed(estimator, seeds[0])
+            seeds = [None] * len(parts)
+        elif self.perturb == "seed" and not seed_parameters(estimator):
             raise ValueError(
-                f'{type(base).__name__} has no random_state, so perturb="seed" changes nothing; use perturb="data".'
+                f'{type(estimator).__name__} has no random_state, so perturb="seed" changes nothing; use '
+                'perturb="data".'
             )
-        fits = repeated_fits(base, source_of(base, X), rows, seeds, n_jobs=self.n_jobs, stacklevel=3)
+        fits = repeated_fits(estimator, Source(estimator, X), parts, seeds, n_jobs=self.n_jobs, stacklevel=3)
         made = fits[0].origin.made
         if made is not None:
             raise ValueError(
-                "base must choose among the columns of the table but a step of it makes new ones "
+                "estimator must choose among the features of the table but a step of it makes new ones "
                 f"({made[-1][0]!r}, ...); leave that step out or transform the table beforehand."
             )
         return fits
 
     def _aggregated(self, X: Array, k: int, fits: list[Fit], include: list[int], exclude: list[int]) -> Selection:
-        m = self.n_features_in_
+        m, frequency = self.n_features_in_, self.selection_frequency_
         ranks = mean_ranks([fit.selected for fit in fits], m)
         if self.aggregate == "representative":
-            return Selection(
-                by_representation(X, k, self.selection_frequency_, ranks, include, exclude), self.selection_frequency_
-            )
+            return Selection(by_representation(X, k, frequency, ranks, include, exclude), frequency)
         if self.aggregate == "frequency":
-            order, scores = by_frequency(self.selection_frequency_, ranks), self.selection_frequency_
+            order, scores = by_frequency(frequency, ranks), frequency
         else:
             order, scores = by_rank(ranks), 1 - (ranks - 1) / max(1, m - 1)
         settled = {*include, *exclude}
@@ -296,3 +305,12 @@ class ConsensusSelector(BaseSelector):
 
     def _select(self, X: Array, k: int) -> Selection:
         raise AssertionError("fit does not come here: it needs the groups")
+
+
+def _draw(cv: Any, X: Array, groups: Any, seed: np.random.SeedSequence) -> list[Resample]:
+    """Return the samples of every fit; random draws are from the samples in the order of a hash of their values."""
+    if not isinstance(cv, Resampler):
+        return resamples(cv, X, groups, seed)
+    order = np.argsort(row_hashes(X), kind="stable")
+    groups = None if groups is None else to_numpy(groups)[order]
+    return [part.reordered(order) for part in resamples(cv, X, groups)]

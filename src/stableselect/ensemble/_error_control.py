@@ -1,4 +1,4 @@
-"""How many columns may have reached a selection frequency without deserving it: bounds for complementary pairs."""
+"""How many features may have reached a selection frequency without deserving it: bounds for complementary pairs."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _STEEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FrequentColumns:
-    """Columns above a selection frequency, and how many of them may be there by chance.
+class FrequentFeatures:
+    """Features above a selection frequency, and how many of them may be there by chance.
 
-    A false column is one that the base selector, given half of the rows, keeps with a probability of at most q / m:
-    no more often than if it drew its q of the m columns blindly. There are no labels here, so nothing is said about
-    what a column is good for.
+    A false feature is one that the estimator, given half of the samples, selects with a probability of at most q / m:
+    no more often than if it drew its q of the m features blindly. There are no labels here, so nothing is said about
+    what a feature is good for.
 
     Attributes
     ----------
-    columns : ndarray of int
-        The columns, most frequent first.
+    features : ndarray of int
+        The features, most frequent first.
     threshold : float
         The frequency that each of them has at least.
     expected_false : float
-        Bound on the expected number of false columns, whatever the distribution: q^2 / ((2 threshold - 1) m). Infinite
+        Bound on the expected number of false features, whatever the distribution: q^2 / ((2 threshold - 1) m). Infinite
         for a threshold of at most 1/2, NaN where the resamples were not complementary pairs.
     expected_false_concave : float
-        The smaller bound for distributions of the frequencies of false columns that are r-concave, which holds for
+        The smaller bound for distributions of the frequencies of false features that are r-concave, which holds for
         most that occur in practice but cannot be checked.
 
     Examples
@@ -39,11 +39,11 @@ class FrequentColumns:
     >>> from stableselect import ConsensusSelector
     >>> selector = ConsensusSelector(n_features_to_select=2, random_state=0).fit(load_iris().data)
     >>> frequent = selector.select_by_frequency(0.9)
-    >>> sorted(frequent.columns.tolist()), round(frequent.expected_false, 2)
+    >>> sorted(frequent.features.tolist()), round(frequent.expected_false, 2)
     ([0, 2], 1.25)
     """
 
-    columns: np.ndarray
+    features: np.ndarray
     threshold: float
     expected_false: float
     expected_false_concave: float
@@ -53,7 +53,7 @@ def worst_case_bound(q: float, m: int, threshold: float) -> float:
     """Return q^2 / ((2 threshold - 1) m), infinite up to a threshold of 1/2.
 
     Shah & Samworth (2013), Theorem 1 with theta = q / m; the same number as the bound of Meinshausen & Bühlmann (2010),
-    without its assumption that columns are exchangeable.
+    without its assumption that features are exchangeable.
     """
     return q * q / ((2 * threshold - 1) * m) if threshold > 0.5 else np.inf
 
@@ -62,7 +62,8 @@ def concave_bound(q: float, m: int, threshold: float, n_pairs: int) -> float:
     """Return the bound under r-concavity, Shah & Samworth (2013), equation (8); never above the worst-case one.
 
     With theta = q / m and B pairs it is m times the smaller of D(theta^2, 2 threshold - 1, B, -1/2), which bounds how
-    often both halves of a pair keep a column, and D(theta, threshold, 2 B, -1/4), which bounds how often a half does.
+    often both halves of a pair select a feature, and D(theta, threshold, 2 B, -1/4), which bounds how often a half
+    does.
     """
     theta, worst = q / m, worst_case_bound(q, m, threshold)
     if threshold <= theta:

@@ -1,4 +1,4 @@
-"""From the choices of many fits to one choice: by selection frequency, by mean rank, or by what the votes stand for."""
+"""From the choices of many fits to one choice: by selection frequency, by mean rank, or by the votes explained."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 _WEIGHED = 4096
 """Columns compared with each other at most, those with the most votes: a matrix of 128 MiB."""
 _EXPLAINED = 1e-9
-"""A column with less than this share of its variance left is a combination of the kept ones."""
+"""A feature with less than this fraction of its variance left is a combination of the kept ones."""
 
 
 def mean_ranks(chosen: Sequence[np.ndarray], m: int) -> np.ndarray:
-    """Return the mean rank of every column; those that a fit did not keep share its mean remaining rank.
+    """Return the mean rank of every feature; those that a fit did not keep share its mean remaining rank.
 
     Parameters
     ----------
     chosen : sequence of int arrays
-        The columns each fit kept, in its order of selection.
+        The features each fit kept, in its order of selection.
     m : int
-        Number of columns.
+        Number of features.
     """
     total = np.zeros(m)
-    for columns in chosen:
-        ranks = np.full(m, (len(columns) + m + 1) / 2)
-        ranks[columns] = np.arange(1, len(columns) + 1)
+    for features in chosen:
+        ranks = np.full(m, (len(features) + m + 1) / 2)
+        ranks[features] = np.arange(1, len(features) + 1)
         total += ranks
     return total / len(chosen)
 
 
 def by_frequency(frequency: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Return all columns, most frequent first; ties go to the better mean rank, then to the lowest index."""
+    """Return all features, most frequent first; ties go to the better mean rank, then to the lowest index."""
     return np.lexsort((ranks, -frequency))
 
 
 def by_rank(ranks: np.ndarray) -> np.ndarray:
-    """Return all columns, best mean rank (Borda count) first; ties go to the lowest index."""
+    """Return all features, best mean rank (Borda count) first; ties go to the lowest index."""
     return np.argsort(ranks, kind="stable")
 
 
@@ -54,10 +54,10 @@ def by_representation(
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
 ) -> list[int]:
-    r"""Return k columns that stand for the votes, so that interchangeable columns share theirs.
+    r"""Return k features that explain the votes, so that interchangeable features share theirs.
 
-    With f the selection frequencies and R the columns' correlations once the kept columns are taken out of all, the
-    next column is the one of largest
+    With f the selection frequencies and R the features' correlations once the kept features are taken out of all, the
+    next feature is the one of largest
 
     .. math:: f_j \sum_i f_i R_{ij}^2 / R_{jj},
 
@@ -71,7 +71,7 @@ def by_representation(
     k : int
         Columns to keep.
     frequency, ranks : ndarray of shape (m,)
-        Selection frequency and mean rank of every column.
+        Selection frequency and mean rank of every feature.
     include : sequence of int
         Columns that come first.
     exclude : sequence of int
@@ -104,10 +104,10 @@ def by_representation(
     return kept + [j for j in order if j not in known][: k - len(kept)]
 
 
-def _correlations(X: Array, columns: np.ndarray) -> np.ndarray:
-    """Return the correlations of some columns; those of a constant one are 0, with itself too."""
+def _correlations(X: Array, features: np.ndarray) -> np.ndarray:
+    """Return the correlations of some features; those of a constant one are 0, with itself too."""
     xp = namespace(X)
-    part = X[:, columns] if sparse.issparse(X) else xp.take(X, index(columns, X, xp), axis=1)
+    part = X[:, features] if sparse.issparse(X) else xp.take(X, index(features, X, xp), axis=1)
     C = to_numpy(normalised_moments(Moments.from_array(part))[0].dense())
     spread = np.sqrt(np.maximum(np.diagonal(C), 0.0))
     inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)

@@ -1,19 +1,25 @@
 """Procedures that fit selectors to learn how far a choice can be trusted."""
 
+from .._core import Bootstrap, ComplementaryPairs, Subsample
 from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
 from ._generalization import GeneralizationGap, generalization_gap
+from ._leave_one_out import path_losses
 from ._power_law import PowerLawFit, fit_power_law
-from ._stability_analysis import StabilityAnalysis, stability_analysis, wilson_interval
+from ._stability_analysis import stability_analysis
+from ._stability_result import StabilityAnalysis
 from ._uniform_stability import LossChange, StabilityRate, UniformStability, uniform_stability
 
 __all__ = [
+    "Bootstrap",
     "Certificate",
+    "ComplementaryPairs",
     "GeneralizationGap",
     "LossChange",
     "PowerLawFit",
     "StabilityAnalysis",
     "StabilityRate",
+    "Subsample",
     "UniformStability",
     "bousquet_elisseeff_bound",
     "explicit_stability_bound",
@@ -21,7 +27,7 @@ __all__ = [
     "generalization_gap",
     "leave_one_out_certificate",
     "leave_one_out_change_rate",
+    "path_losses",
     "stability_analysis",
     "uniform_stability",
-    "wilson_interval",
 ]

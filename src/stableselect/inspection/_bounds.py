@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from numbers import Real
-from typing import Any
 
-from ..base import check_count
+from ..base import check_count, check_number
 
 
 def bousquet_elisseeff_bound(
@@ -14,13 +12,13 @@ def bousquet_elisseeff_bound(
 ) -> float:
     r"""Bound on the expected loss of an algorithm of uniform stability ``beta``.
 
-    With probability at least 1 - delta over the draw of the n rows [1]_, each of the two holds on its own:
+    With probability at least 1 - delta over the draw of the n samples [1]_, each of the two holds on its own:
 
         R <= R_emp + 2 beta + (4 n beta + M) sqrt(ln(1/delta) / (2n)),
         R <= R_loo +   beta + (4 n beta + M) sqrt(ln(1/delta) / (2n)).
 
-    Both ask that removing a row moves no loss at any point by more than ``beta``, whatever the n rows are, and that no
-    loss lies above M; the second asks the same of n - 1 rows.
+    Both ask that removing a sample moves no loss at any point by more than ``beta``, whatever the n samples are, and
+    that no loss lies above M; the second asks the same of n - 1 samples.
 
     Parameters
     ----------
@@ -31,7 +29,7 @@ def bousquet_elisseeff_bound(
     largest_loss : float
         M.
     n : int
-        Number of rows.
+        Number of samples.
     delta : float, default=0.05
         The probability that the bound fails.
     leave_one_out : bool, default=False
@@ -55,8 +53,8 @@ def bousquet_elisseeff_bound(
     """
     n = check_count(n, "n", 1)
     for name, value in {"loss": loss, "beta": beta, "largest_loss": largest_loss}.items():
-        check_amount(value, name)
-    delta = check_share(delta, "delta")
+        check_number(value, name)
+    delta = check_number(delta, "delta", 0, 1, inside=True)
     slack = (4 * n * beta + largest_loss) * sqrt(log(1 / delta) / (2 * n))
     return float(loss + (1 if leave_one_out else 2) * beta + slack)
 
@@ -81,12 +79,13 @@ def explicit_stability_bound(
         beta = 2 kappa2 sqrt(kappa5) (kappa4 sqrt(u) E + kappa3 kappa7 / n),
 
     which has the rate of Theorem 1 of [1]_. ``docs/generalization.md`` derives it and names what it needs beyond the
-    paper's assumptions: one encoder and decoder for both fits, the same kept columns, and ``kappa6`` and ``kappa7``.
+    paper's assumptions: one encoder and decoder for both fits, the same selected features, and ``kappa6`` and
+    ``kappa7``.
 
     Parameters
     ----------
     n : int
-        Number of rows, two or more.
+        Number of samples, two or more.
     scorer_weight : float
         lambda_1, above 0.
     kappa2 : float
@@ -119,24 +118,9 @@ def explicit_stability_bound(
     """
     n, n_core = check_count(n, "n", 2), check_count(n_core, "n_core", 1)
     for i, value in enumerate((kappa2, kappa3, kappa4, kappa5, kappa6, kappa7), start=2):
-        check_amount(value, f"kappa{i}")
-    if not check_amount(scorer_weight, "scorer_weight") > 0:
-        raise ValueError("scorer_weight must be above 0, without which the bound does not hold, but is 0.")
+        check_number(value, f"kappa{i}")
+    check_number(scorer_weight, "scorer_weight", inside=True)
     a = kappa2 * sqrt(kappa5) / scorer_weight + sqrt(kappa6)
     spread = kappa4 * sqrt(n_core)
     E = spread * a / (n - 1) + sqrt(a * kappa3 * kappa7 / (n * (n - 1)))
     return float(2 * kappa2 * sqrt(kappa5) * (spread * E + kappa3 * kappa7 / n))
-
-
-def check_share(value: Any, name: str) -> float:
-    """Return a number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, both excluded, but is {value!r}; change {name}.")
-    return float(value)
-
-
-def check_amount(value: Any, name: str) -> float:
-    """Return a finite number of at least 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < float("inf"):
-        raise ValueError(f"{name} must be a finite number of at least 0 but is {value!r}; change {name}.")
-    return float(value)

@@ -1,41 +1,42 @@
-"""Leave-one-out certificate of a column subset: for every row, is the set still a 1-swap optimum without it."""
+"""Leave-one-out certificate of a feature subset: for every sample, is the set still a 1-swap optimum without it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._core import EXHAUSTED, TIE
-from ..base import check_count
+from ..base import check_count, data_frame
 from ..subset import ColumnSubset
-from ._row_removal import State, Task, judge
+from ._sample_removal import State, SwapTask, judge
 
 _ROUNDING = 1e-13
-"""A gain below this share of the total variance is rounding, as in the exchange search."""
+"""A gain below this fraction of the total variance is rounding, as in the exchange search."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
-    """Result of :func:`leave_one_out_certificate`; entry i of every array belongs to row ``rows[i]`` of the table.
+    """Result of :func:`leave_one_out_certificate`; entry i of every array belongs to sample ``samples[i]``.
 
     Attributes
     ----------
-    rows : ndarray of int, shape (r,)
-        The rows left out in turn.
+    samples : ndarray of int, shape (r,)
+        The samples left out in turn.
     is_optimal : ndarray of bool, shape (r,)
-        Whether no swap of a kept for a dropped column lowers the loss of the other rows.
+        Whether no swap of a kept for a discarded feature lowers the loss of the other samples.
     margin : ndarray of float, shape (r,)
-        By what share of the loss the best swap would raise it. Negative: the swap lowers it. Infinite: there is no
-        swap to make, or the kept columns leave nothing to gain.
+        By what fraction of the loss the best swap would raise it. Negative: the swap lowers it. Infinite: there is no
+        swap to make, or the selected features leave nothing to gain.
     swaps : ndarray of int, shape (r, 2)
-        The best swap: column dropped, column added; -1 where there is none.
-    table_margin : float
-        The same margin with no row left out. Where it is negative the set is no 1-swap optimum to begin with.
+        The best swap: feature dropped, feature added; -1 where there is none.
+    full_margin : float
+        The same margin with no sample left out. Where it is negative the set is no 1-swap optimum to begin with.
 
     Examples
     --------
@@ -46,30 +47,50 @@ class Certificate:
     array([106, 135,  50])
     """
 
-    rows: np.ndarray
+    samples: np.ndarray
     is_optimal: np.ndarray
     margin: np.ndarray
     swaps: np.ndarray
-    table_margin: float
+    full_margin: float
 
     @property
     def fraction_optimal(self) -> float:
-        """Share of the rows that leave the set standing."""
+        """Fraction of the samples without which the set is still optimal."""
         return float(np.mean(self.is_optimal))
 
     def influential(self, n: int = 10) -> np.ndarray:
-        """Return the n rows with the smallest margin, smallest first; ties go to the row given first.
+        """Return the n samples with the smallest margin, smallest first; ties go to the sample given first.
 
         Parameters
         ----------
         n : int, default=10
-            How many rows; all of them when there are fewer.
+            How many samples; all of them when there are fewer.
 
         Returns
         -------
         ndarray of int
         """
-        return self.rows[np.argsort(self.margin, kind="stable")[: check_count(n, "n", 1)]]
+        return self.samples[np.argsort(self.margin, kind="stable")[: check_count(n, "n", 1)]]
+
+    def to_frame(self) -> Any:
+        """Return one row for each sample left out (needs pandas).
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns sample, is_optimal, margin, dropped and added.
+        """
+        dropped, added = self.swaps.T
+        columns = {"sample": self.samples, "is_optimal": self.is_optimal, "margin": self.margin}
+        return data_frame({**columns, "dropped": dropped, "added": added})
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.is_optimal.sum()} of {self.samples.size} samples leave the set a 1-swap optimum when they go",
+            f"margin with all samples {self.full_margin:.3g}",
+        ]
+        lines += [f"without sample {i} {self.margin[self.samples == i][0]:.3g}" for i in self.influential(3)]
+        return "\n".join(lines)
 
 
 def leave_one_out_certificate(
@@ -77,29 +98,29 @@ def leave_one_out_certificate(
     selected: ArrayLike,
     *,
     ridge: float = 0.0,
-    rows: ArrayLike | None = None,
+    samples: ArrayLike | None = None,
     include: Iterable[str | int] | None = None,
     exclude: Iterable[str | int] | None = None,
 ) -> Certificate:
-    """Tell for every row whether the set is still a 1-swap optimum of :class:`~stableselect.ColumnSubset` without it.
+    """Tell for every sample whether the set is a 1-swap optimum of :class:`~stableselect.ColumnSubset` without it.
 
-    All k (m - k) swaps are tried for every row, so the answer is a proof for this table (to rounding), not an
-    estimate. A set that stands need not be the one a search from scratch returns: read
+    All k (m - k) swaps are tried for every sample, so the answer is a proof for this table (to rounding), not an
+    estimate. A set that is still optimal need not be the one a search from scratch returns: read
     :func:`leave_one_out_change_rate` beside it.
 
     Parameters
     ----------
     X : array-like of shape (n, m)
-        The table the set was chosen from, of at least three rows.
+        The table the set was chosen from, of at least three samples.
     selected : array-like
-        The selected columns: integer indices, or a Boolean mask of length m. Their order does not matter.
+        The selected features: integer indices, or a Boolean mask of length m. Their order does not matter.
     ridge : float, default=0.0
-        The selector's ``ridge_``, relative to the mean variance of all rows. The weight this gives is held fixed in
-        absolute terms when a row goes.
-    rows : array-like of int, optional
-        The rows to leave out in turn; all by default.
+        The selector's ``ridge_``, relative to the mean variance of all samples. The weight this gives is held fixed in
+        absolute terms when a sample goes.
+    samples : array-like of int, optional
+        The samples to leave out in turn; all by default.
     include, exclude : sequence of str or int, optional
-        Columns, by name or index, that no swap may drop or add.
+        Features, by name or index, that no swap may drop or add.
 
     Returns
     -------
@@ -112,8 +133,8 @@ def leave_one_out_certificate(
     Notes
     -----
     The loss, its swaps and the tolerance are those of the exchange search: a swap counts when it lowers the loss by
-    more than 1e-10 of it, so a set with an interchangeable column outside has margin zero and stands. Where kept
-    columns are combinations of each other, dropping a superfluous one costs nothing. Like the search, this works from
+    more than 1e-10 of it, so a set with an interchangeable feature outside has margin zero and is optimal. Where kept
+    features are combinations of each other, dropping a superfluous one costs nothing. Like the search, this works from
     second moments: where the set leaves less than about 1e-5 of the variance, margins lose digits, and below 1e-10
     nothing counts as left.
 
@@ -122,21 +143,21 @@ def leave_one_out_certificate(
     >>> from sklearn.datasets import load_iris
     >>> from stableselect.inspection import leave_one_out_certificate
     >>> certificate = leave_one_out_certificate(load_iris().data, [0, 2])
-    >>> certificate.rows[~certificate.is_optimal], round(certificate.fraction_optimal, 3)
+    >>> certificate.samples[~certificate.is_optimal], round(certificate.fraction_optimal, 3)
     (array([106]), 0.993)
-    >>> certificate.swaps[106]  # without that row, column 1 would do better than column 0
+    >>> certificate.swaps[106]  # without that sample, feature 1 would do better than feature 0
     array([0, 1])
     """
-    task = Task(X, selected, ridge, include, exclude)
-    left_out = _check_rows(rows, task.n)
+    task = SwapTask(X, selected, ridge, include, exclude)
+    left_out = _check_samples(samples, task.n)
     parts = list(judge(task, left_out))
     gain, loss, total = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    stands, margin = _verdict(gain, loss, total)
+    optimal, margin = _verdict(gain, loss, total)
     swaps = np.concatenate([part[3] for part in parts])
     swaps[np.isinf(margin)] = -1
     whole = State(task.gram, task, task.ridge)
     table = _verdict(*(np.array([value]) for value in (whole.best()[0], whole.loss, task.gram.trace())))
-    return Certificate(left_out, stands, margin, swaps, float(table[1][0]))
+    return Certificate(left_out, optimal, margin, swaps, float(table[1][0]))
 
 
 def leave_one_out_change_rate(
@@ -144,48 +165,48 @@ def leave_one_out_change_rate(
     selected: ArrayLike,
     *,
     ridge: float = 0.0,
-    rows: ArrayLike | int = 20,
+    samples: ArrayLike | int = 20,
     include: Iterable[str | int] | None = None,
     exclude: Iterable[str | int] | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> float:
-    """Share of rows without which a search from scratch returns another set.
+    """Fraction of samples without which a search from scratch returns another set.
 
-    Every row tried costs a whole search of the others, so this is meant for a sample of rows.
+    Every sample tried costs a whole search of the others, so this is meant for some of the samples.
 
     Parameters
     ----------
     X, selected, ridge, include, exclude
         As for :func:`leave_one_out_certificate`; the ridge weight is held fixed in the same way.
-    rows : array-like of int, or int, default=20
-        The rows to leave out in turn, or how many to draw at random (all where there are fewer).
+    samples : array-like of int, or int, default=20
+        The samples to leave out in turn, or how many to draw at random (all where there are fewer).
     random_state : int, RandomState instance or None, default=0
-        Decides the rows drawn.
+        Decides the samples drawn.
 
     Returns
     -------
     float
-        The share, from 0 to 1.
+        The fraction, from 0 to 1.
 
     See Also
     --------
-    leave_one_out_certificate : Whether the set is still a 1-swap optimum, for all rows.
+    leave_one_out_certificate : Whether the set is still a 1-swap optimum, for all samples.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from stableselect.inspection import leave_one_out_change_rate
-    >>> leave_one_out_change_rate(load_iris().data, [0, 2], rows=10)
+    >>> leave_one_out_change_rate(load_iris().data, [0, 2], samples=10)
     0.0
     """
-    task = Task(X, selected, ridge, include, exclude)
-    if isinstance(rows, Integral):
-        size = min(check_count(rows, "rows", 1), task.n)
-        rows = np.sort(check_random_state(random_state).choice(task.n, size, replace=False))
-    left_out = _check_rows(rows, task.n)
+    task = SwapTask(X, selected, ridge, include, exclude)
+    if isinstance(samples, Integral):
+        size = min(check_count(samples, "samples", 1), task.n)
+        samples = np.sort(check_random_state(random_state).choice(task.n, size, replace=False))
+    left_out = _check_samples(samples, task.n)
     k, differs = task.chosen.size, 0
-    for row in left_out:
-        others = np.delete(task.X, row, axis=0)
+    for sample in left_out:
+        others = np.delete(task.X, sample, axis=0)
         spread = float(np.sum(np.var(others, axis=0)))
         relative = task.ridge * task.unit * task.m / spread if spread > 0 else task.ridge
         selector = ColumnSubset(k, ridge=relative, include=task.fixed, exclude=task.barred).fit(others)
@@ -194,20 +215,21 @@ def leave_one_out_change_rate(
 
 
 def _verdict(gain: np.ndarray, loss: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether the set stands, by the rule that ends the exchange search, and the margin."""
+    """Return whether the set is optimal, by the rule that ends the exchange search, and the margin."""
     left = loss > EXHAUSTED * total
-    stands = ~left | (gain <= np.maximum(TIE * loss, _ROUNDING * total))
-    return stands, np.where(left, -gain / np.where(left, loss, 1.0), np.inf)
+    optimal = ~left | (gain <= np.maximum(TIE * loss, _ROUNDING * total))
+    return optimal, np.where(left, -gain / np.where(left, loss, 1.0), np.inf)
 
 
-def _check_rows(rows: ArrayLike | None, n: int) -> np.ndarray:
-    if rows is None:
+def _check_samples(samples: ArrayLike | None, n: int) -> np.ndarray:
+    if samples is None:
         return np.arange(n)
-    asked = np.asarray(rows)
+    asked = np.asarray(samples)
     if asked.ndim != 1 or asked.dtype.kind not in "iu" or not asked.size:
-        raise ValueError(f"rows must be a list of row numbers but is {rows!r}; count the rows from 0.")
+        raise ValueError(f"samples must be a list of indices but is {samples!r}; count the samples from 0.")
     if asked.min() < 0 or asked.max() >= n:
         raise ValueError(
-            f"rows must hold numbers from 0 to {n - 1} but holds {asked.min()} to {asked.max()}; count the rows from 0."
+            f"samples must hold indices from 0 to {n - 1} but holds {asked.min()} to {asked.max()}; count the samples "
+            "from 0."
         )
     return asked.astype(np.intp)

@@ -7,57 +7,56 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
-from .._refit import Outcome, Refits, check_tables, path_losses, prepare
-from ..base import BaseSelector, check_count
-from ._bounds import bousquet_elisseeff_bound, check_share
+from ..base import BaseSelector, Figures, check_count, check_number
+from ._bounds import bousquet_elisseeff_bound
+from ._leave_one_out import Refits, check_tables, path_losses, prepare
 
 _ROUNDING = 1e-12
-"""A largest loss below this share of the mean predictor's is rounding."""
+"""A largest loss below this fraction of the mean predictor's is rounding."""
 
 
 @dataclass(frozen=True)
-class GeneralizationGap:
-    """Result of :func:`generalization_gap`. Losses are mean squared errors per cell.
+class GeneralizationGap(Figures):
+    """Result of :func:`generalization_gap`. Losses are squared errors, averaged over the features.
 
     Attributes
     ----------
     empirical : float
-        Mean loss of the rows fitted on.
-    leave_one_out, leave_one_out_error : float
-        Mean over the rows left out of the loss at a row without which the selector was fitted, and the standard error
-        that comes from leaving out a sample of the rows; 0 where all were left out.
-    test, test_error : float
-        Mean loss of the test rows, and its standard error; NaN for one test row.
+        Mean loss of the samples fitted on.
+    leave_one_out, leave_one_out_standard_error : float
+        Mean over the samples left out of the loss at a sample without which the selector was fitted, and the standard
+        error that comes from leaving out some of the samples only; 0 where all were left out.
+    test, test_standard_error : float
+        Mean loss of the test samples, and its standard error; NaN for one test sample.
     mean_predictor : float
-        Mean loss on the test rows of predicting the mean row.
+        Mean loss on the test samples of predicting the mean of the training samples.
     beta : float
-        Largest change of a loss seen when a row was left out, over the test rows and the row itself.
+        Largest change of a loss seen when a sample was left out, over the test samples and the sample itself.
     largest_loss : float
         M, the largest loss seen, over all fits.
     bound_empirical, bound_leave_one_out : float
         The two bounds of :func:`bousquet_elisseeff_bound` with ``beta`` and ``largest_loss`` put in.
     delta : float
         The probability with which a bound may fail, were ``beta`` and ``largest_loss`` the true ones.
-    n_rows, n_left_out, n_test, n_features : int
-        Rows fitted on, rows left out in turn, test rows, columns.
+    n_samples, n_left_out, n_test, n_features : int
+        Samples fitted on, samples left out in turn, test samples, features.
     is_plug_in : bool
-        Always true. What is measured on one sample can only be too small, so neither bound is a guarantee.
+        Always true. What is measured on one training set can only be too small, so neither bound is a guarantee.
     """
 
     empirical: float
     leave_one_out: float
-    leave_one_out_error: float
+    leave_one_out_standard_error: float
     test: float
-    test_error: float
+    test_standard_error: float
     mean_predictor: float
     beta: float
     largest_loss: float
     bound_empirical: float
     bound_leave_one_out: float
     delta: float
-    n_rows: int
+    n_samples: int
     n_left_out: int
     n_test: int
     n_features: int
@@ -76,7 +75,7 @@ class GeneralizationGap:
     @property
     def useful_below(self) -> float:
         """What a bound must not exceed to say anything: the largest loss, and the mean predictor's."""
-        # Where every loss is rounding, as with all columns kept, its size means nothing.
+        # Where every loss is rounding, as with all features kept, its size means nothing.
         return min(max(self.largest_loss, _ROUNDING * self.mean_predictor), self.mean_predictor)
 
     @property
@@ -88,11 +87,11 @@ class GeneralizationGap:
         """Return the figures as a few lines of text."""
         bounds = {"empirical": self.bound_empirical, "leave-one-out": self.bound_leave_one_out}
         lines = [
-            f"{self.n_rows} rows, {self.n_features} columns; mean squared error per cell",
+            f"{self.n_samples} samples, {self.n_features} features; mean squared error",
             f"  empirical loss      {self.empirical:.6g}",
-            f"  leave-one-out loss  {self.leave_one_out:.6g} +- {self.leave_one_out_error:.2g} "
-            f"({self.n_left_out} rows left out)",
-            f"  test loss           {self.test:.6g} +- {self.test_error:.2g} ({self.n_test} rows)",
+            f"  leave-one-out loss  {self.leave_one_out:.6g} ± {self.leave_one_out_standard_error:.2g} "
+            f"({self.n_left_out} samples left out)",
+            f"  test loss           {self.test:.6g} ± {self.test_standard_error:.2g} ({self.n_test} samples)",
             f"  mean predictor      {self.mean_predictor:.6g}",
             f"  beta {self.beta:.3g} and M {self.largest_loss:.3g}, as measured: lower bounds of the true ones",
         ]
@@ -114,7 +113,7 @@ def generalization_gap(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> GeneralizationGap:
-    r"""Compare the loss on the rows fitted on with leave-one-out and test loss, and with the bounds from stability.
+    r"""Compare the loss on the samples fitted on with leave-one-out and test loss, and with the bounds from stability.
 
     Parameters
     ----------
@@ -122,17 +121,17 @@ def generalization_gap(
         The selector with its settings; it is copied, never fitted itself. An unset ``random_state`` is fixed to one
         seed for all fits.
     X : array-like of shape (n, m)
-        The rows to fit on, three at least.
+        The samples to fit on, three at least.
     X_test : array-like of shape (p, m)
-        Rows from the same source that were not fitted on.
+        Samples from the same source that were not fitted on.
     delta : float, default=0.05
         The probability with which a bound may fail.
     n_left_out : int or None, default=100
-        How many rows to leave out in turn, drawn at random; all of them for None or where there are fewer.
+        How many samples to leave out in turn, drawn at random; all of them for None or where there are fewer.
     n_jobs : int or None, default=None
         Refits at a time, as in joblib.
     random_state : int, RandomState instance or None, default=0
-        Decides the rows, and the seed of the selector.
+        Decides the samples, and the seed of the selector.
 
     Returns
     -------
@@ -140,17 +139,17 @@ def generalization_gap(
 
     See Also
     --------
-    uniform_stability : More about beta: by row, by quantile, against n.
+    uniform_stability : More about beta: by sample, by quantile, against n.
     bousquet_elisseeff_bound : The formulas.
 
     Notes
     -----
-    The loss of a row is the squared error of rebuilding it from its kept columns, divided by the number of columns m;
-    multiply all figures, bounds included, by m for the squared norms of the paper.
+    The loss of a sample is the squared error of reconstructing it from its selected features, divided by the number of
+    features m; multiply all figures, bounds included, by m for the squared norms of the paper.
 
-    The theorem [1]_ asks for the largest change over *all* samples, rows and points. One sample shows some of them, so
-    the measured beta and M are at most the true ones, and the bounds are **plug-in estimates**: the true constants give
-    larger bounds, never smaller ones. ``docs/generalization.md`` says more.
+    The theorem [1]_ asks for the largest change over *all* training sets, samples and points. One training set shows
+    some of them, so the measured beta and M are at most the true ones, and the bounds are **plug-in estimates**: the
+    true constants give larger bounds, never smaller ones. ``docs/generalization.md`` says more.
 
     References
     ----------
@@ -167,7 +166,7 @@ def generalization_gap(
     >>> result.empirical < result.leave_one_out, result.is_plug_in
     (True, True)
     """
-    delta = check_share(delta, "delta")
+    delta = check_number(delta, "delta", 0, 1, inside=True)
     rows, points = check_tables(X, X_test)
     n = len(rows)
     number = min(n, n if n_left_out is None else check_count(n_left_out, "n_left_out", 1))
@@ -176,9 +175,7 @@ def generalization_gap(
     left_out = np.sort(rng.choice(n, number, replace=False))
     full = refits.fit()
     trained, tested = path_losses(full, rows)["selector"], path_losses(full, points)["selector"]
-    outcomes: list[Outcome] = Parallel(n_jobs=n_jobs)(
-        delayed(refits.outcome)(int(row), None, points) for row in left_out
-    )
+    outcomes = refits.outcomes(left_out, points, n_jobs)
     own = np.array([outcome.own for outcome in outcomes])
     at_points = np.array([outcome.losses["selector"] for outcome in outcomes])
     beta = float(max(np.abs(at_points - tested).max(), np.abs(own - trained[left_out]).max()))
@@ -187,17 +184,17 @@ def generalization_gap(
     return GeneralizationGap(
         empirical=empirical,
         leave_one_out=leave_one_out,
-        # The rows are drawn from n without replacement; with all of them the mean is exact.
-        leave_one_out_error=_standard_error(own) * float(np.sqrt(1 - number / n)) if number < n else 0.0,
+        # The samples are drawn from n without replacement; with all of them the mean is exact.
+        leave_one_out_standard_error=_standard_error(own) * float(np.sqrt(1 - number / n)) if number < n else 0.0,
         test=float(tested.mean()),
-        test_error=_standard_error(tested),
+        test_standard_error=_standard_error(tested),
         mean_predictor=float(np.mean((points - rows.mean(axis=0)) ** 2)),
         beta=beta,
         largest_loss=largest,
         bound_empirical=bousquet_elisseeff_bound(empirical, beta, largest, n, delta=delta),
         bound_leave_one_out=bousquet_elisseeff_bound(leave_one_out, beta, largest, n, delta=delta, leave_one_out=True),
         delta=delta,
-        n_rows=n,
+        n_samples=n,
         n_left_out=number,
         n_test=len(points),
         n_features=rows.shape[1],

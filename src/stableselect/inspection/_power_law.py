@@ -1,4 +1,4 @@
-"""How fast a quantity falls with the number of rows: the slope of its logarithm on the logarithm of n."""
+"""How fast a quantity falls with the number of samples: the slope of its logarithm on the logarithm of n."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from ._bounds import check_share
+from ..base import check_number
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PowerLawFit:
         Parameters
         ----------
         sizes : array-like
-            Numbers of rows.
+            Numbers of samples.
 
         Returns
         -------
@@ -53,16 +53,16 @@ class PowerLawFit:
 
 
 def fit_power_law(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.95) -> PowerLawFit:
-    """Fit a power of n to values measured at several numbers of rows.
+    """Fit a power of n to values measured at several numbers of samples.
 
-    Every repeat gives one slope, and the interval comes from their spread. Points of one repeat share rows where its
-    samples are nested, so they are not independent and the scatter around one common line would say too little or too
-    much. With the same sizes in every repeat the mean slope is also the least-squares slope through all points.
+    Every repeat gives one slope, and the interval comes from their spread. Points of one repeat share samples where its
+    training sets are nested, so they are not independent and the scatter around one common line would say too little or
+    too much. With the same sizes in every repeat the mean slope is also the least-squares slope through all points.
 
     Parameters
     ----------
     sizes : array-like of shape (s,)
-        Numbers of rows, two different ones at least.
+        Numbers of samples, two different ones at least.
     values : array-like of shape (repeats, s) or (s,)
         What was measured.
     confidence : float, default=0.95
@@ -84,7 +84,7 @@ def fit_power_law(sizes: ArrayLike, values: ArrayLike, *, confidence: float = 0.
     """
     n = np.asarray(sizes, dtype=np.float64)
     measured = np.atleast_2d(np.asarray(values, dtype=np.float64))
-    confidence = check_share(confidence, "confidence")
+    confidence = check_number(confidence, "confidence", 0, 1, inside=True)
     if n.ndim != 1 or not (np.isfinite(n) & (n > 0)).all() or np.unique(n).size < 2:
         raise ValueError(f"sizes must hold two different numbers above 0 at least but is {sizes!r}; give more sizes.")
     if measured.ndim != 2 or measured.shape[1] != n.size or not measured.shape[0]:

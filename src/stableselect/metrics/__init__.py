@@ -7,23 +7,21 @@ from ._accuracy import downstream_accuracy
 from ._clustering import ClusteringQuality, clustering_quality
 from ._ranking_stability import RankingStability, ranking_stability, score_stability
 from ._reconstruction import mean_predictor_error, pca_reconstruction_error, random_error, reconstruction_error
-from ._significance import StabilityTest, stability_test
 from ._similarity_stability import SimilarityStability, feature_similarity, similarity_stability
-from ._stability import Stability, as_masks, has_choice, no_choice, stability
+from ._stability import NoChoiceWarning, Stability, stability
+from ._stability_test import StabilityTest, stability_test
 
 __all__ = [
     "ClusteringQuality",
+    "NoChoiceWarning",
     "RankingStability",
     "SimilarityStability",
     "Stability",
     "StabilityTest",
-    "as_masks",
     "clustering_quality",
     "downstream_accuracy",
     "feature_similarity",
-    "has_choice",
     "mean_predictor_error",
-    "no_choice",
     "pca_reconstruction_error",
     "random_error",
     "ranking_stability",

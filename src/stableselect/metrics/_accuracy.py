@@ -1,4 +1,4 @@
-"""Accuracy of a classifier that sees the selected columns alone."""
+"""Accuracy of a classifier that sees the selected features alone."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def downstream_accuracy(
     random_state: int | np.random.RandomState | None = 0,
     n_estimators: int = 50,
 ) -> float:
-    """Share of test rows an extra-trees classifier gets right from the selected columns.
+    """Fraction of test samples an extra-trees classifier gets right from the selected features.
 
-    The labels play no part in the selection; they only judge it. The trees see a table of the selected columns alone,
-    in the order of the full table. Zeros in place of the other columns would give another figure, since the number of
-    columns tried at each split depends on the width of the table.
+    The labels play no part in the selection; they only judge it. The trees see a table of the selected features alone,
+    in the order of the full table. Zeros in place of the other features would give another figure, since the number of
+    features tried at each split depends on the width of the table.
 
     Parameters
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
-        Tables with the same columns.
+        Tables with the same features.
     y_train, y_test : array-like of shape (n_train,) and (n_test,)
         Class labels. A test label that is not among the training labels counts as an error.
     selected : array-like
-        The selected columns: integer indices, or a Boolean mask of length m. Their order does not matter.
+        The selected features: integer indices, or a Boolean mask of length m. Their order does not matter.
     random_state : int, RandomState instance or None, default=0
         Decides the trees. On small test sets the seed alone moves the figure by several points: average over seeds.
     n_estimators : int, default=50

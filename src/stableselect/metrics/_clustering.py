@@ -1,4 +1,4 @@
-"""Agreement between known classes and k-means clusters found in the selected columns."""
+"""Agreement between known classes and k-means clusters found in the selected features."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_random_state
 
-from ..base import check_count, check_labels, check_some_selected, check_table
+from ..base import Figures, check_count, check_labels, check_some_selected, check_table
 
 
 @dataclass(frozen=True)
-class ClusteringQuality:
+class ClusteringQuality(Figures):
     """Result of :func:`clustering_quality`.
 
     Attributes
@@ -53,16 +53,16 @@ def clustering_quality(
     n_repeats: int = 20,
     random_state: int | np.random.RandomState | None = 0,
 ) -> ClusteringQuality:
-    """Cluster the rows by their selected columns and compare the clusters with known classes.
+    """Cluster the samples by their selected features and compare the clusters with known classes.
 
     Parameters
     ----------
     X : array-like of shape (n, m)
-        Table; k-means measures distances, so scale its columns first.
+        Table; k-means measures distances, so scale its features first.
     y : array-like of shape (n,)
         Class labels. They judge the clusters and take no part in finding them.
     selected : array-like
-        The selected columns: integer indices, or a Boolean mask of length m. Their order does not matter.
+        The selected features: integer indices, or a Boolean mask of length m. Their order does not matter.
     n_clusters : int or None, default=None
         Number of clusters; the number of classes in ``y`` when None.
     n_repeats : int, default=20
@@ -77,8 +77,8 @@ def clustering_quality(
 
     Notes
     -----
-    Clustering accuracy is the share of rows whose cluster matches their class under the best one-to-one matching of
-    clusters with classes, found by the Hungarian method [1]_. Clusters and classes left without a partner count as
+    Clustering accuracy is the fraction of samples whose cluster matches their class under the best one-to-one matching
+    of clusters with classes, found by the Hungarian method [1]_. Clusters and classes left without a partner count as
     errors.
 
     References
@@ -104,7 +104,7 @@ def clustering_quality(
     kept = table[:, chosen]
     found = [KMeans(n_clusters, n_init=1, random_state=rng).fit_predict(kept) for _ in range(n_repeats)]
     nmi = [normalized_mutual_info_score(labels, clusters) for clusters in found]
-    accuracy = [_matched_share(labels, clusters) for clusters in found]
+    accuracy = [_matched_fraction(labels, clusters) for clusters in found]
     return ClusteringQuality(
         nmi=float(np.mean(nmi)),
         nmi_std=float(np.std(nmi)),
@@ -115,7 +115,7 @@ def clustering_quality(
     )
 
 
-def _matched_share(classes: np.ndarray, clusters: np.ndarray) -> float:
-    """Return the share of rows on the best one-to-one matching of clusters with classes."""
+def _matched_fraction(classes: np.ndarray, clusters: np.ndarray) -> float:
+    """Return the fraction of samples on the best one-to-one matching of clusters with classes."""
     counts = contingency_matrix(classes, clusters)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / classes.size)

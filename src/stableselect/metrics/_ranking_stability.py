@@ -1,4 +1,4 @@
-"""Stability of rankings and scores: how far several runs agree on the order or the weight of all columns."""
+"""Stability of rankings and scores: how far several runs agree on the order or the weight of all features."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from scipy.stats import kendalltau, rankdata
 
 from .._core import to_numpy
-from ..base import check_count
+from ..base import Figures, check_count
 
 
 @dataclass(frozen=True)
-class RankingStability:
+class RankingStability(Figures):
     """Result of :func:`ranking_stability`, all three 1 for identical rankings and 0 on average for random ones.
 
     Attributes
@@ -29,7 +29,7 @@ class RankingStability:
     canberra : float
         One less the mean Canberra distance over its mean for random rankings: weighs the top of the list most.
     n_runs, n_features : int
-        Number of runs and of columns.
+        Number of runs and of features.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def ranking_stability(rankings: ArrayLike | Iterable[ArrayLike], *, n_top: int |
     Parameters
     ----------
     rankings : array-like of shape (n_runs, m)
-        One ranking per run, as in ``ranking_``: the rank of every column, 1 for the best. Ties may share a rank.
+        One ranking per run, as in ``ranking_``: the rank of every feature, 1 for the best. Ties may share a rank.
     n_top : int or None, default=None
         Let the Canberra distance tell apart only the ranks from 1 to ``n_top``, and treat all ranks behind as one.
         None uses all ranks.
@@ -59,7 +59,7 @@ def ranking_stability(rankings: ArrayLike | Iterable[ArrayLike], *, n_top: int |
     Returns
     -------
     RankingStability
-        NaN with a warning where a run ranks all columns alike.
+        NaN with a warning where a run ranks all features alike.
 
     See Also
     --------
@@ -74,7 +74,7 @@ def ranking_stability(rankings: ArrayLike | Iterable[ArrayLike], *, n_top: int |
     .. math:: d(r, s) = \sum_f \frac{|r_f' - s_f'|}{r_f' + s_f'}, \qquad r_f' = \min(r_f, t + 1),
 
     and :math:`1 - \bar d / E d` is returned, with :math:`\bar d` the mean over pairs of runs and :math:`E d` the
-    mean over all permutations [2]_. Tied columns get their mean rank.
+    mean over all permutations [2]_. Tied features get their mean rank.
 
     References
     ----------
@@ -119,13 +119,13 @@ def score_stability(scores: ArrayLike | Iterable[ArrayLike]) -> float:
     Parameters
     ----------
     scores : array-like of shape (n_runs, m)
-        One score per run and column, as in ``scores_``.
+        One score per run and feature, as in ``scores_``.
 
     Returns
     -------
     float
         1 when the scores of all runs differ by shift and positive scale alone, 0 on average for scores in random order.
-        NaN with a warning where a run scores all columns alike.
+        NaN with a warning where a run scores all features alike.
 
     See Also
     --------
@@ -147,7 +147,7 @@ def score_stability(scores: ArrayLike | Iterable[ArrayLike]) -> float:
 
 
 def _mean_correlation(table: np.ndarray) -> float:
-    """Return the mean over pairs of rows of Pearson's correlation."""
+    """Return the mean over pairs of runs of Pearson's correlation."""
     # Halved before it is centred: the difference of two finite numbers can be infinite.
     halves = table / 2
     centred = halves - halves.mean(axis=1, keepdims=True)
@@ -158,9 +158,9 @@ def _mean_correlation(table: np.ndarray) -> float:
 
 
 def _expected_canberra(m: int, n_top: int) -> float:
-    """Return the mean Canberra distance of two random rankings of m columns with ranks cut at n_top + 1.
+    """Return the mean Canberra distance of two random rankings of m features with ranks cut at n_top + 1.
 
-    The two ranks of a column are then independent and uniform, so it is (1/m) sum_{x,y} |x' - y'| / (x' + y'). The sum
+    The two ranks of a feature are then independent and uniform, so it is (1/m) sum_{x,y} |x' - y'| / (x' + y'). The sum
     over y <= t is closed by harmonic numbers H, since |x - y| / (x + y) = +-(2x / (x + y) - 1).
     """
     x = np.arange(1, n_top + 1)
@@ -172,16 +172,16 @@ def _expected_canberra(m: int, n_top: int) -> float:
 
 
 def _as_runs(runs: Any, name: str) -> np.ndarray:
-    """Return one row of finite numbers per run."""
+    """Return one line of finite numbers per run."""
     rows = [to_numpy(row) for row in (to_numpy(runs) if hasattr(runs, "__array__") else runs)]
     if len(rows) < 2:
         raise ValueError(
-            f"{name} must hold at least two runs but hold {len(rows)}; repeat the selection on other rows or seeds."
+            f"{name} must hold at least two runs but hold {len(rows)}; repeat the selection on other samples or seeds."
         )
     if any(row.ndim != 1 or row.size == 0 or row.size != rows[0].size for row in rows):
         raise ValueError(
-            f"{name} must hold one number per column in every run but have the shapes "
-            f"{', '.join(sorted({str(row.shape) for row in rows}))}; pass runs on the same columns."
+            f"{name} must hold one number per feature in every run but have the shapes "
+            f"{', '.join(sorted({str(row.shape) for row in rows}))}; pass runs on the same features."
         )
     if any(row.dtype.kind not in "iuf" or not np.isfinite(row).all() for row in rows):
         raise ValueError(f"{name} must hold finite numbers but hold something else; drop the runs that failed.")
@@ -189,11 +189,11 @@ def _as_runs(runs: Any, name: str) -> np.ndarray:
 
 
 def _warn_if_constant(table: np.ndarray, what: str) -> bool:
-    """Tell whether a run gives all columns the same value; warn, in the name of the caller's caller, if so."""
+    """Tell whether a run gives all features the same value; warn, in the name of the caller's caller, if so."""
     constant = np.flatnonzero(table.min(axis=1) == table.max(axis=1))
     if constant.size:
         warnings.warn(
-            f"Run {constant[0]} gives every column the same {what}, so its agreement with other runs is undefined and "
+            f"Run {constant[0]} gives every feature the same {what}, so its agreement with other runs is undefined and "
             "the stability is NaN; leave such runs out.",
             stacklevel=3,
         )

@@ -1,7 +1,7 @@
-"""Reconstruction error of a set of columns, and the three numbers it should always be read beside.
+"""Reconstruction error of a set of features, and the three numbers it should always be read beside.
 
-An error means little alone. The mean predictor says what no columns at all would give, random columns say what no
-method at all would give, and principal components say what no linear map of that rank can beat on the training rows.
+An error means little alone. The mean predictor says what no features at all would give, random features say what no
+method at all would give, and principal components say what no linear map of that rank can beat on the training samples.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ def reconstruction_error(
     refit: Refit = "least_squares",
     ridge: float | Literal["auto"] = "auto",
 ) -> float:
-    r"""Mean squared error of rebuilding every column of the test rows from the selected ones.
+    r"""Mean squared error of reconstructing every feature of the test samples from the selected ones.
 
-    A linear map with intercept from the selected columns to all columns is fitted on the training rows. The error is
-    one mean over all test rows and all columns, the selected ones included, in the units of the tables.
+    A linear map with intercept from the selected features to all features is fitted on the training samples. The error
+    is one mean over all test samples and all features, the selected ones included, in the units of the tables.
 
     Parameters
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
-        Tables with the same columns. Scale both with numbers learnt from the training rows.
+        Tables with the same features. Scale both with numbers learnt from the training samples.
     selected : array-like
-        The selected columns: integer indices, or a Boolean mask of length m. Their order does not matter.
+        The selected features: integer indices, or a Boolean mask of length m. Their order does not matter.
     refit : {"least_squares", "ridge"}, default="least_squares"
         How the map is fitted. ``"least_squares"`` is the published measure [1]_. It overfits, without bound, when there
-        are about as many selected columns as training rows; read the ridge refit beside it there.
+        are about as many selected features as training samples; read the ridge refit beside it there.
     ridge : float or "auto", default="auto"
         Weight of the penalty, used by ``refit="ridge"`` only, as a multiple of the mean sum of squares of the selected
-        training columns about their means. ``"auto"`` takes the weight with the smallest leave-one-out error on the
-        training rows, one weight for all columns.
+        training features about their means. ``"auto"`` takes the weight with the smallest leave-one-out error on the
+        training samples, one weight for all features.
 
     Returns
     -------
@@ -56,15 +56,16 @@ def reconstruction_error(
 
     See Also
     --------
-    mean_predictor_error : The error with no columns selected.
-    random_error : The error of columns drawn at random.
+    mean_predictor_error : The error with no features selected.
+    random_error : The error of features drawn at random.
     pca_reconstruction_error : The error of as many principal components.
 
     Notes
     -----
-    With centred selected columns :math:`X_S = U \operatorname{diag}(s) V^\top` and centred training rows :math:`Y`, the
-    ridge map is :math:`V \operatorname{diag}(s_j / (s_j^2 + \alpha))\, U^\top Y`. The residual of row i when that row
-    is left out is :math:`r_i / (1 - h_i)` with :math:`h_i = 1/n + \sum_j u_{ij}^2 s_j^2 / (s_j^2 + \alpha)`.
+    With centred selected features :math:`X_S = U \operatorname{diag}(s) V^\top` and centred training samples :math:`Y`,
+    the ridge map is :math:`V \operatorname{diag}(s_j / (s_j^2 + \alpha))\, U^\top Y`. The residual of sample i when
+    that sample is left out is :math:`r_i / (1 - h_i)` with :math:`h_i = 1/n + \sum_j u_{ij}^2 s_j^2 / (s_j^2 +
+    \alpha)`.
 
     References
     ----------
@@ -86,14 +87,14 @@ def reconstruction_error(
 
 
 def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
-    """Mean squared error of predicting every test row by the mean training row.
+    """Mean squared error of predicting every test sample by the mean training sample.
 
-    This is the reconstruction error with no columns selected: a set that does not beat it is worth nothing.
+    This is the reconstruction error with no features selected: a set that does not beat it is worth nothing.
 
     Parameters
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
-        Tables with the same columns.
+        Tables with the same features.
 
     Returns
     -------
@@ -111,18 +112,18 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
 
 
 def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
-    """Mean squared error of rebuilding the test rows from principal components of the training rows.
+    """Mean squared error of reconstructing the test samples from principal components of the training samples.
 
-    On the training rows themselves no linear map of this rank, and so no set of ``n_components`` columns, does
-    better [1]_. On other rows that is a guide and not a bound. Directions in which the training rows do not vary are
-    never used.
+    On the training samples themselves no linear map of this rank, and so no set of ``n_components`` features, does
+    better [1]_. On other samples that is a guide and not a bound. Directions in which the training samples do not vary
+    are never used.
 
     Parameters
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
-        Tables with the same columns.
+        Tables with the same features.
     n_components : int
-        Number of components, to be set to the number of selected columns.
+        Number of components, to be set to the number of selected features.
 
     Returns
     -------
@@ -158,14 +159,14 @@ def random_error(
     ridge: float | Literal["auto"] = "auto",
     random_state: int | np.random.RandomState | None = 0,
 ) -> tuple[float, float]:
-    """Mean and standard deviation of the reconstruction error of columns drawn at random.
+    """Mean and standard deviation of the reconstruction error of features drawn at random.
 
     Parameters
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
-        Tables with the same columns.
+        Tables with the same features.
     n_features_to_select : int
-        Number of distinct columns in a draw.
+        Number of distinct features in a draw.
     n_draws : int, default=10
         Number of draws, two or more.
     refit, ridge
@@ -207,8 +208,8 @@ def _check_refit(refit: object, ridge: object) -> None:
 
 
 def _centre(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both tables less the mean training row, which is what gives every map here its intercept."""
-    # The mean of a constant column can miss it by rounding, and a fit would then make much of that residue.
+    """Return both tables less the mean training sample, which is what gives every map here its intercept."""
+    # The mean of a constant feature can miss it by rounding, and a fit would then make much of that residue.
     mean = np.where((train == train[0]).all(axis=0), train[0], train.mean(axis=0))
     return train - mean, test - mean
 
@@ -235,8 +236,8 @@ def _refit_error(
 
 def _leave_one_out_errors(Y: np.ndarray, U: np.ndarray, s: np.ndarray, Q: np.ndarray, alphas: np.ndarray) -> np.ndarray:
     """Return the sum of squared leave-one-out residuals for each ridge weight; Y is centred and Q = U'Y."""
-    # r = (Y - UQ) + U diag(a / (s^2 + a)) Q splits the residual into two parts without cancellation, and its row norms
-    # need only n x k and k x k products, however many columns Y has.
+    # r = (Y - UQ) + U diag(a / (s^2 + a)) Q splits the residual into two parts without cancellation, and the norms of
+    # its rows need only n x k and k x k products, however many features Y has.
     outside = Y - U @ Q
     outside_norms = np.einsum("ij,ij->i", outside, outside)
     cross, inner = outside @ Q.T, Q @ Q.T
@@ -251,18 +252,18 @@ def _leave_one_out_errors(Y: np.ndarray, U: np.ndarray, s: np.ndarray, Q: np.nda
 
 
 def _thin_svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return U, s, V' of A, numerical rank only, so that constant and duplicate columns drop out."""
+    """Return U, s, V' of A, numerical rank only, so that constant and duplicate features drop out."""
     left, singular, right = linalg.svd(A, full_matrices=False)
     kept = singular > max(A.shape) * np.finfo(np.float64).eps * singular[0]
     return left[:, kept], singular[kept], right[kept]
 
 
 def _principal_directions(centred: np.ndarray, n_components: int) -> np.ndarray:
-    """Return orthonormal leading directions (m x r) of centred rows, r the smaller of ``n_components`` and the rank."""
+    """Return orthonormal leading directions (m x r) of centred samples, r at most ``n_components`` and the rank."""
     n, m = centred.shape
     if m > n:
         return _thin_svd(centred)[2][:n_components].T
-    # With more rows than columns the m x m moments are cheaper, and their eigenvectors are orthonormal to rounding.
+    # With more samples than features the m x m moments are cheaper, and their eigenvectors are orthonormal to rounding.
     values, vectors = linalg.eigh(centred.T @ centred, subset_by_index=(m - n_components, m - 1))
     kept = values > m * np.finfo(np.float64).eps * values[-1]
     return np.asarray(vectors[:, kept])

@@ -1,4 +1,4 @@
-"""Stability of feature selection where columns can stand for each other, such as neighbouring pixels."""
+"""Stability of feature selection where features are interchangeable, such as neighbouring pixels."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._core import BLOCK_ELEMENTS, Moments, memory_limit, normalised_moments, to_numpy
-from ..base import check_columns, check_count
-from ._stability import as_masks, warn_if_no_choice
+from ..base import Figures, check_columns, check_count, check_number, check_supports
+from ._stability import warn_if_no_choice
 
 _ROUNDING = 1e-9
 """Differences up to this are rounding."""
 
 
 @dataclass(frozen=True)
-class SimilarityStability:
+class SimilarityStability(Figures):
     """Result of :func:`similarity_stability`.
 
     Attributes
     ----------
     effective : float
-        Sechidis's effective stability: 1 for identical sets, and for sets that differ only in columns of similarity 1;
-        0 on average for sets drawn at random. NaN where there was no choice or all columns are alike.
+        Sechidis's effective stability: 1 for identical sets, and for sets that differ only in features of similarity 1;
+        0 on average for sets drawn at random. NaN where there was no choice or all features are alike.
     adjusted : float
         Bommert's adjusted measure with mean similarities: 1 for identical sets, 0 on average for sets drawn at random.
-        NaN where there was no choice, all columns are alike or a set is empty.
+        NaN where there was no choice, all features are alike or a set is empty.
     zucknick : float
         Zucknick's correlation-adjusted Jaccard index: 1 for identical sets, not corrected for chance.
     n_runs, n_features : int
-        Number of runs, and of columns to choose from.
+        Number of runs, and of features to choose from.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def similarity_stability(
     n_draws: int = 1000,
     random_state: int | np.random.RandomState | None = 0,
 ) -> SimilarityStability:
-    r"""Measure how far the column sets of several runs agree when similar columns count as partly the same.
+    r"""Measure how far the feature sets of several runs agree when similar features count as partly the same.
 
     Parameters
     ----------
-    supports : array-like of shape (n_runs, m), or iterable of column sets
-        One set per run: Boolean masks of length m, or lists of distinct column indices.
+    supports : array-like of shape (n_runs, m), or iterable of feature sets
+        One set per run: Boolean masks of length m, or lists of distinct feature indices.
     similarity : array-like of shape (m, m)
-        Symmetric, from 0 for unrelated columns to 1 for interchangeable ones, with ones on the diagonal; see
+        Symmetric, from 0 for unrelated features to 1 for interchangeable ones, with ones on the diagonal; see
         :func:`feature_similarity`.
     threshold : float or None, default=None
         Similarities below it count as 0. None keeps them all, which suits ``effective``; the other two are meant for a
@@ -81,7 +81,8 @@ def similarity_stability(
     Returns
     -------
     SimilarityStability
-        Where every run selected all columns, or none did, ``effective`` and ``adjusted`` are NaN and a warning says so.
+        Where every run selected all features, or none did, ``effective`` and ``adjusted`` are NaN and a warning says
+        so.
 
     See Also
     --------
@@ -98,16 +99,16 @@ def similarity_stability(
     :math:`\frac{\bar k}{m}(1 - \frac{\bar k}{m})` on the diagonal and
     :math:`\frac{\overline{k^2} - \bar k}{m^2 - m} - \frac{\bar k^2}{m^2}` elsewhere. With C = I it is Nogueira's
     measure. It passes 1 where C has negative eigenvalues and the sets vary along them; a threshold can cause these,
-    squared correlations (``feature_similarity(X) ** 2``) without one cannot. The fewer the columns' common directions,
+    squared correlations (``feature_similarity(X) ** 2``) without one cannot. The fewer the features' common directions,
     the more it varies: for sets of 50 of the 256 pixels of the USPS digits drawn at random its standard deviation was
     .15 with 5 runs, .11 with 10 and .07 with 20, and a third of that with a threshold of 0.9.
 
     For a pair of sets A and B, the adjusted measure [2]_ is :math:`(I - E I) / (\sqrt{|A||B|} - E I)` with
-    :math:`I = |A\cap B| + \min(c(A,B), c(B,A))`, where c(A,B) sums over the columns of A outside B their mean
-    similarity with those columns of B outside A that reach the threshold. E I is its mean over random sets of the same
+    :math:`I = |A\cap B| + \min(c(A,B), c(B,A))`, where c(A,B) sums over the features of A outside B their mean
+    similarity with those features of B outside A that reach the threshold. E I is its mean over random sets of the same
     sizes, estimated by draws. Zucknick's index [3]_, in the form of [4]_ for any similarity, is
     :math:`(|A\cap B| + d(A,B) + d(B,A)) / |A\cup B|` with
-    :math:`d(A,B) = \frac{1}{|B|}\sum_{f\in A,\, g\in B\setminus A} C_{fg}`. It is small for large sets: k columns
+    :math:`d(A,B) = \frac{1}{|B|}\sum_{f\in A,\, g\in B\setminus A} C_{fg}`. It is small for large sets: k features
     against k others, each interchangeable with one of them alone, make 1/k. Each is averaged over pairs of runs.
 
     References
@@ -132,14 +133,12 @@ def similarity_stability(
     >>> result.effective > 0.9, result.adjusted > 0.9
     (True, True)
     """
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be None or lie from 0 to 1 but is {threshold!r}; change threshold.")
     n_draws = check_count(n_draws, "n_draws", 1)
     C = _check_similarity(similarity)
-    threshold = threshold or 0.0
+    threshold = 0.0 if threshold is None else check_number(threshold, "threshold", 0, 1)
     if threshold > 0 and C.dtype != bool:
         C = np.where(threshold <= C, C, 0.0)
-    masks = as_masks(supports, len(C))
+    masks = check_supports(supports, len(C))
     effective = adjusted = np.nan
     if warn_if_no_choice(masks):
         effective = _effective(masks, C)
@@ -147,8 +146,8 @@ def similarity_stability(
         undefined = [name for name, v in (("effective", effective), ("adjusted", adjusted)) if np.isnan(v)]
         if undefined:
             warnings.warn(
-                f"There is no chance level for {' and '.join(undefined)}, which is NaN: a set is empty, or all columns "
-                "are alike; leave out empty sets, or raise the threshold.",
+                f"There is no chance level for {' and '.join(undefined)}, which is NaN: a set is empty, or all "
+                "features are alike; leave out empty sets, or raise the threshold.",
                 stacklevel=2,
             )
     zucknick = float(np.mean([_zucknick(a, b, C) for a, b in combinations(masks, 2)]))
@@ -156,7 +155,7 @@ def similarity_stability(
 
 
 def feature_similarity(X: Any) -> np.ndarray:
-    """Return the absolute correlation of every pair of columns.
+    """Return the absolute correlation of every pair of features.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ def feature_similarity(X: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (m, m)
-        From 0 to 1, with ones on the diagonal. A constant column is like no other.
+        From 0 to 1, with ones on the diagonal. A constant feature is like no other.
 
     Raises
     ------
@@ -185,14 +184,14 @@ def feature_similarity(X: Any) -> np.ndarray:
     m, limit = int(shape[-1]) if shape else 0, memory_limit()
     if 8 * m * m > limit:
         raise MemoryError(
-            f"The similarity of {m} columns takes {8 * m * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be "
-            "used; drop columns, for instance those that no run selected."
+            f"The similarity of {m} features takes {8 * m * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be "
+            "used; drop features, for instance those that no run selected."
         )
     if not isinstance(X, Moments):
         check_columns(X)
         X = Moments.from_array(X)
     if X.n_rows < 2:
-        raise ValueError(f"X must hold at least two rows but holds {X.n_rows}; correlations need more rows.")
+        raise ValueError(f"X must hold at least two samples but holds {X.n_rows}; correlations need more samples.")
     gram = normalised_moments(X)[0]
     spread = np.sqrt(to_numpy(gram.diagonal()))
     inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
@@ -207,12 +206,12 @@ def feature_similarity(X: Any) -> np.ndarray:
 
 
 def _effective(masks: np.ndarray, C: np.ndarray) -> float:
-    """Return 1 - tr(C S) / tr(C Sigma), NaN where all columns are alike and random sets cannot differ."""
+    """Return 1 - tr(C S) / tr(C Sigma), NaN where all features are alike and random sets cannot differ."""
     n_runs, m = masks.shape
     used = np.flatnonzero(masks.any(axis=0))
     Z = masks[:, used].astype(np.float64)
     deviations = Z - Z.mean(axis=0)
-    # tr(C S) = sum_i d_i' C d_i / (M - 1), and a column that no run selected has no deviation.
+    # tr(C S) = sum_i d_i' C d_i / (M - 1), and a feature that no run selected has no deviation.
     observed = np.sum((deviations @ C[np.ix_(used, used)]) * deviations) / (n_runs - 1)
     sizes = Z.sum(axis=1)
     mean = sizes.mean() / m
@@ -288,5 +287,5 @@ def _check_similarity(similarity: Any) -> np.ndarray:
         if np.abs(rows - C[:, start : start + step].T).max() > _ROUNDING:
             raise ValueError("similarity must be symmetric but is not; pass feature_similarity(X).")
     if np.abs(np.diagonal(C) - 1).max() > _ROUNDING:
-        raise ValueError("similarity must have ones on its diagonal but has not; a column is always like itself.")
+        raise ValueError("similarity must have ones on its diagonal but has not; a feature is always like itself.")
     return C

@@ -5,26 +5,30 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, overload
+from typing import Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from .._core import nogueira, to_numpy
-from ..base import check_count, check_selected
+from .._core import nogueira
+from ..base import Figures, check_number, check_supports
 
 Measure = Literal["nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"]
 
 _NEEDS = {
     "kuncheva": "it needs sets of one size",
-    "lustgarten": "it needs sets that are neither empty nor hold every column",
+    "lustgarten": "it needs sets that are neither empty nor hold every feature",
 }
 """What the measures ask for that can be undefined although there is a choice."""
 
 
+class NoChoiceWarning(UserWarning):
+    """Every run selected all features, or none did, so there is no choice that could repeat."""
+
+
 @dataclass(frozen=True)
-class Stability:
+class Stability(Figures):
     """Result of :func:`stability`.
 
     Attributes
@@ -41,16 +45,16 @@ class Stability:
     dice : float
         Mean over pairs of runs of the size of the intersection over the mean size; 1 for a pair of empty sets.
     kuncheva : float
-        Mean over pairs of runs of Kuncheva's index. NaN when the sets differ in size, are empty or hold every column,
+        Mean over pairs of runs of Kuncheva's index. NaN when the sets differ in size, are empty or hold every feature,
         where the index is not defined.
     lustgarten : float
         Mean over pairs of runs of Lustgarten's index, which is 0 on average for sets drawn at random but below 1 for
-        identical ones. NaN when a set is empty or holds every column.
+        identical ones. NaN when a set is empty or holds every feature.
     entropy : float
-        Relative entropy of the selection counts: 1 for identical sets, 0 when no column was selected twice. NaN when no
-        run selected anything.
+        Relative entropy of the selection counts: 1 for identical sets, 0 when no feature was selected twice. NaN when
+        no run selected anything.
     n_runs, n_features : int
-        Number of runs, and of columns to choose from.
+        Number of runs, and of features to choose from.
 
     Examples
     --------
@@ -69,6 +73,18 @@ class Stability:
     entropy: float
     n_runs: int
     n_features: int
+
+    def __str__(self) -> str:
+        low, high = self.confidence_interval
+        return (
+            f"{self.n_runs} sets of {self.n_features} features\n"
+            f"Nogueira    {self.nogueira:.3f}  [{low:.3f}, {min(high, 1.0):.3f}]\n"
+            f"Jaccard     {self.jaccard:.3f}\n"
+            f"Dice        {self.dice:.3f}\n"
+            f"Kuncheva    {self.kuncheva:.3f}\n"
+            f"Lustgarten  {self.lustgarten:.3f}\n"
+            f"entropy     {self.entropy:.3f}"
+        )
 
 
 @overload
@@ -98,18 +114,19 @@ def stability(
     n_features: int | None = None,
     confidence: float = 0.95,
 ) -> Stability | float:
-    r"""Measure how far the column sets of several runs agree.
+    r"""Measure how far the feature sets of several runs agree.
 
-    Say what was varied between the runs, rows, seed or both: with the seed held fixed the figure says nothing about it.
+    Report what was varied between the runs, samples, seed or both: with the seed held fixed the result says nothing
+    about the seed.
 
     Parameters
     ----------
-    supports : array-like of shape (n_runs, m), or iterable of column sets
-        One set per run: Boolean masks of length m, or lists of distinct column indices.
+    supports : array-like of shape (n_runs, m), or iterable of feature sets
+        One set per run: Boolean masks of length m, or lists of distinct feature indices.
     measure : {"nogueira", "jaccard", "dice", "kuncheva", "lustgarten", "entropy"} or None, default=None
         Return this measure alone. None returns all of them.
     n_features : int or None, default=None
-        Number of columns m to choose from. Needed where the sets are given as indices.
+        Number of features m to choose from. Needed where the sets are given as indices.
     confidence : float, default=0.95
         Level of the confidence interval.
 
@@ -117,17 +134,17 @@ def stability(
     -------
     Stability or float
         Nogueira's measure with its interval and the other measures, or the one measure asked for. Where every run
-        selected all columns, or none did, there is nothing to choose: a warning says so. A measure asked for by name
+        selected all features, or none did, there is nothing to choose: a warning says so. A measure asked for by name
         also warns where it is NaN.
 
     See Also
     --------
     stability_test : Is a stability, or a difference of two, more than chance?
-    similarity_stability : Stability where columns can stand for each other.
+    similarity_stability : Stability where features are interchangeable.
 
     Notes
     -----
-    With M runs, :math:`\hat p_f` the share of runs that select column f, and :math:`\bar k` the mean set size [1]_,
+    With M runs, :math:`\hat p_f` the fraction of runs that select feature f, and :math:`\bar k` the mean set size [1]_,
 
     .. math:: \hat\Phi = 1 - \frac{\frac1m \sum_f \frac{M}{M-1}\hat p_f(1-\hat p_f)}
         {\frac{\bar k}{m}(1-\frac{\bar k}{m})},
@@ -140,20 +157,20 @@ def stability(
         + \frac{\hat\Phi}{2}\left(\frac{2k_i\bar k}{m^2} - \frac{k_i}{m} - \frac{\bar k}{m} + 1\right)}
         {\frac{\bar k}{m}(1-\frac{\bar k}{m})}.
 
-    The interval is not cut at 1. It is meant for many independent runs and is too narrow for few: in simulations a 95 %
-    interval held the true value about 7 times in 10 with 5 runs and about 9 times in 10 with 20. Resamples of one table
-    are not independent, which narrows it further. Two sets of the same size always give it no width, so two runs get
-    none.
+    The interval is not cut at 1 (only its printed form is). It is meant for many independent runs and is too narrow for
+    few: in simulations a 95 % interval held the true value about 7 times in 10 with 5 runs and about 9 times in 10 with
+    20. Resamples of one table are not independent, which narrows it further. Two sets of the same size always give it
+    no width, so two runs get none.
 
     For a pair of sets A and B, Jaccard's index is :math:`|A\cap B| / |A\cup B|`, Dice's [3]_ is
     :math:`2|A\cap B| / (|A|+|B|)`, and Lustgarten's [4]_ is
 
     .. math:: \frac{|A\cap B| - |A||B|/m}{\min(|A|,|B|) - \max(0, |A|+|B|-m)}.
 
-    Of two identical sets of :math:`k \le m/2` columns the last makes :math:`1 - k/m`. With :math:`h_f = M\hat p_f` the
-    number of runs that select column f and :math:`q = \sum_f h_f`, the relative entropy [5]_ is
+    Of two identical sets of :math:`k \le m/2` features the last makes :math:`1 - k/m`. With :math:`h_f = M\hat p_f` the
+    number of runs that select feature f and :math:`q = \sum_f h_f`, the relative entropy [5]_ is
     :math:`\sum_{h_f>0} h_f \log_2 h_f / (q \log_2 M)`. Only Nogueira's, Kuncheva's and Lustgarten's measures are
-    corrected for chance: the others grow with the share of columns selected.
+    corrected for chance: the others grow with the fraction of features selected.
 
     References
     ----------
@@ -179,10 +196,9 @@ def stability(
         raise ValueError(
             f"measure must be None or one of {', '.join(get_args(Measure))} but is {measure!r}; choose one of them."
         )
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1 but is {confidence!r}; use 0.95 for a 95 % interval.")
-    masks = as_masks(supports, n_features)
-    # Columns never selected and columns always selected leave no chance level to compare with.
+    confidence = check_number(confidence, "confidence", 0, 1, inside=True)
+    masks = check_supports(supports, n_features)
+    # Features never selected and features always selected leave no chance level to compare with.
     some_choice = warn_if_no_choice(masks)
     Z = masks.astype(np.float64)
     n_runs, m = Z.shape
@@ -195,8 +211,8 @@ def stability(
         nogueira=value,
         standard_error=error,
         confidence_interval=(value - half_width, value + half_width),
-        jaccard=_mean_share(overlap, sizes[one] + sizes[other] - overlap),
-        dice=_mean_share(2 * overlap, sizes[one] + sizes[other]),
+        jaccard=_mean_ratio(overlap, sizes[one] + sizes[other] - overlap),
+        dice=_mean_ratio(2 * overlap, sizes[one] + sizes[other]),
         kuncheva=_kuncheva(overlap, sizes, m),
         lustgarten=_lustgarten(overlap, sizes[one], sizes[other], m),
         entropy=_entropy(Z),
@@ -216,27 +232,19 @@ def stability(
 
 
 def warn_if_no_choice(masks: np.ndarray) -> bool:
-    """Tell whether some column was selected and some was not; warn, in the name of the caller's caller, if not."""
-    if has_choice(masks):
+    """Tell whether some feature was selected and some was not; warn, in the name of the caller's caller, if not."""
+    if masks.any() and not masks.all():
         return True
-    warnings.warn(no_choice(masks), stacklevel=3)
+    warnings.warn(
+        f"Every run selected {'all' if masks.any() else 'none'} of the {masks.shape[1]} features, so there was no "
+        "choice to repeat and stability corrected for chance is NaN; select at least one feature and not all.",
+        NoChoiceWarning,
+        stacklevel=3,
+    )
     return False
 
 
-def has_choice(masks: np.ndarray) -> bool:
-    """Tell whether some column was selected and some was not."""
-    return bool(masks.any() and not masks.all())
-
-
-def no_choice(masks: np.ndarray) -> str:
-    """Say that there was nothing to choose."""
-    return (
-        f"Every run selected {'all' if masks.any() else 'none'} of the {masks.shape[1]} columns, so there was no "
-        "choice to repeat and stability corrected for chance is NaN; select at least one column and not all."
-    )
-
-
-def _mean_share(part: np.ndarray, whole: np.ndarray) -> float:
+def _mean_ratio(part: np.ndarray, whole: np.ndarray) -> float:
     """Return the mean of part / whole, where nothing of nothing counts as 1."""
     return float(np.mean(np.divide(part, whole, out=np.ones_like(whole), where=whole > 0)))
 
@@ -255,24 +263,3 @@ def _entropy(Z: np.ndarray) -> float:
     counts = Z.sum(axis=0)
     counts = counts[counts > 0]
     return float(np.sum(counts * np.log2(counts)) / (counts.sum() * np.log2(len(Z)))) if counts.size else np.nan
-
-
-def as_masks(supports: Any, n_features: int | None) -> np.ndarray:
-    """Return the runs as a Boolean matrix (runs x m)."""
-    runs = [to_numpy(run) for run in (to_numpy(supports) if hasattr(supports, "__array__") else supports)]
-    if len(runs) < 2:
-        raise ValueError(
-            f"stability needs at least two runs but got {len(runs)}; repeat the selection on other rows or seeds."
-        )
-    if n_features is None:
-        if not all(run.dtype.kind == "b" and run.ndim == 1 for run in runs):
-            raise ValueError(
-                "n_features must be given where supports holds column indices but is None; "
-                "pass the number of columns, or Boolean masks."
-            )
-        n_features = runs[0].size
-    n_features = check_count(n_features, "n_features", 1)
-    masks = np.zeros((len(runs), n_features), dtype=bool)
-    for i, run in enumerate(runs):
-        masks[i, check_selected(run, n_features, f"supports[{i}]")] = True
-    return masks

@@ -1,4 +1,4 @@
-"""What stability costs: held-out error against stability of every setting of a search, and the one taken.
+"""What stability costs: held-out error against stability of every setting of a search, and the one chosen.
 
 Colours are those of Okabe & Ito (2008), Color universal design; marks and dashes say the same without colour.
 """
@@ -10,36 +10,38 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from ..subset import StabilityFrontier
+from ._axes import axes_for
 
 _DEPTHS = {"forward search": ("#E69F00", "^"), "exchange": ("#0072B2", "o"), "search with votes": ("#009E73", "s")}
 _CHOSEN, _GUIDE, _STEP = "#D55E00", "#767676", "#333333"
 _SMALLEST, _LARGEST = 4.0, 10.0
 """Diameters of the marks of the least and the most ridge, in points."""
 _FADED = 0.4
-"""Share of its colour that a setting keeps which another one beats."""
+"""Fraction of its colour that a setting keeps which another one beats."""
 
 
-def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
+def stability_frontier(frontier: StabilityFrontier | Any, *, ax: Axes | None = None) -> Axes:
     """Draw held-out error against stability, one mark for every setting tried.
 
     Parameters
     ----------
     frontier : StabilityFrontier or fitted selector
         A frontier, or a selector fitted with ``criterion="stability"`` or a ``min_stability``.
+    ax : Axes, optional
+        Where to draw; by default the current figure if it is empty, else a new one.
 
     Returns
     -------
-    matplotlib.figure.Figure
-        To the right, the error on held-out rows in percent above the least; upwards, Nogueira's stability with its
+    Axes
+        To the right, the error on held-out samples in percent above the lowest; upwards, Nogueira's stability with its
         standard error. Colour and shape tell the depth of the search, size the ridge; hollow marks have a smaller
-        latent width than others. A step line joins the settings that none beats in both, and the one taken is ringed
+        latent width than others. A step line joins the settings that none beats in both, and the one chosen is ringed
         and named. The band is ``max_error_increase``, or the dashed line the stability asked for. Settings that cost
-        far more than these are counted, not drawn. Tied to no window; save it with its ``savefig``.
+        far more than these are counted, not drawn.
 
     Examples
     --------
@@ -48,15 +50,13 @@ def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
     >>> from stableselect import ColumnSubset
     >>> from stableselect.plot import stability_frontier
     >>> X = StandardScaler().fit_transform(load_wine().data)
-    >>> figure = stability_frontier(ColumnSubset(5, criterion="stability").fit(X))
-    >>> figure.axes[0].get_ylabel()
-    'stability (Nogueira; 1 = same columns each time)'
+    >>> stability_frontier(ColumnSubset(5, criterion="stability").fit(X)).get_ylabel()
+    'stability (Nogueira; 1 = same features each time)'
     """
     frontier = _as_frontier(frontier)
     above = _above_least(frontier.error)
     reach = _reach(frontier, above)
-    figure = Figure(figsize=(8.4, 4.8), layout="constrained")
-    axes = figure.subplots()
+    axes: Axes = axes_for(ax, (8.4, 4.8))[0, 0]
     _draw_limits(axes, frontier)
     _draw_settings(axes, frontier, above, above <= reach)
     _draw_efficient(axes, frontier, above, reach)
@@ -64,11 +64,12 @@ def stability_frontier(frontier: StabilityFrontier | Any) -> Figure:
     axes.set_xlim(-0.04 * reach, reach)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{percent:g} %"))
     axes.set_xlabel(_x_label(frontier, int(np.count_nonzero(above > reach))))
-    axes.set_ylabel("stability (Nogueira; 1 = same columns each time)")
+    axes.set_ylabel("stability (Nogueira; 1 = same features each time)")
     axes.grid(True, color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
-    figure.legend(handles=_legend(axes, frontier, above <= reach), loc="outside right upper", frameon=False, fontsize=9)
-    return figure
+    entries = _legend(axes, frontier, above <= reach)
+    axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
+    return axes
 
 
 def _as_frontier(given: Any) -> StabilityFrontier:
@@ -79,12 +80,12 @@ def _as_frontier(given: Any) -> StabilityFrontier:
             "min_stability; give one of these."
         )
     if np.isnan(frontier.stability).all():
-        raise ValueError("There is no frontier: all columns are kept, so stability is undefined; keep fewer columns.")
+        raise ValueError("There is no frontier: all features are selected, so stability is undefined; select fewer.")
     return frontier
 
 
 def _above_least(error: np.ndarray) -> np.ndarray:
-    """Return errors in percent above the least; where that is 0, infinity for all others."""
+    """Return errors in percent above the lowest; where that is 0, infinity for all others."""
     least = error.min()
     return 100 * (error / least - 1) if least > 0 else np.where(error > 0, np.inf, 0.0)
 
@@ -157,10 +158,10 @@ def _draw_efficient(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, 
 def _mark_choice(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, reach: float) -> None:
     i = frontier.chosen
     x, y = min(float(above[i]), reach), float(frontier.stability[i])
-    axes.plot([x], [y], "o", markersize=17, markerfacecolor="none", color=_CHOSEN, markeredgewidth=1.8, label="taken")
+    axes.plot([x], [y], "o", markersize=17, markerfacecolor="none", color=_CHOSEN, markeredgewidth=1.8, label="chosen")
     left = x < 0.5 * reach
-    words = f"{frontier.describe(i)}\n{y:.2f} ± {frontier.standard_error[i]:.2f}, {above[i]:.1f} % above the least"
-    # The words stand above the axes, where they hide nothing, and a little aside, or the line would hide the error bar:
+    words = f"{frontier.describe(i)}\n{y:.2f} ± {frontier.standard_error[i]:.2f}, {above[i]:.1f} % above the lowest"
+    # The words are above the axes, where they hide nothing, and a little aside, or the line would hide the error bar:
     # nothing lies between a setting that none beats and the upper edge.
     axes.annotate(
         words,
@@ -176,9 +177,9 @@ def _mark_choice(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, rea
 
 
 def _x_label(frontier: StabilityFrontier, beyond: int) -> str:
-    unit = f"the least is {frontier.error.min():.4g}, mean squared error per cell"
+    unit = f"the lowest is {frontier.error.min():.4g}, mean squared error"
     further = "1 setting lies further right" if beyond == 1 else f"{beyond} settings lie further right"
-    return f"held-out error above the least\n({unit}{'; ' + further if beyond else ''})"
+    return f"held-out error above the lowest\n({unit}{'; ' + further if beyond else ''})"
 
 
 def _legend(axes: Axes, frontier: StabilityFrontier, shown: np.ndarray) -> list[Any]:

@@ -66,10 +66,10 @@ def test_several_samples_left_out_are_those_of_the_public_instrument(tiny, bound
     found = uniform_stability(
         ScorerSelector(3), rows.X_train[:25], bounded(rows, "corrected"), n_left_out=4, random_state=2
     )
-    assert len(found.rows) == 4
+    assert len(found.samples) == 4
     assert record["largest"] == pytest.approx(found.total.sup)
     assert record["mean"]["scorer"] == pytest.approx(found.scorer.mean)
-    assert record["beta"]["selector"] == pytest.approx(np.mean(found.selector.by_row))
+    assert record["beta"]["selector"] == pytest.approx(np.mean(found.selector.by_sample))
 
 
 def test_another_order_moves_the_network_but_not_the_search(tiny):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...experiments import Run
-from ...inspection import UniformStability, uniform_stability
+from ...experiments import Run, Stored, Value
+from ...inspection import UniformStability, path_losses, uniform_stability
 from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
@@ -19,11 +19,10 @@ from ._shared import (
     PUBLISHED_WEIGHT,
     REPEATS,
     SEARCH,
-    Groups,
     bounded_test_samples,
     first_run,
     grouped,
-    losses,
+    over_repeats,
     repeated,
 )
 
@@ -78,15 +77,29 @@ def _left_out(run: Run) -> int:
     return FAST_SEARCH_ROWS if run.mode == "fast" else SEARCH_ROWS
 
 
-def beta_groups(results: Results) -> Groups:
-    """Return the stored runs by dataset, method, protocol, n, weight and change; those of earlier plans under None."""
+class Betas:
+    """The stored runs of a network and of the search; a setting is dataset, method, protocol and n."""
 
-    def key(run: Run, details: dict[str, Any]) -> Hashable:
-        if details["rows"] != _left_out(run):
-            return None
-        return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
+    def __init__(self, results: Results, network: str) -> None:
+        def key(run: Run, details: dict[str, Any]) -> Hashable:
+            if details["rows"] != _left_out(run):
+                return None  # of an earlier plan
+            return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
 
-    return grouped(results, TASK, key)
+        self.network = network
+        self._groups = grouped(results, TASK, key)
+
+    def of(self, *setting: Any, weight: float = PUBLISHED_WEIGHT, change: str = ROW) -> list[Stored]:
+        """Return the repeats of a setting."""
+        return self._groups[*setting, weight, change]
+
+    def value(
+        self, measure: str, dataset: str, method: str, protocol: Protocol, n: int, *, change: str = ROW, **other: Any
+    ) -> Value | None:
+        """Return a measure over the repeats that the network and the search have; another order stands alone."""
+        names = (method,) if change == ORDER else (self.network, SEARCH)
+        runs = {name: self.of(dataset, name, protocol, n, change=change, **other) for name in names}
+        return over_repeats(runs, measure)[method]
 
 
 def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
@@ -124,7 +137,7 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
     full = clone(selector).fit(X)
-    before = _losses(full, points)
+    before = path_losses(full, points)
     second: list[Any] = [selector]
     if run.method == SEARCH:
         second.append(clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_))
@@ -135,7 +148,7 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
         )
     else:
         others = [clone(model).fit(X[_kept(run)]) for model in second]
-        moved, *held = (_pair(before, _losses(other, points)) for other in others)
+        moved, *held = (_pair(before, path_losses(other, points)) for other in others)
         shared = int(np.sum(full.support_ & others[0].support_))
         moved |= {"shared": float(shared), "unchanged": float(shared == run.k)}
     record = {
@@ -145,11 +158,6 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
         "test": {path: float(found.mean()) for path, found in before.items()},
     } | moved
     return record | ({"held": held[0]} if held else {})
-
-
-def _losses(selector: Any, points: np.ndarray) -> dict[str, np.ndarray]:
-    found = losses(selector, points)
-    return found | {"total": found["selector"] + selector.scorer_weight * found["scorer"]}
 
 
 def _pair(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -167,10 +175,10 @@ def _several(found: UniformStability) -> dict[str, Any]:
     changes = {"selector": found.selector, "scorer": found.scorer, "total": found.total}
     known = {path: change for path, change in changes.items() if change is not None}
     return {
-        "beta": {path: float(change.by_row.mean()) for path, change in known.items()},
+        "beta": {path: float(change.by_sample.mean()) for path, change in known.items()},
         "mean": {path: change.mean for path, change in known.items()},
         "largest": known["total"].sup,
-        "unchanged": 1 - found.share_changed,
+        "unchanged": 1 - found.fraction_changed,
     }
 
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Stored, Value, by_repeat
+from ...experiments import Stored, by_repeat
 from ...inspection import fit_power_law
 from ..methods import Protocol, Results
 from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
@@ -20,8 +20,8 @@ from ._beta import (
     SIZES,
     WEIGHT_REPEATS,
     WEIGHT_SIZE,
+    Betas,
     Sizes,
-    beta_groups,
     beta_runs,
 )
 from ._gap import WEIGHTS
@@ -32,7 +32,6 @@ from ._shared import (
     FAST_NOTE,
     LOOKS,
     PROTOCOLS,
-    PUBLISHED_WEIGHT,
     REPEATS,
     SEARCH,
     WORDS,
@@ -41,7 +40,6 @@ from ._shared import (
     drawn_legend,
     epochs,
     missing,
-    over_repeats,
     rate,
     span,
     written_rate,
@@ -57,43 +55,6 @@ _PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
 }
 """Of the total loss, one pair of fits each: from the authors' logs for |W|, read off their figure for W^2."""
 _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
-
-
-class Betas:
-    """The stored runs of a network and of the search by setting."""
-
-    def __init__(self, results: Results, network: str) -> None:
-        self.network = network
-        self._groups = beta_groups(results)
-
-    def of(
-        self,
-        dataset: str,
-        method: str,
-        protocol: Protocol,
-        n: int,
-        *,
-        weight: float = PUBLISHED_WEIGHT,
-        change: str = ROW,
-    ) -> list[Stored]:
-        """Return the repeats of a setting."""
-        return self._groups[dataset, method, protocol, n, weight, change]
-
-    def value(
-        self,
-        measure: str,
-        dataset: str,
-        method: str,
-        protocol: Protocol,
-        n: int,
-        *,
-        weight: float = PUBLISHED_WEIGHT,
-        change: str = ROW,
-    ) -> Value | None:
-        """Return a measure over the repeats that the network and the search have; another order stands alone."""
-        names = (method,) if change == ORDER else (self.network, SEARCH)
-        runs = {name: self.of(dataset, name, protocol, n, weight=weight, change=change) for name in names}
-        return over_repeats(runs, measure)[method]
 
 
 def _render(name: str, network: str, results: Results) -> Document:
@@ -119,11 +80,11 @@ def _render(name: str, network: str, results: Results) -> Document:
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
             blocks.append(_table(results, betas, dataset, protocol, grid, data))
-    blocks.append(_rates(betas, network, sizes))
-    blocks += _weights(results, betas, network, data)
+    blocks.append(_rates(betas, sizes))
+    blocks += _weights(results, betas, data)
     if any(row["beta"] != "" for row in data):
-        blocks.append(drawn(lambda: _draw(name, betas, network, sizes)))
-    blocks += _reading(betas, network, sizes)
+        blocks.append(drawn(lambda: _draw(name, betas, sizes)))
+    blocks += _reading(betas, sizes)
     if results.mode == "fast":
         blocks.insert(0, FAST_NOTE)
     return Document(name, _title(name, network), blocks, data)
@@ -184,8 +145,9 @@ def _line(
     return line | found | {"mean_change": "" if mean is None else mean.mean, "repeats": repeats}
 
 
-def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
+def _rates(betas: Betas, sizes: Sizes) -> Table:
     rows = []
+    network = betas.network
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
             for method, part, words in (
@@ -208,11 +170,11 @@ def _rates(betas: Betas, network: str, sizes: Sizes) -> Table:
     return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 
-def _weights(results: Results, betas: Betas, network: str, data: list[dict[str, Any]]) -> list[Block]:
+def _weights(results: Results, betas: Betas, data: list[dict[str, Any]]) -> list[Block]:
     if results.mode == "fast":
         return []
     rows = []
-    compared = ((PROTOCOLS[0], network), *((protocol, SEARCH) for protocol in PROTOCOLS))
+    compared = ((PROTOCOLS[0], betas.network), *((protocol, SEARCH) for protocol in PROTOCOLS))
     for weight in WEIGHTS:
         row = [f"{weight:g}"]
         for protocol, method in compared:
@@ -229,7 +191,7 @@ def _weights(results: Results, betas: Betas, network: str, data: list[dict[str, 
     return [Table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])]
 
 
-def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
+def _reading(betas: Betas, sizes: Sizes) -> list[str]:
     """Say how much of beta is noise, how it compares with the search's, and what that is made of."""
     texts = []
     for dataset, grid in sizes.items():
@@ -237,12 +199,11 @@ def _reading(betas: Betas, network: str, sizes: Sizes) -> list[str]:
         over = []
         for n in grid:
             for measure, ratios in shares.items():
-                noise, moved = (
-                    betas.value(measure, dataset, network, "paper", n, change=change) for change in (ORDER, ROW)
-                )
+                where = (dataset, betas.network, PROTOCOLS[0], n)
+                noise, moved = (betas.value(measure, *where, change=change) for change in (ORDER, ROW))
                 if noise is not None and moved is not None and moved.mean > 0:
                     ratios.append(noise.mean / moved.mean)
-            own, searched = (betas.value(_BETA, dataset, method, "paper", n) for method in (network, SEARCH))
+            own, searched = (betas.value(_BETA, dataset, method, "paper", n) for method in (betas.network, SEARCH))
             if searched is not None and own is not None and searched.mean > 0:
                 over.append(own.mean / searched.mean)
         if shares[_MEAN]:
@@ -279,7 +240,7 @@ def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]
     return texts
 
 
-def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
+def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
@@ -289,10 +250,10 @@ def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
     panels = figure.subplots(2, columns, sharex="col", sharey="col", squeeze=False)
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
-            _sizes(axis, betas, network, dataset, protocol, grid, printed=full)
+            _sizes(axis, betas, dataset, protocol, grid, printed=full)
             axis.set_title(f"{info(dataset).title}, {protocol}")
         if full:
-            _weighted(row[-1], betas, network, protocol)
+            _weighted(row[-1], betas, protocol)
             row[-1].set_title(
                 f"{info(FASHION).title}, {protocol},\nn = {WEIGHT_SIZE}, selector's loss", fontsize="medium"
             )
@@ -310,13 +271,12 @@ def _draw(name: str, betas: Betas, network: str, sizes: Sizes) -> Picture:
         panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
         panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
     drawn_legend(figure, ncols=3)
-    return picture(name, f"{_title(name, network)}; bars: from the least to the largest repeat.", figure)
+    return picture(name, f"{_title(name, betas.network)}; bars: from the least to the largest repeat.", figure)
 
 
-def _sizes(
-    axis: Axes, betas: Betas, network: str, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool
-) -> None:
+def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool) -> None:
     """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
+    network = betas.network
     held = {"color": SKY, "marker": "v", "markersize": 5}
     for method, measure, words, looks in (
         (network, _BETA, WORDS[network], LOOKS[network]),
@@ -337,9 +297,9 @@ def _sizes(
     axis.set_yscale("log")
 
 
-def _weighted(axis: Axes, betas: Betas, network: str, protocol: Protocol) -> None:
+def _weighted(axis: Axes, betas: Betas, protocol: Protocol) -> None:
     """Draw the selector's beta against lambda1: the total loss would grow with lambda1 by itself."""
-    for method in (network, SEARCH):
+    for method in (betas.network, SEARCH):
         items = [betas.of(FASHION, method, protocol, WEIGHT_SIZE, weight=weight) for weight in WEIGHTS]
         _bars(axis, range(len(WEIGHTS)), items, "beta.selector", WORDS[method], **LOOKS[method])
     axis.set_yscale("log")

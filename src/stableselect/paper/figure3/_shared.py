@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...experiments import Comparison, Measure, Run, Stored, Value
-from ...inspection import PowerLawFit, fit_power_law
+from ...inspection import PowerLawFit, fit_power_law, path_losses
 from ..methods import Options, Protocol, Results, Rows, cap, find_method
 from ..report import BLUE, NONE, ORANGE, VERMILION
 
@@ -69,14 +69,10 @@ def bounded_test_samples(rows: Rows, protocol: str) -> np.ndarray:
     return rows.X_test if protocol == "paper" else np.clip(rows.X_test, 0.0, 1.0)
 
 
-def losses(selector: Any, samples: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the mean squared error of every sample for both paths of a fitted scorer-selector."""
-    return {path: np.mean((samples - selector.forward(samples, path)) ** 2, axis=1) for path in ("selector", "scorer")}
-
-
 def mean_losses(selector: Any, samples: np.ndarray) -> dict[str, float]:
-    """Return the mean of :func:`losses` over the samples."""
-    return {path: float(found.mean()) for path, found in losses(selector, samples).items()}
+    """Return the mean squared error of both paths of a fitted scorer-selector."""
+    found = path_losses(selector, samples)
+    return {path: float(found[path].mean()) for path in ("selector", "scorer")}
 
 
 def grouped(results: Results, task: str, key: Callable[[Run, dict[str, Any]], Hashable]) -> Groups:

@@ -13,7 +13,18 @@ from typing import Any
 from ...datasets import info
 from ...experiments import Run
 from ...metrics import reconstruction_error
-from ..methods import ALL_FEATURES, NO_RIDGE, STABLE, Options, Protocol, find_method, registered, subsample, timed_fit
+from ..methods import (
+    ALL_FEATURES,
+    CAPPED,
+    NO_RIDGE,
+    STABLE,
+    Options,
+    Protocol,
+    find_method,
+    registered,
+    subsample,
+    timed_fit,
+)
 from ._interchangeable import TASK as INTERCHANGEABLE
 
 TASK = "stability"
@@ -48,6 +59,9 @@ _STEPS = {
 _FAST_STEPS = {**dict.fromkeys(NETWORKS, 20), "CAE": 50, "NDFS": 10, "ConsensusSelector": 4}
 """Step limits, which keep a fit to about ten seconds; others run to their own end."""
 
+_UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
+"""What a limit counts, by the parameter that it sets."""
+
 
 def methods() -> tuple[str, ...]:
     """Return the methods: every registered selector with default settings, the published networks, and variants."""
@@ -58,6 +72,15 @@ def methods() -> tuple[str, ...]:
 def steps(method: str, dataset: str, *, fast: bool) -> int | None:
     """Return the step limit of a method on a dataset, None where there is none."""
     return _FAST_STEPS.get(method) if fast else _STEPS.get((method, dataset))
+
+
+def limit_words(method: str, dataset: str, *, fast: bool) -> str:
+    """Write the limit of a method's runs beside what it would take without; empty where there is none."""
+    limit = steps(method, dataset, fast=fast)
+    if limit is None:
+        return ""
+    free = find_method(method).build(Run(dataset, method, "corrected", 0, 0, info(dataset).k))
+    return f"{limit} of {getattr(free, CAPPED[method])} {_UNITS[CAPPED[method]]}"
 
 
 def is_seeded(method: str) -> bool:

@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Interval, Run, Value, geometric_mean
+from ...experiments import Interval, Value, geometric_mean
 from ...metrics import Stability
-from ..methods import CAPPED, NO_RIDGE, NOT_RUN, STABLE, Options, Results, find_method
+from ..methods import NO_RIDGE, NOT_RUN, STABLE, Options, Results
 from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
 from ._interchangeable import THRESHOLD
-from ._plan import RANDOM, SEEDLESS, is_seeded, methods, runs, steps, takes_seed
+from ._plan import RANDOM, SEEDLESS, is_seeded, limit_words, methods, runs, takes_seed
 from ._plots import against_error, rows_and_seed
 
-_UNITS = {"epochs": "epochs", "max_iter": "iterations", "n_resamples": "resamples"}
-"""What a limit counts, by the parameter that it sets."""
 _BASELINES = {NO_RIDGE: "ridge 0", "ColumnSubset": "the default"}
 """What criterion="stability" is compared with; the default chooses its ridge by held-out error."""
 _FLATTERED = 0.1
@@ -98,22 +96,13 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
         "median."
         for method, i, ratio, middle in strays
     ]
-    limited = [f"{item.method} {limit}" for item in items if (limit := _limit(item.method, dataset, fast=fast))]
+    limited = [f"{item.method} {limit}" for item in items if (limit := limit_words(item.method, dataset, fast=fast))]
     if limited:
         notes.append(f"Limited: {', '.join(limited)}.")
     if broken := [f"{item.method} {item.failed}" for item in items if item.failed]:
         notes.append(f"Runs that failed: {', '.join(broken)}.")
     about = info(dataset)
     return Table(f"{about.title}, {about.k} of {about.n_columns} features", header, rows, notes)
-
-
-def _limit(method: str, dataset: str, *, fast: bool) -> str:
-    """Write the limit of a method's runs beside what it would take without; empty where there is none."""
-    limit = steps(method, dataset, fast=fast)
-    if limit is None:
-        return ""
-    free = find_method(method).build(Run(dataset, method, "corrected", 0, 0, info(dataset).k))
-    return f"{limit} of {getattr(free, CAPPED[method])} {_UNITS[CAPPED[method]]}"
 
 
 def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
@@ -158,7 +147,7 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         method: [
             f"{info(item.dataset).title} {limit}"
             for item in items
-            if item.by_rows and (limit := _limit(method, item.dataset, fast=fast))
+            if item.by_rows and (limit := limit_words(method, item.dataset, fast=fast))
         ]
         for method, items in _by_method(found).items()
     }

@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset
-
-pytest.importorskip("matplotlib")
-
 from stableselect.plot import selection_path
 
 
@@ -21,29 +18,28 @@ def line(axes, label):
 def test_it_draws_the_path_of_a_selector(tall):
     selector = ColumnSubset("auto", min_explained_variance=0.8).fit(tall)
     path = selector.path_
-    figure = selection_path(selector)
-    upper, lower = figure.axes
-    np.testing.assert_array_equal(line(upper, "held-out rows").get_ydata(), path.explained_variance_ratio)
-    np.testing.assert_array_equal(line(upper, "held-out rows").get_xdata(), np.arange(1, 13))
+    upper, lower = selection_path(selector)
+    np.testing.assert_array_equal(line(upper, "held-out samples").get_ydata(), path.explained_variance_ratio)
+    np.testing.assert_array_equal(line(upper, "held-out samples").get_xdata(), np.arange(1, 13))
     np.testing.assert_allclose(
-        line(lower, "held-out rows").get_ydata(), np.maximum(1 - path.explained_variance_ratio, 1e-6)
+        line(lower, "held-out samples").get_ydata(), np.maximum(1 - path.explained_variance_ratio, 1e-6)
     )
     low, high = path.n_features_range
     assert f"chosen, {path.n_features} (single folds: {low} to {high})" in labels(upper)
     assert "target, 0.8" in labels(upper) and lower.get_yscale() == "log"
-    assert lower.get_xlabel() == "columns kept"
-    assert figure.get_suptitle().startswith(f"{path.n_features} columns explain")
+    assert lower.get_xlabel() == "features selected"
+    assert upper.get_title().startswith(f"{path.n_features} features explain")
 
 
 def test_rules_and_failures_are_named(tall, tmp_path):
     elbow = ColumnSubset("auto", min_explained_variance="elbow", max_features=6).fit(tall).path_
-    figure = selection_path(elbow)
-    assert figure.get_suptitle().endswith("the elbow")
-    assert not [label for label in labels(figure.axes[0]) if label.startswith("target")]
-    figure.savefig(tmp_path / "elbow.png")
+    upper, _ = selection_path(elbow)
+    assert upper.get_title().endswith("the elbow")
+    assert not [label for label in labels(upper) if label.startswith("target")]
+    upper.figure.savefig(tmp_path / "elbow.png")
     with pytest.warns(UserWarning, match="not reached"):
         missed = ColumnSubset("auto", min_explained_variance=0.999, max_features=2).fit(tall).path_
-    assert "the target of 0.999 is not reached" in selection_path(missed).get_suptitle()
+    assert "the target of 0.999 is not reached" in selection_path(missed)[0].get_title()
 
 
 def test_what_has_no_path_is_refused(tall):

@@ -4,15 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from stableselect import ColumnSubset, ScorerSelector
-from stableselect.subset import StabilityFrontier
-
-pytest.importorskip("matplotlib")
-
 from matplotlib.colors import to_rgb
 
+from stableselect import ColumnSubset, ScorerSelector
 from stableselect.plot import stability_frontier
+from stableselect.subset import StabilityFrontier
 
 
 @pytest.fixture
@@ -34,14 +30,14 @@ def made():
     )
 
 
-def legend(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def bars(figure):
+def bars(axes):
     """Return position, reach of the error bar, colour and size of every setting drawn."""
     drawn = {}
-    for container in figure.axes[0].containers:
+    for container in axes.containers:
         mark, _, (bar,) = container.lines
         x, y = float(mark.get_xdata()[0]), float(mark.get_ydata()[0])
         low, high = bar.get_segments()[0][:, 1]
@@ -50,15 +46,14 @@ def bars(figure):
 
 
 def test_every_near_setting_stands_where_its_figures_say(made):
-    figure = stability_frontier(made)
-    drawn = bars(figure)
+    axes = stability_frontier(made)
+    drawn = bars(axes)
     # (2.1 - 2.0) / 2.0 is 5 %, and so on; 4.0 is 100 % above and is only counted.
     assert sorted(drawn) == [(0.0, 0.3), (2.0, 0.5), (3.0, 0.7), (5.0, 0.2), (10.0, 0.9)]
     for (_, y), (below, above, _) in drawn.items():
         expected = made.standard_error[made.stability == y][0]
         assert below == pytest.approx(expected) and above == pytest.approx(expected)
-    axes = figure.axes[0]
-    assert "1 setting lies further right" in axes.get_xlabel() and "the least is 2, mean squared" in axes.get_xlabel()
+    assert "1 setting lies further right" in axes.get_xlabel() and "the lowest is 2, mean squared" in axes.get_xlabel()
     assert axes.get_xlim()[1] > 10
 
 
@@ -74,7 +69,7 @@ def test_colour_and_shape_tell_depth_and_size_tells_ridge(made):
 
 
 def test_the_step_line_is_the_most_stable_at_every_error(made):
-    axes = stability_frontier(made).axes[0]
+    axes = stability_frontier(made)
     line = next(drawn for drawn in axes.get_lines() if drawn.get_label() == "most stable at this error")
     assert line.get_drawstyle() == "steps-post"
     x, y = line.get_xdata(), line.get_ydata()
@@ -85,42 +80,40 @@ def test_the_step_line_is_the_most_stable_at_every_error(made):
 
 
 def test_the_choice_is_ringed_and_named(made):
-    figure = stability_frontier(made)
-    (ring,) = [drawn for drawn in figure.axes[0].get_lines() if drawn.get_label() == "taken"]
+    axes = stability_frontier(made)
+    (ring,) = [drawn for drawn in axes.get_lines() if drawn.get_label() == "chosen"]
     assert ring.get_xdata()[0] == pytest.approx(3) and ring.get_ydata()[0] == 0.7
-    (words,) = figure.axes[0].texts
-    assert words.get_text() == "exchange, votes 0.1, ridge 0.1\n0.70 ± 0.02, 3.0 % above the least"
-    assert {"forward search", "exchange", "search with votes", "ridge 0.1", "max_error_increase, 5 %", "taken"} <= {
-        *legend(figure)
+    (words,) = axes.texts
+    assert words.get_text() == "exchange, votes 0.1, ridge 0.1\n0.70 ± 0.02, 3.0 % above the lowest"
+    assert {"forward search", "exchange", "search with votes", "ridge 0.1", "max_error_increase, 5 %", "chosen"} <= {
+        *legend(axes)
     }
 
 
 def test_a_target_is_a_line_and_no_band(made):
-    figure = stability_frontier(replace(made, target=0.8, chosen=4))
-    assert "stability asked for, 0.8" in legend(figure) and not any(
-        "max_error_increase" in text for text in legend(figure)
-    )
-    (line,) = [drawn for drawn in figure.axes[0].get_lines() if "asked for" in str(drawn.get_label())]
+    axes = stability_frontier(replace(made, target=0.8, chosen=4))
+    assert "stability asked for, 0.8" in legend(axes) and not any("max_error_increase" in text for text in legend(axes))
+    (line,) = [drawn for drawn in axes.get_lines() if "asked for" in str(drawn.get_label())]
     assert set(line.get_ydata()) == {0.8}
 
 
 @pytest.mark.parametrize("error", [[0.0, 0.0], [0.0, 1e-3], [1e-33, 5e-31]])
-def test_errors_of_nought_are_drawn(made, error, tmp_path):
+def test_errors_of_zero_are_drawn(made, error, tmp_path):
     two = {name: getattr(made, name)[:2] for name in ("stability", "standard_error", "ridge", "map_ridge")}
     two |= {name: getattr(made, name)[:2] for name in ("exchange", "consensus", "latent_width")}
     for chosen in (0, 1):
         frontier = replace(made, error=np.array(error), chosen=chosen, max_error_increase=1e9, **two)
-        stability_frontier(frontier).savefig(tmp_path / "nought.png")
+        stability_frontier(frontier).figure.savefig(tmp_path / "zero.png")
 
 
 def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
-    figure = stability_frontier(ColumnSubset(4, criterion="stability", ridge=0.1).fit(tall))
-    figure.savefig(tmp_path / "columns.png")
+    axes = stability_frontier(ColumnSubset(4, criterion="stability", ridge=0.1).fit(tall))
+    axes.figure.savefig(tmp_path / "columns.png")
     selector = ScorerSelector(4, criterion="stability", max_error_increase=0.5, ridge=0.1).fit(tall)
-    figure = stability_frontier(selector)
-    figure.savefig(tmp_path / "scorer.svg")
-    assert {"latent width 4", "latent width 2"} <= set(legend(figure))
-    hollow = {entry[2].get_markerfacecolor() == "white" for entry in bars(figure).values()}
+    axes = stability_frontier(selector)
+    axes.figure.savefig(tmp_path / "scorer.svg")
+    assert {"latent width 4", "latent width 2"} <= set(legend(axes))
+    hollow = {entry[2].get_markerfacecolor() == "white" for entry in bars(axes).values()}
     assert hollow == {True, False}
 
 
@@ -128,5 +121,5 @@ def test_what_has_no_frontier_is_refused(tall, made):
     for other in (ColumnSubset(3).fit(tall), None, np.arange(3)):
         with pytest.raises(TypeError, match="criterion='stability' or a min_stability; give one of these"):
             stability_frontier(other)
-    with pytest.raises(ValueError, match="keep fewer columns"):
+    with pytest.raises(ValueError, match="select fewer"):
         stability_frontier(replace(made, stability=np.full(6, np.nan)))

@@ -223,15 +223,15 @@ def test_a_constant_column_is_like_no_other():
 
 def test_too_many_columns_are_refused_with_the_memory_named(monkeypatch):
     monkeypatch.setattr(module, "memory_limit", lambda: 2.0**30)
-    with pytest.raises(MemoryError, match=r"20000 columns takes 3\.0 GiB, of 1\.0 GiB"):
+    with pytest.raises(MemoryError, match=r"20000 features takes 3\.0 GiB, of 1\.0 GiB"):
         feature_similarity(sparse.csr_array((3, 20_000)))
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.ones((1, 3)), "at least two rows but holds 1"),
-        (Moments(), "at least two rows but holds 0"),
+        (np.ones((1, 3)), "at least two samples but holds 1"),
+        (Moments(), "at least two samples but holds 0"),
         (np.array([[0.0, np.nan], [1.0, 2.0]]), "contains NaN"),
         (np.ones(3), "two dimensions"),
         (3.0, "two dimensions"),
@@ -254,7 +254,7 @@ def test_bad_tables_are_refused(X, message):
         ([[0], [1]], -DECAY, {}, "between 0 and 1 but holds -1 to"),
         ([[0], [1]], DECAY * np.nan, {}, "between 0 and 1 but holds nan"),
         ([[0], [1]], DECAY / 2, {}, "ones on its diagonal"),
-        ([[0], [1]], DECAY, {"threshold": 1.5}, "threshold must be None or lie from 0 to 1 but is 1.5"),
+        ([[0], [1]], DECAY, {"threshold": 1.5}, "threshold must be a finite number from 0 to 1 but is 1.5"),
         ([[0], [1]], DECAY, {"n_draws": 0}, "n_draws must be an integer of at least 1"),
     ],
 )

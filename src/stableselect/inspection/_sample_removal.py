@@ -1,10 +1,10 @@
-r"""The best swap of a column subset once a row is gone, for every row, without computing the moments anew for each.
+r"""The best swap of a feature subset without one sample, for every sample, from moments that are computed once.
 
-With n rows, C the moments of all of them, S the kept columns, alpha the ridge weight and d = x - mean the row that
-goes, the other rows have the moments (n / (n-1)) Ct with Ct = C - b d d', b = 1 / (n-1) [1]_. A common factor of the
-moments and of the ridge weight changes no relative gain, so everything below is in the units of Ct, where the ridge
-weight alpha of all rows becomes a = alpha (n-1) / n: one number for every row. With P = (C_SS + a I)^-1, V = C_S P,
-R = C - V C_S', and for the row
+With n samples, C the moments of all of them, S the selected features, alpha the ridge weight and d = x - mean the
+sample that goes, the other samples have the moments (n / (n-1)) Ct with Ct = C - b d d', b = 1 / (n-1) [1]_. A common
+factor of the moments and of the ridge weight changes no relative gain, so everything below is in the units of Ct, where
+the ridge weight alpha of all samples becomes a = alpha (n-1) / n: one number for every sample. With P = (C_SS + a
+I)^-1, V = C_S P, R = C - V C_S', and for the sample
 
     z = P d_S,   e = d - V d_S,   c = b / (1 - b d_S'z)
 
@@ -18,9 +18,9 @@ What :mod:`stableselect._core._subset_search` needs for the gains of all swaps f
     Rt Vt = R V - c q z' - c e (t - c |e|^2 z)'      |Vt_a|^2 = |V_a|^2 - 2c t_a z_a + c^2 |e|^2 z_a^2
     tr Rt = tr R - c |e|^2                           Pt_aa = P_aa + c z_a^2
 
-So a row costs a few passes over k x m numbers, after products with P, V and R that blocks of rows share. Where the
-change cancels too many digits (a row that alone moves some direction of the kept columns, or alone makes up what they
-leave of a column) the moments are computed afresh without the row.
+So a sample costs a few passes over k x m numbers, after products with P, V and R that blocks of samples share. Where
+the change cancels too many digits (a sample that alone moves some direction of the selected features, or alone makes up
+what they leave of a feature) the moments are computed afresh without the sample.
 
 References
 ----------
@@ -42,13 +42,13 @@ from .._core import EXHAUSTED, TIE, TRUST, Gram, Moments, normalised_moments, ps
 from ..base import check_some_selected, check_table, resolve_include_exclude
 
 _CANCELS = 1e-5
-"""A quantity that falls below this share of itself when a row goes is computed afresh."""
+"""A quantity that falls below this fraction of itself when a sample goes is computed afresh."""
 _BLOCK_ELEMENTS = 2**19
-"""Cells of the table per block of rows."""
+"""Numbers of the table per block of samples."""
 
 
-class Task:
-    """The checked arguments: table X, kept columns ``chosen``, moments of mean variance one, columns to leave alone."""
+class SwapTask:
+    """The checked arguments: table X, selected features ``chosen``, moments of mean variance one, fixed features."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Task:
         self.X = check_table(X, "X")
         self.n, self.m = self.X.shape
         if self.n < 3:
-            raise ValueError(f"X must have at least 3 rows, so that 2 are left, but has {self.n}; give more rows.")
+            raise ValueError(f"X must have at least 3 samples, so that 2 are left, but has {self.n}; give more.")
         if isinstance(ridge, bool) or not isinstance(ridge, Real) or not 0 <= float(ridge) < float("inf"):
             raise ValueError(f"ridge must be a number of at least 0 but is {ridge!r}; pass the selector's ridge_.")
         self.ridge = float(ridge)
@@ -70,10 +70,10 @@ class Task:
         self.fixed, self.barred = resolve_include_exclude(include, exclude, self.m, self.chosen.size, names)
         advice = "pass the settings the set was chosen with."
         kept = set(self.chosen.tolist())
-        for column in sorted(set(self.fixed) - kept):
-            raise ValueError(f"Column {column} must be selected because include names it, but is not; {advice}")
-        for column in sorted(kept & set(self.barred)):
-            raise ValueError(f"Column {column} must not be selected because exclude names it, but is; {advice}")
+        for feature in sorted(set(self.fixed) - kept):
+            raise ValueError(f"Feature {feature} must be selected because include names it, but is not; {advice}")
+        for feature in sorted(kept & set(self.barred)):
+            raise ValueError(f"Feature {feature} must not be selected because exclude names it, but is; {advice}")
         moments = Moments.from_array(self.X)
         self.gram, self.unit = normalised_moments(moments)
         self.mean = np.asarray(moments.mean)
@@ -81,23 +81,23 @@ class Task:
         self.free = np.flatnonzero(~np.isin(self.chosen, self.fixed))
         self.open = np.setdiff1d(np.arange(self.m), [*self.chosen, *self.barred])
 
-    def centred(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows less the mean, in the units of the gram; a constant column is zero, not its rounding."""
-        return (self.X[rows] - self.mean) * (self.varies / np.sqrt(self.unit))
+    def centred(self, samples: np.ndarray) -> np.ndarray:
+        """Return the samples less the mean, in the units of the gram; a constant feature is zero, not its rounding."""
+        return (self.X[samples] - self.mean) * (self.varies / np.sqrt(self.unit))
 
-    def gram_without(self, row: int) -> Gram:
+    def gram_without(self, sample: int) -> Gram:
         """Return Ct computed afresh."""
-        others = Moments.from_array(np.delete(self.X, row, axis=0)).operator()
+        others = Moments.from_array(np.delete(self.X, sample, axis=0)).operator()
         return others.scaled((self.n - 1) / self.n / self.unit)
 
 
 class State:
     """P, V, R and what follows from them for one matrix of moments; V and Y = R V are k x m.
 
-    A kept column that is a combination of the others has zero rows in P and V: dropping it costs nothing.
+    A selected feature that is a combination of the others has zero rows in P and V: dropping it costs nothing.
     """
 
-    def __init__(self, gram: Gram, task: Task, alpha: float) -> None:
+    def __init__(self, gram: Gram, task: SwapTask, alpha: float) -> None:
         chosen = task.chosen
         self.alpha, self.free, self.open, self.chosen = alpha, task.free, task.open, chosen
         C_S = gram.columns(chosen)
@@ -116,7 +116,7 @@ class State:
         self.work = [np.empty_like(self.V_swaps) for _ in range(3)]
 
     def best(self) -> tuple[float, tuple[int, int]]:
-        """Return the gain of the best swap, and the swap, with no row left out."""
+        """Return the gain of the best swap, and the swap, with no sample left out."""
         left, right = np.zeros((self.chosen.size, 2)), np.zeros((2, self.variance.size))
         return self.best_swap(left, right, self.g, self.h, self.variance, self.pivots, self.norms, self.loss)
 
@@ -131,11 +131,11 @@ class State:
         norms: np.ndarray,
         loss: float,
     ) -> tuple[float, tuple[int, int]]:
-        """Return the largest gain and its columns (dropped, added); minus infinity and -1 where there is no swap.
+        """Return the largest gain and its features (dropped, added); minus infinity and -1 where there is no swap.
 
         The gain is (g + Vt/p (2 Yt + Vt |Vt|^2/p)) / (h + Vt^2/p + alpha) - |Vt|^2/p, with Yt = Y - left right,
         Vt = V - left[:, 0] right[1], and g = |Rt_j|^2, h = diag Rt, p = ``pivots`` = diag Pt, ``norms`` = |Vt_a|^2.
-        Ties go to the lowest column added, then to the lowest dropped.
+        Ties go to the lowest feature added, then to the lowest dropped.
         """
         if not self.free.size or not self.open.size:
             return -np.inf, (-1, -1)
@@ -169,14 +169,14 @@ class State:
         return top, (int(self.chosen[self.free[a]]), int(self.open[j]))
 
 
-def judge(task: Task, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield, for block after block of rows, the best gain, the loss, the total variance and the best swap of each."""
+def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield, block by block of samples, the best gain, the loss, the total variance and the best swap of each."""
     b = 1 / (task.n - 1)
     state = State(task.gram, task, task.ridge * (task.n - 1) / task.n)
-    only = _only_rows(task.X)
+    only = _only_samples(task.X)
     step = max(1, _BLOCK_ELEMENTS // task.m)
-    for start in range(0, rows.size, step):
-        block = rows[start : start + step]
+    for start in range(0, samples.size, step):
+        block = samples[start : start + step]
         D = task.centred(block)
         U = D[:, task.chosen]
         Z = U @ state.P
@@ -184,7 +184,7 @@ def judge(task: Task, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray
         Q = state.R.dot(E.T).T
         T = E @ state.V.T
         room = 1 - b * np.sum(U * Z, axis=1)
-        alone = room < _CANCELS  # the row is all there is of some direction of the kept columns
+        alone = room < _CANCELS  # the sample is all there is of some direction of the selected features
         c = (b / np.where(alone, 1.0, room))[:, None]
         size = np.sum(E * E, axis=1)[:, None]
         h = state.h - c * E**2
@@ -193,7 +193,7 @@ def judge(task: Task, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray
         gone = only == block[:, None]
         h[gone] = g[gone] = variance[gone] = 0.0
         total = np.sum(variance, axis=1)
-        # What is left of such a column is rounding: only its former variance tells it from a real residual.
+        # What is left of such a feature is rounding: only its former variance tells it from a real residual.
         variance = np.where(gone, state.variance, variance)
         pivots = state.pivots + c * Z**2
         norms = state.norms - 2 * c * T * Z + c**2 * size * Z**2
@@ -217,9 +217,9 @@ def judge(task: Task, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray
 
 
 def _independent(M: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the positions of columns that span all of those with moments M; those marked ``first`` are taken first.
+    """Return the positions of features that span all of those with moments M; those marked ``first`` are taken first.
 
-    Swaps may not drop the marked columns, so a superfluous column must be one of the others where there is a choice.
+    Swaps may not drop the marked features, so a superfluous feature must be one of the others where there is a choice.
     """
     size = np.sqrt(np.where(np.diagonal(M) > 0, np.diagonal(M), 1.0))
     left = M / size[:, None] / size[None, :]
@@ -231,8 +231,8 @@ def _independent(M: np.ndarray, first: np.ndarray) -> np.ndarray:
     return np.array(sorted(kept), dtype=np.intp)
 
 
-def _only_rows(X: np.ndarray) -> np.ndarray:
-    """Return, for every column, the row without which it is constant, -1 where there is none."""
+def _only_samples(X: np.ndarray) -> np.ndarray:
+    """Return, for every feature, the sample without which it is constant, -1 where there is none."""
     usual = np.median(X[:3], axis=0)  # all but one of three or more equal values: two of the first three are equal
     unusual = X != usual
     return np.where(unusual.sum(axis=0) == 1, unusual.argmax(axis=0), -1)

@@ -1,0 +1,45 @@
+"""What results of a few numbers share: a short text and a data frame."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from ._frames import data_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Figures:
+    """Base of a data class of single numbers: printed one a line, and one row of a data frame."""
+
+    def to_frame(self) -> DataFrame:
+        """Return the numbers as a data frame of one row (needs pandas).
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        return data_frame({name: [value] for name, value in self._figures().items()})
+
+    def __str__(self) -> str:
+        figures = self._figures()
+        width = max(map(len, figures))
+        return "\n".join(f"{name.replace('_', ' '):<{width}}  {_shown(value)}" for name, value in figures.items())
+
+    def _figures(self) -> dict[str, Any]:
+        """Return the fields that hold numbers, by name; an interval as its two ends."""
+        found: dict[str, Any] = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, tuple):
+                found |= {f"{field.name}_low": value[0], f"{field.name}_high": value[1]}
+            elif isinstance(value, Real):
+                found[field.name] = value
+        return found
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
