@@ -13,10 +13,10 @@ from sklearn.model_selection import train_test_split
 
 from stableselect import LaplacianScore, ScorerSelectorNetwork
 from stableselect.datasets import names
-from stableselect.experiments._run import Options, Run
+from stableselect.experiments._run import Run
 from stableselect.paper import _measure
 from stableselect.paper._measure import evaluate
-from stableselect.paper.methods import _data, _methods
+from stableselect.paper.methods import Options, _data, _methods
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import FAULTY, METHODS, WITH_FAULT, plan
 

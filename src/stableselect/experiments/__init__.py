@@ -16,7 +16,7 @@ from ._aggregate import (
 from ._bootstrap import paired_interval
 from ._executor import Outcome, Report, execute
 from ._revision import CURRENT, Revision
-from ._run import Mode, Options, Protocol, Run
+from ._run import Mode, Run
 from ._store import Rename, Status, Store, Stored, has_results, write_whole
 
 __all__ = [
@@ -26,9 +26,7 @@ __all__ = [
     "Measure",
     "MixedRevisionsError",
     "Mode",
-    "Options",
     "Outcome",
-    "Protocol",
     "Rename",
     "Repeat",
     "Report",

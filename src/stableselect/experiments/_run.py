@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-Protocol = Literal["paper", "corrected"]
 Mode = Literal["full", "fast"]
 
 
@@ -17,11 +16,11 @@ class Run:
     Attributes
     ----------
     dataset, method : str
-        As in the registries.
-    protocol : {"paper", "corrected"}
+        What is selected from, and by what.
+    protocol : str
         Decides scaling, split and settings.
     split : int
-        Number of the split; 0, the published one, under "paper".
+        Number of the split.
     seed : int
         0 for a deterministic method.
     k : int
@@ -31,14 +30,14 @@ class Run:
     cap : int or None
         Steps allowed where the method is capped. Part of the name, so that runs of another cap are never mixed in.
     task : str
-        What is computed, as named in ``_tasks``; empty for a selection with the measures of the tables.
+        What is computed, where it is not a selection and its measures.
     detail : str
         What else decides the outcome of a task, as canonical JSON; see :meth:`details`.
     """
 
     dataset: str
     method: str
-    protocol: Protocol
+    protocol: str
     split: int
     seed: int
     k: int
@@ -78,28 +77,3 @@ class Run:
 
 def _canonical(value: dict[str, Any]) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Options:
-    """How much to compute.
-
-    Attributes
-    ----------
-    fast : bool
-        Four small tables, one split, one seed, few steps.
-    splits, seeds : int
-        Splits under "corrected", and seeds of a seeded method.
-    with_faults : bool
-        Add the runs that rank the test samples by themselves, under "paper".
-    """
-
-    fast: bool = False
-    splits: int = 5
-    seeds: int = 2
-    with_faults: bool = False
-
-    @property
-    def mode(self) -> Mode:
-        """The mode of the runs."""
-        return "fast" if self.fast else "full"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from ..datasets import info
-from ..experiments import Options, Protocol, Run
+from ..experiments import Run
 from ._registry import EXPERIMENTS, find_experiment
-from .methods import FAULTY, find_method
+from .methods import FAULTY, Options, Protocol, find_method
 
 Folder = str | os.PathLike[str]
 ALL = "all"

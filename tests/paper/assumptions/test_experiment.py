@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stableselect.experiments import Options, Stored
+from stableselect.experiments import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.assumptions import _figures as figures
 from stableselect.paper.assumptions._task import TASK
-from stableselect.paper.methods import Results
+from stableselect.paper.methods import Options, Results
 from stableselect.paper.report import Picture, Table
 
 EXPERIMENT = EXPERIMENTS["assumptions"]

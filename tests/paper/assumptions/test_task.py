@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Options, Run
+from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper.assumptions._plan import PUBLISHED_MSE, PUBLISHED_SIZES, U, plan_runs
 from stableselect.paper.assumptions._task import NETWORK, SEARCH, TASK
-from stableselect.paper.methods import load_rows
+from stableselect.paper.methods import Options, load_rows
 
 WEIGHT = 1 / 8
 

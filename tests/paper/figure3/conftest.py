@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Options, Stored
+from stableselect.experiments import Stored
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.figure3 import _beta_report, _curves
+from stableselect.paper.methods import Options
 from stableselect.paper.report import _document
 
 SEARCH = "ScorerSelector"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Options, Run
+from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.figure3._gap import weight_norms
-from stableselect.paper.methods import load_rows
+from stableselect.paper.methods import Options, load_rows
 
 SEARCH = "ScorerSelector"
 FASHION = Run("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)

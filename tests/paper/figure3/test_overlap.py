@@ -9,10 +9,10 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from stableselect import ScorerSelector
-from stableselect.experiments import Options, Run
+from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import Results, load_rows
+from stableselect.paper.methods import Options, Results, load_rows
 
 SEARCH = "ScorerSelector"
 FASHION = Run("mnist_fashion", "|W|", "paper", 0, 1, 3, "full", 15)

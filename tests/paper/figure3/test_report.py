@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stableselect.experiments import Options, Stored
+from stableselect.experiments import Stored
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import Results
+from stableselect.paper.methods import Options, Results
 from stableselect.paper.report import Picture, Table
 
 NAMES = [f"figure3{letter}" for letter in "abcdefgh"]

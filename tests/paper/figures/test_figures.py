@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from stableselect.datasets import Dataset, DatasetError, info
-from stableselect.experiments._run import Options, Run
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import _data
+from stableselect.paper.methods import Options, _data
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._results import Results
 from stableselect.paper.report import _images

@@ -7,10 +7,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from stableselect import ScorerSelector
-from stableselect.experiments._run import Options, Run
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper.methods import Options
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import WEIGHTS, find_method, weighted
 from stableselect.paper.methods._results import Results

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from stableselect.datasets import info
-from stableselect.experiments import Options, Run, Stored
+from stableselect.experiments import Run, Stored
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper.methods import Options
 from stableselect.paper.stability._plan import RANDOM, steps
 
 

@@ -13,10 +13,10 @@ from sklearn.model_selection import train_test_split
 
 from stableselect import LaplacianScore, RandomSelector, all_selectors
 from stableselect.datasets import Dataset, info
-from stableselect.experiments import Options, Run
+from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import _data, _methods
+from stableselect.paper.methods import Options, _data, _methods
 from stableselect.paper.methods._methods import NO_RIDGE, STABLE, find_method, registered
 from stableselect.paper.methods._subsamples import pool, subsample
 from stableselect.paper.stability import _plan as _stability

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import t as student
 
-from stableselect.experiments import Comparison, Options, Stored
+from stableselect.experiments import Comparison, Stored
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import Results
+from stableselect.paper.methods import Options, Results
 from stableselect.paper.methods._methods import NO_RIDGE
 from stableselect.paper.report import Picture, Table
 from stableselect.paper.stability import _plan as _stability

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stableselect.experiments._run import Options, Run
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper.methods import Options
 from stableselect.paper.methods._methods import METHODS
 from stableselect.paper.methods._results import Results
 from stableselect.paper.report._document import Table

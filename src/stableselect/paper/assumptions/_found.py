@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments import Comparison, Measure, Protocol, Stored, Value, part_of
+from ...experiments import Comparison, Measure, Stored, Value, part_of
 from ...inspection import PowerLawFit
 from ..figure3 import of_one, rate
-from ..methods import Results
+from ..methods import Protocol, Results
 from ..report import NONE, Table
 from ._plan import DATASETS, PUBLISHED_WEIGHT, is_current
 from ._task import NETWORK, SEARCH, TASK

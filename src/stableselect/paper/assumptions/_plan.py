@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
-from ..methods import cap
+from ...experiments import Run
+from ..methods import Options, Protocol, cap
 from ._task import NETWORK, SEARCH, TASK
 
 U = 50

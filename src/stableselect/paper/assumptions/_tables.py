@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Protocol
-from ..methods import Results
+from ..methods import Protocol, Results
 from ..report import Block
 from ._found import (
     MAPS,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...experiments import Options, Protocol, Run, Stored, Value
+from ...experiments import Run, Stored, Value
 from ...inspection import UniformStability, path_losses, uniform_stability
-from ..methods import Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
     COIL,

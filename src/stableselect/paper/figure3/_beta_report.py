@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Protocol, Stored, by_repeat
+from ...experiments import Stored, by_repeat
 from ...inspection import fit_power_law
-from ..methods import Results
+from ..methods import Protocol, Results
 from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
 from ._beta import (
     FAST_SIZES,

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
-from ..methods import Results
+from ...experiments import Run
+from ..methods import Options, Protocol, Results
 from ..report import BLACK, GREY, NONE, Block, Document, Experiment, Picture, Table, drawn, picture
 from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, compared, dataset, gap_groups, gap_runs
 from ._shared import (

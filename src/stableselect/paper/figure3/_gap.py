@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments import Options, Protocol, Run, Value
-from ..methods import Results, find_method, load_rows
+from ...experiments import Run, Value
+from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._shared import (
     COIL,
     FASHION,

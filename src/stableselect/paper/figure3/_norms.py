@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
-from ..methods import Results
+from ...experiments import Run
+from ..methods import Options, Protocol, Results
 from ..report import BLACK, Block, Document, Experiment, Picture, Table, drawn, picture
 from ._curves import SWEEPS
 from ._gap import METHODS, Setting, compared, dataset, gap_groups, gap_runs

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
-from ...experiments import Options, Protocol, Run, Stored
+from ...experiments import Run, Stored
 from ...metrics import Stability, stability
-from ..methods import Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, find_method, load_rows
 from ..report import NONE, Block, Document, Experiment, Picture, Table, drawn, picture
 from ._shared import (
     COIL,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...experiments import Comparison, Measure, Options, Protocol, Run, Stored, Value
+from ...experiments import Comparison, Measure, Run, Stored, Value
 from ...inspection import PowerLawFit, fit_power_law, path_losses
-from ..methods import Results, Rows, cap, find_method
+from ..methods import Options, Protocol, Results, Rows, cap, find_method
 from ..report import BLUE, NONE, ORANGE, VERMILION
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def first_run(dataset: str, method: str, protocol: Protocol, k: int, options: Op
     return Run(dataset, method, protocol, 0, 0, k, options.mode, limit)
 
 
-def bounded_test_samples(rows: Rows, protocol: Protocol) -> np.ndarray:
+def bounded_test_samples(rows: Rows, protocol: str) -> np.ndarray:
     """Return the samples to test on; under the corrected protocol cut to [0, 1], the range of the training samples.
 
     The theory speaks of bounded samples. A pixel that hardly varies among the training samples reaches many times its

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
-from ..methods import Results, plan
+from ...experiments import Run
+from ..methods import Options, Protocol, Results, plan
 from ..report import (
     Block,
     Document,

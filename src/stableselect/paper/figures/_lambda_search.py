@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
-from ..methods import WEIGHTS, Results, plan, weighted
+from ...experiments import Run
+from ..methods import WEIGHTS, Options, Protocol, Results, plan, weighted
 from ..report import (
     BLUE,
     GREY,

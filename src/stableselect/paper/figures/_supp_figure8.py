@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...experiments import Options, Protocol, Run
-from ..methods import METHODS, NOT_AVAILABLE, Results, plan
+from ...experiments import Run
+from ..methods import METHODS, NOT_AVAILABLE, Options, Protocol, Results, plan
 from ..report import (
     NONE,
     Block,

@@ -20,6 +20,7 @@ from ._methods import (
     selector_classes,
     weighted,
 )
+from ._options import Options, Protocol
 from ._results import NOT_AVAILABLE, NOT_RUN, Results, Value, geometric_mean, record_part
 from ._subsamples import pool, subsample
 from ._timed_fit import timed_fit, torch_on_one_thread
@@ -38,6 +39,8 @@ __all__ = [
     "STABLE",
     "WEIGHTS",
     "WITH_FAULT",
+    "Options",
+    "Protocol",
     "Ranking",
     "Results",
     "Rows",

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from ..._registry import all_selectors
 from ...base import BaseSelector
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
+from ...experiments import Run
+from ._options import Options, Protocol
 
 FAULTY = " with fault A"
 """Ends the name of a method whose test samples are ranked apart, as published."""
@@ -298,7 +299,7 @@ def find_method(name: str) -> Method:
     return METHODS[plain]
 
 
-def cap(method: str, protocol: Protocol, dataset: str, *, fast: bool) -> int | None:
+def cap(method: str, protocol: str, dataset: str, *, fast: bool) -> int | None:
     """Return the step limit of a run, None where there is none."""
     plain = method.removesuffix(FAULTY)
     where = f"fast {protocol}" if fast else protocol

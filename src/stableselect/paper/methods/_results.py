@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Comparison, Measure, Mode, Protocol, Run, Stored, Value, geometric_mean, part_of
+from ...experiments import Comparison, Measure, Mode, Run, Stored, Value, geometric_mean, part_of
 from ._data import is_available
 from ._methods import FAST_DATASETS, METHODS, cap, find_method
+from ._options import Protocol
 
 NOT_AVAILABLE = "not available"
 NOT_RUN = "not run"

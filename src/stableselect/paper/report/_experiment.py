@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...experiments import Options, Protocol, Run
-from ..methods import Results
+from ...experiments import Run
+from ..methods import Options, Protocol, Results
 from ._document import Document
 
 

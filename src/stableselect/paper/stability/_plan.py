@@ -11,9 +11,20 @@ from dataclasses import replace
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run
+from ...experiments import Run
 from ...metrics import reconstruction_error
-from ..methods import ALL_FEATURES, CAPPED, NO_RIDGE, STABLE, find_method, registered, subsample, timed_fit
+from ..methods import (
+    ALL_FEATURES,
+    CAPPED,
+    NO_RIDGE,
+    STABLE,
+    Options,
+    Protocol,
+    find_method,
+    registered,
+    subsample,
+    timed_fit,
+)
 from ._interchangeable import TASK as INTERCHANGEABLE
 
 TASK = "stability"

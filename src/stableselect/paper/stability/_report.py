@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Interval, Options, Value, geometric_mean
+from ...experiments import Interval, Value, geometric_mean
 from ...metrics import Stability
-from ..methods import NO_RIDGE, NOT_RUN, STABLE, Results
+from ..methods import NO_RIDGE, NOT_RUN, STABLE, Options, Results
 from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
 from ._interchangeable import THRESHOLD

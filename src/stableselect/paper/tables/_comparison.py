@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Options, Protocol, Run
-from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Results, plan
+from ...experiments import Run
+from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Options, Protocol, Results, plan
 from ..report import CAUSES, NONE, Table, causes, differs, printed, published_value, with_spread, without_spread
 
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Options, Protocol, Run
-from ..methods import METHODS, Results, plan
+from ...experiments import Run
+from ..methods import METHODS, Options, Protocol, Results, plan
 from ..report import Block, Document, Experiment, Table, with_spread
 
 _METHODS = tuple(name for name, method in METHODS.items() if method.halves)

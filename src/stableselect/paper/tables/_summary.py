@@ -142,11 +142,18 @@ def _against_random(results: Results, method: str, measure: str) -> tuple[list[t
     """
     pairs, count = [], 0
     for name in results.datasets:
-        both = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys((method, "random"))))
+        both = _pair(results, name, measure, (method, "random"))
         if both.splits and {method, "random"} <= set(both.labels):
             pairs.append((_mean(both, method), _mean(both, "random")))
             count += len(both.splits)
     return pairs, count
+
+
+def _pair(results: Results, dataset: str, measure: str, methods: tuple[str, ...]) -> Comparison[str]:
+    """Return the comparison of all methods, as in the tables, or of these alone where they share more splits."""
+    pair = results.compared(dataset, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
+    every = results.compared(dataset, "corrected", measure)
+    return every if set(pair.labels) <= set(every.labels) and every.splits == pair.splits else pair
 
 
 def _differences(results: Results, measure: str, title: str, data: list[dict[str, Any]]) -> Table:
@@ -181,7 +188,7 @@ def _paired(results: Results, method: str, rival: str, measure: str) -> list[lis
     found = []
     for name in results.datasets:
         methods = (method, rival) if measure == "accuracy" else (method, rival, "mean predictor")
-        compared = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
+        compared = _pair(results, name, measure, methods)
         ours, theirs, *unit = (compared.by_split(label) for label in methods)
         shared = [split for split in ours if split in theirs and (not unit or unit[0].get(split, 0.0) > 0)]
         if shared:

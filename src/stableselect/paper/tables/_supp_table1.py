@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Options, Protocol, Run
-from ..methods import ALL_FEATURES, Results, plan
+from ...experiments import Run
+from ..methods import ALL_FEATURES, Options, Protocol, Results, plan
 from ..report import (
     BLUE,
     GREEN,

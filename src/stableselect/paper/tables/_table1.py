@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...datasets import info, names
-from ...experiments import Options, Protocol, Run
-from ..methods import NOT_AVAILABLE, Results
+from ...experiments import Run
+from ..methods import NOT_AVAILABLE, Options, Protocol, Results
 from ..report import NONE, Document, Experiment, Table
 
 _FASHION_ROWS = 10_000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...experiments import Protocol
-from ..methods import METHODS, Results
+from ..methods import METHODS, Protocol, Results
 from ..report import NONE, Block, Document, Experiment, Table, published, published_value
 from ._comparison import all_runs, complete, dataset_table, introduction, legend, overview, tidy
 

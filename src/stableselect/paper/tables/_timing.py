@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Options, Protocol, Run, stalled
-from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, Results, plan
+from ...experiments import Run, stalled
+from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, Options, Protocol, Results, plan
 from ..report import NONE, Block, Document, Experiment, Table, number
 from ._comparison import all_runs
 
