@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from stableselect.io._held_out import held_out_errors
+from stableselect.io._scaling import Scale
 
 from stableselect import all_selectors
 from stableselect.io import Table, TableError
-from stableselect.io._held_out import held_out_errors
-from stableselect.io._scaling import Scale
 from stableselect.workflow import select_table
 
 USED = ["price", "noise", "share", "count", "mix", "same", "flag"]

@@ -3,6 +3,7 @@
 from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
 from ._generalization import GeneralizationGap, generalization_gap
+from ._held_out import HeldOutErrors, held_out_report
 from ._power_law import PowerLawFit, fit_power_law
 from ._stability_analysis import StabilityAnalysis, stability_analysis, wilson_interval
 from ._uniform_stability import LossChange, StabilityRate, UniformStability, uniform_stability
@@ -10,6 +11,7 @@ from ._uniform_stability import LossChange, StabilityRate, UniformStability, uni
 __all__ = [
     "Certificate",
     "GeneralizationGap",
+    "HeldOutErrors",
     "LossChange",
     "PowerLawFit",
     "StabilityAnalysis",
@@ -19,6 +21,7 @@ __all__ = [
     "explicit_stability_bound",
     "fit_power_law",
     "generalization_gap",
+    "held_out_report",
     "leave_one_out_certificate",
     "leave_one_out_change_rate",
     "stability_analysis",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Moments, forward_search, merged
+from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import prefix_errors
 from ._ridge import _GIVE_UP, FEWEST_FOLDS, RIDGE_GRID, leave_out
 from ._selection_path import SelectionPath, elbow, first_to_reach
@@ -60,10 +61,12 @@ class AutoCountMixin:
     def _choose_count(self, parts: Sequence[Moments], include: Sequence[int], exclude: Sequence[int]) -> int:
         """Choose the number of columns, and keep the path."""
         if len(parts) < FEWEST_FOLDS:
-            raise ValueError(
-                f"n_features_to_select='auto' chooses by the error on held-out rows and needs {FEWEST_FOLDS} parts of "
-                f"the rows at least, got {len(parts)}: fit on more rows, give fit_moments a list of Moments, one for "
-                "each part of the rows, or say how many columns to keep."
+            raise TooFewSamplesError(
+                f"n_features_to_select='auto' holds out folds of the samples and needs at least {FEWEST_FOLDS} folds, "
+                f"got {len(parts)}; fit on more samples, give fit_moments a list of Moments, one for each fold, or "
+                "give the number of features.",
+                len(parts),
+                FEWEST_FOLDS,
             )
         n_open, fewest = self.n_features_in_ - len(exclude), max(1, len(include))
         if self.max_features is not None and self.max_features < len(include):
@@ -168,5 +171,6 @@ def _warn(target: float | None, k: int, explained: np.ndarray, may_go_on: bool) 
     warnings.warn(
         f"{what} on held-out rows with up to {limit} columns: the largest share is {share}, at {k} columns, which are "
         f"kept; {advice}{' or raise max_features' if may_go_on else ''}.",
+        TargetNotReachedWarning,
         stacklevel=2,
     )

@@ -8,8 +8,10 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import Moments, merged
+from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._frontier import (
     FEWEST_STABILITY_FOLDS,
     RIDGES,
@@ -75,10 +77,11 @@ class StableChoiceMixin:
     ) -> tuple[Setting, np.ndarray | None]:
         """Choose a setting from the frontier, keep that, and return the setting with the votes it needs."""
         if len(parts) < FEWEST_STABILITY_FOLDS:
-            raise ValueError(
-                f"criterion='stability' compares choices on parts of the rows and needs {FEWEST_STABILITY_FOLDS} parts "
-                f"at least, got {len(parts)}: fit on more rows, or give fit_moments a list of Moments, one for each "
-                "part of the rows."
+            raise TooFewSamplesError(
+                f"Stability is measured on folds of the samples and needs at least {FEWEST_STABILITY_FOLDS} folds, got "
+                f"{len(parts)}; fit on more samples, or give fit_moments a list of Moments, one for each fold.",
+                len(parts),
+                FEWEST_STABILITY_FOLDS,
             )
         if len(parts) > STABILITY_FOLDS:
             parts = [merged(parts[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
@@ -101,6 +104,7 @@ class StableChoiceMixin:
             warnings.warn(
                 f"{kept} {k} columns are kept in any case, so there is no choice to repeat and its stability is NaN; "
                 f"{advice}.",
+                UndefinedMetricWarning,
                 stacklevel=2,
             )
         search = FrontierSearch(parts, task)
@@ -114,6 +118,7 @@ class StableChoiceMixin:
                 f"No setting reaches the stability {self.min_stability:g} on held-out rows; the most stable has "
                 f"{points[chosen].stability:.3g} and is taken. Lower min_stability, or keep another number of "
                 "columns.",
+                TargetNotReachedWarning,
                 stacklevel=2,
             )
         self._frontier = _as_arrays(points) | {

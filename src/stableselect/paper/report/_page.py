@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 import html
 import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..._files import write_whole
 from ..methods import Results
 from ._document import Block, Document, Picture, Table
 
@@ -100,11 +100,6 @@ def _provenance(results: Results) -> str:
 
 
 def _write(path: Path, content: bytes) -> Path:
-    """Write a file beside its place and move it there, so that a reader never sees half of one."""
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with write_whole(path, overwrite=True) as (stream,):
+        stream.write(content)
     return path
