@@ -165,7 +165,7 @@ def test_own_modules_train_and_run(tall):
 
 def test_own_modules_come_back_from_a_file(tall, tmp_path):
     selector = ss.ScorerSelector(4, encoder=small, decoder=(6,), **QUICK).fit(tall)
-    selector.save(tmp_path / "panel.sselect")
+    ss.save(selector, tmp_path / "panel.sselect")
     with pytest.raises(ValueError, match="encoder"):
         ss.load(tmp_path / "panel.sselect")
     loaded = ss.load(tmp_path / "panel.sselect", encoder=small)

@@ -192,7 +192,7 @@ def test_included_columns_are_the_least_and_excluded_ones_never_come(tall):
 def test_the_path_survives_save_and_load(tall, tmp_path):
     for target in (0.8, "elbow"):
         selector = ColumnSubset("auto", min_explained_variance=target).fit(tall)
-        selector.save(tmp_path / "auto.sselect", overwrite=True)
+        ss.save(selector, tmp_path / "auto.sselect", overwrite=True)
         back, path = ss.load(tmp_path / "auto.sselect"), selector.path_
         assert back.get_params() == selector.get_params() and back.path_.n_features_range == path.n_features_range
         for name, value in vars(path).items():
@@ -238,7 +238,7 @@ def test_without_held_out_rows_a_sentence_says_what_to_do(tall, cls):
         lambda: selector.partial_fit(tall),
         lambda: selector.fit(tall[:2]),
     ):
-        with pytest.raises(ValueError, match=r"held-out rows and needs 3 parts .* give fit_moments a list of Moments"):
+        with pytest.raises(ValueError, match=r"needs at least 3 folds, got .* give fit_moments a list of Moments"):
             action()
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stableselect import ColumnSubset, Moments, ScorerSelector, load
+from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import PrimalGram
 from stableselect._core._subset_search import exchange_search, forward_search
@@ -223,7 +223,7 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     if kind is ScorerSelector:
         assert selector.latent_width_ == frontier.latent_width[frontier.chosen]
         assert set(frontier.latent_width) == {4, 8}
-    selector.save(tmp_path / "kept.sselect")
+    save(selector, tmp_path / "kept.sselect")
     again = load(tmp_path / "kept.sselect")
     np.testing.assert_array_equal(again.frontier_.stability, frontier.stability)
     assert again.frontier_.describe(frontier.chosen) == frontier.describe(frontier.chosen)

@@ -68,7 +68,8 @@ def _in_options(error: BaseException) -> str | None:
     if isinstance(error, RequestError):
         return f"{OPTIONS[error.parameter]}: {' '.join(error.reason.split())}"
     if isinstance(error, TooFewSamplesError):
-        filled = f"the rows fill {error.n_folds} folds and {error.n_needed} are needed (equal rows share a fold)"
+        folds = counted(error.n_folds, "fold")
+        filled = f"the rows fill {folds} and {error.n_needed} are needed (equal rows share a fold)"
         advice = "give more rows, or ask for a number of columns without stability"
         return f"The table has too few rows to hold some out: {filled}; {advice}."
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,6 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from .._files import printable
-from ..base import check_unique
 from ._names import TableError, listed, looks_like_data
 
 FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
@@ -128,11 +128,10 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True, verbatim: I
 
 
 def _check_unique(names: list[str], source: str) -> None:
-    try:
-        check_unique(names)
-    except ValueError as error:
-        hint = " If the first row is data, read the file without a header." if looks_like_data(names) else ""
-        raise TableError(f"{printable(source)}: {printable(str(error))}{hint}") from None
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        hint = "if the first row is data, read it without a header" if looks_like_data(names) else "rename one of them"
+        raise TableError(f"{printable(source)} has more than one column named {listed(repeated)}; {hint}.")
 
 
 def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:

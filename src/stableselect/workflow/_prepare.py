@@ -90,21 +90,15 @@ def _check_numbers(
     """Return the number of columns to select, None where it is open; raise if it cannot be."""
     m = len(features)
     if isinstance(request.k, int) and request.k > m:
-        raise RequestError(
-            "k", f"{request.k} columns are asked for and the table has {m} to select from; ask for fewer."
-        )
+        raise RequestError("k", f"{request.k} columns are asked for and there are {m} to select from; ask for fewer.")
     k = None if request.k == "auto" else resolve_k(request.k, m)
     if both := sorted(set(include) & set(exclude)):
         raise RequestError("include", f"{listed(both)} is both included and excluded; give only one of them.")
     if k is not None and len(include) > k:
-        raise RequestError(
-            "include", f"{len(include)} columns are included and only {k} are selected; include fewer or select more."
-        )
-    least = max(1, len(include)) if k is None else k
-    if m - len(exclude) < least:
-        raise RequestError(
-            "exclude", f"{m - len(exclude)} columns are left and at least {least} are to be selected; exclude fewer."
-        )
+        raise RequestError("include", f"{len(include)} columns are included and {k} are to be selected; include fewer.")
+    left, least = m - len(exclude), max(1, len(include)) if k is None else k
+    if left < least:
+        raise RequestError("exclude", f"{left} columns are left and {least} or more are to be selected; exclude fewer.")
     return k
 
 
@@ -118,13 +112,14 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, lis
     accepted = {name: cls().get_params() for name, cls in selectors.items()}
     given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None}
     given |= {role: positions for role, positions in roles.items() if positions}
-    for parameter in given:
-        if parameter not in accepted[method]:
-            able = " and ".join(name for name in selectors if parameter in accepted[name])
-            raise RequestError(parameter, f"{method} does not have this setting; leave it out or use {able}.")
-    if k == "auto" and "min_explained_variance" not in accepted[method]:
-        able = " or ".join(name for name in selectors if "min_explained_variance" in accepted[name])
-        raise RequestError("k", f"{method} needs a number of columns; give one or use {able}.")
+    # The criterion of SPEC is another one.
+    needs = {parameter: "min_stability" if parameter == "criterion" else parameter for parameter in given}
+    if k == "auto":
+        needs["k"] = "min_explained_variance"
+    for parameter, needed in needs.items():
+        if needed not in accepted[method]:
+            able = " or ".join(name for name in selectors if needed in accepted[name])
+            raise RequestError(parameter, f"{method} cannot do this; leave it out or use the method {able}.")
     if "random_state" in accepted[method]:
         given["random_state"] = request.seed
     return method, selectors[method](n_features_to_select=k, **given)

@@ -25,7 +25,7 @@ def test_demo_draws_the_chosen_pixels_and_writes_its_files(run, tmp_path):
     assert order == {column["index"]: rank for rank, column in enumerate(record["selected"], 1)}
     assert len(order) == 16
     errors = record["errors"]
-    assert errors["floor"] < errors["selection"] < errors["random"] < errors["mean_predictor"]
+    assert errors["pca"] < errors["selection"] < errors["random"] < errors["mean_predictor"]
     assert (tmp_path / "demo" / "digits.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "demo" / "mine.txt").read_text() == "mine"
     table = pd.read_csv(tmp_path / "demo" / "digits.csv")
