@@ -44,7 +44,7 @@ def test_the_report_says_how_many_and_how_sure(run, rng, tmp_path, target):
         ),
         (
             ("-k", "auto", "--method", "mcfs"),
-            "-k: MCFS cannot do this; leave it out or use the method ColumnSubset",
+            "-k: MCFS cannot choose the number of columns; give a number or use the method ColumnSubset",
         ),
         (("-k", "auto", "--method", "ScorerSelector", "--min-explained-variance", "0"), "above 0 and below 1"),
     ],

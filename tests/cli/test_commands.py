@@ -305,7 +305,7 @@ def test_the_report_tells_the_ridge_and_where_the_rest_is(run, tmp_path):
     assert code == 0 and "... and 38 more; use -o to write them all." in err
     code, out, _ = run("select", tmp_path / "t.npy", "-k", 2, "--explain", "-o", tmp_path / "out.npy")
     record = json.loads((tmp_path / "out.selection.json").read_text())
-    assert "... and 38 more; out.selection.json has them all." in out and "-o" not in out
+    assert "... and 38 more; out.selection.json has them all." in out and "use -o" not in out
     assert len(record["explanation"]["discarded"]) == 58
     assert record["settings"]["ridge"] == "auto" and f"Ridge weight: {record['ridge']:.3g}." in out
 

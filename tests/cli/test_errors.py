@@ -37,7 +37,7 @@ BAD_OPTIONS = {
     "unknown id": (("--id-column", "zzz"), "--id-column: the table has no column 'zzz'"),
     "method without include": (
         (*ROLES, "--method", "randomselector", "--include", "a"),
-        "--include: RandomSelector cannot do this",
+        "--include: RandomSelector does not have this setting",
     ),
     "method": ((*ROLES, "--method", "magic"), "--method: there is no 'magic'"),
     "scale": ((*ROLES, "--scale", "log"), "'--scale': Value error, 'log' is not one of"),

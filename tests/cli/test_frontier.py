@@ -101,7 +101,7 @@ def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
     assert f"Stability {chosen['stability']:.2f} ± {chosen['standard_error']:.2f}" in said
     cost = stability["error"][stability["chosen"]] / min(stability["error"]) - 1
     assert f"Setting: {chosen['setting']}" in said and f"{cost:.1%} above the lowest (20% allowed)" in said
-    assert "gene 3" not in load(tmp_path / "kept.selection.json").kept
+    assert "gene 3" not in load(tmp_path / "kept.selection.json").selected_names
 
 
 def test_an_increase_of_zero_stays_in_the_command(run, groups):
@@ -192,7 +192,7 @@ BAD = {
     "method": ((*ROLES, "--method", "magic"), "--method: there is no 'magic'"),
     "other method": (
         (*ROLES, "--method", "pfa"),
-        "PFA cannot do this; leave it out or use",
+        "PFA does not have this setting; leave it out or use",
     ),
     "max_error_increase": (
         (*ROLES, "--max-error-increase", "-0.1"),
@@ -257,11 +257,11 @@ def test_few_rows_are_refused(run, groups):
         (("--max-error-increase", "0.1"), "--max-error-increase: applies only to the criterion stability"),
         (
             ("--criterion", "stability", "--method", "mcfs"),
-            "--criterion: MCFS cannot do this",
+            "--criterion: MCFS does not have this setting",
         ),
         (
             ("--min-stability", "0.5", "--method", "pfa"),
-            "PFA cannot do this; leave it out or use",
+            "PFA does not have this setting; leave it out or use",
         ),
         (("--min-stability", "0"), "must be above 0 and at most 1, got '0'"),
     ],

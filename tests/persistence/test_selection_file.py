@@ -88,7 +88,7 @@ def test_apply_takes_any_order_and_ignores_other_columns(selection, messy):
 
 
 def test_apply_does_without_identifiers(selection, messy):
-    assert apply(selection, Table(messy.data.drop_columns(["id"]), "new.csv")).column_names == selection.kept
+    assert apply(selection, Table(messy.data.drop_columns(["id"]), "new.csv")).column_names == selection.selected_names
 
 
 def test_a_table_without_names_is_matched_by_position(selection, messy):
@@ -108,13 +108,13 @@ def test_arrays_and_frames_go_through_a_loaded_selection(selection, messy, tmp_p
     made, frame = load(tmp_path / "s.json"), messy.data.to_pandas().set_index("id")
     X = frame[list(made.features)].to_numpy(dtype=float)
     kept = made.transform(X)
-    np.testing.assert_array_equal(kept, frame[made.kept].to_numpy(dtype=float))
+    np.testing.assert_array_equal(kept, frame[made.selected_names].to_numpy(dtype=float))
     rebuilt = made.reconstruct(kept)
     np.testing.assert_array_equal(made.transform(rebuilt), kept)
-    other = ~np.isin(made.features, made.kept)
+    other = ~np.isin(made.features, made.selected_names)
     np.testing.assert_allclose(rebuilt[:, other], (kept @ made.coefficients + made.intercept)[:, other])
     shuffled = frame[frame.columns[::-1]]
-    pandas.testing.assert_frame_equal(made.transform(shuffled), frame[made.kept])
+    pandas.testing.assert_frame_equal(made.transform(shuffled), frame[made.selected_names])
     again = made.reconstruct(made.transform(shuffled))
     assert list(again.columns) == list(made.features) and again.index.equals(frame.index)
     np.testing.assert_array_equal(again.to_numpy(), rebuilt)
@@ -123,7 +123,7 @@ def test_arrays_and_frames_go_through_a_loaded_selection(selection, messy, tmp_p
     with pytest.raises(ValueError, match=r"Expected the features, 7 columns; got an array of shape \(60, 3\)"):
         made.transform(kept)
     with pytest.raises(ValueError, match="X lacks 1 of the 3 selected columns"):
-        made.transform(frame.drop(columns=made.kept[0]))
+        made.transform(frame.drop(columns=made.selected_names[0]))
 
 
 def test_a_selection_leaves_no_parameter_open(selection, tmp_path):
@@ -135,7 +135,7 @@ def test_a_selection_leaves_no_parameter_open(selection, tmp_path):
 
 
 def test_a_table_that_lacks_selected_columns_is_refused_by_name(selection, messy):
-    gone = selection.kept[1]
+    gone = selection.selected_names[1]
     with pytest.raises(TableError, match=f"new.csv lacks 1 of the 3 selected columns: '{gone}'"):
         apply(selection, Table(messy.data.drop_columns([gone]), "new.csv"))
 
@@ -227,5 +227,5 @@ def test_a_changed_selection_is_refused_or_usable(record, tmp_path, data, value)
         made = load(tmp_path / "changed.json")
     except ValueError:
         return
-    table = Table(pa.table({name: [1.0, 2.0] for name in made.kept}), "t.csv")
+    table = Table(pa.table({name: [1.0, 2.0] for name in made.selected_names}), "t.csv")
     assert reconstruct(made, table).column_names == list(made.features)

@@ -30,7 +30,7 @@ def test_the_number_is_the_selector_s(factors, target):
     selection = select(table, "auto", id_columns=["id"], scale="none", min_explained_variance=target)
     settings = {} if target is None else {"min_explained_variance": target}
     expected = ColumnSubset("auto", **settings).fit(X).path_
-    assert len(selection.kept) == selection.path.n_features == expected.n_features
+    assert len(selection.selected_names) == selection.path.n_features == expected.n_features
     np.testing.assert_array_equal(selection.path.order, expected.order)
     np.testing.assert_allclose(selection.path.explained_variance_ratio, expected.explained_variance_ratio, rtol=1e-9)
     assert selection.path.n_features_range == expected.n_features_range
@@ -51,7 +51,7 @@ def test_the_file_keeps_the_path(factors, tmp_path):
 
 def test_what_is_not_reached_is_in_the_path(factors):
     selection = select(factors[1], "auto", id_columns=["id"], exclude=["c0", "c1"], min_explained_variance=0.99999999)
-    assert not selection.path.reached and not {"c0", "c1"} & set(selection.kept)
+    assert not selection.path.reached and not {"c0", "c1"} & set(selection.selected_names)
     assert not any("not reached" in note for note in selection.notes)
 
 
@@ -63,15 +63,18 @@ def test_errors_of_another_number_are_noted(factors):
         noted = [note for note in selection.notes if note.startswith("The errors are those of ")]
         if noted:
             break
-    assert f"of {len(selection.kept)} columns" not in noted[0]
+    assert f"of {len(selection.selected_names)} columns" not in noted[0]
 
 
 def test_roles_and_methods_are_checked(factors):
     table = factors[1]
     with pytest.raises(RequestError, match="exclude: 0 columns are left and 1 or more"):
         select(table, "auto", id_columns=["id"], exclude=[f"c{j}" for j in range(15)])
-    assert len(select(table, "auto", id_columns=["id"], include=[f"c{j}" for j in range(9)]).kept) == 9
-    with pytest.raises(RequestError, match=r"k: PFA cannot do this; .* use the method ColumnSubset or ScorerSelector"):
+    assert len(select(table, "auto", id_columns=["id"], include=[f"c{j}" for j in range(9)]).selected_names) == 9
+    with pytest.raises(
+        RequestError,
+        match=r"k: PFA cannot choose the number of columns; .* ColumnSubset or Scorer",
+    ):
         select(table, "auto", method="pfa", id_columns=["id"])
-    with pytest.raises(RequestError, match="min_explained_variance: PFA cannot do this"):
+    with pytest.raises(RequestError, match="min_explained_variance: PFA does not have this setting"):
         select(table, "auto", method="pfa", id_columns=["id"], min_explained_variance=0.5)

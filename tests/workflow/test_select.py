@@ -28,7 +28,7 @@ def matrix(table, columns=USED):
 @pytest.mark.parametrize("scale", ["none", "minmax", "standard"])
 def test_the_map_is_the_regression_in_original_units(messy, scale):
     selection = select(messy, 3, scale=scale, ridge=0.0, **ROLES)
-    kept, X = matrix(messy, selection.kept), matrix(messy)
+    kept, X = matrix(messy, selection.selected_names), matrix(messy)
     expected = LinearRegression().fit(kept, X).predict(kept)
     np.testing.assert_allclose(kept @ selection.coefficients + selection.intercept, expected, rtol=1e-7, atol=1e-9)
 
@@ -63,11 +63,11 @@ def test_units_do_not_change_the_choice(messy, method, scale):
 def test_every_method_gives_k_columns_that_apply_and_reconstruct(messy, method):
     selection = select(messy, 0.5, method=method.lower(), **ROLES)
     assert selection.method == method
-    assert len(selection.kept) == 4
-    assert {c.name for c in selection.selected} == set(selection.kept)
+    assert len(selection.selected_names) == 4
+    assert {c.name for c in selection.selected} == set(selection.selected_names)
     assert all(messy.columns[c.index] == c.name for c in selection.selected)
     kept = apply(selection, messy)
-    assert kept.column_names == ["id", *(name for name in USED if name in selection.kept)]
+    assert kept.column_names == ["id", *(name for name in USED if name in selection.selected_names)]
     assert all(kept[name].equals(messy.data[name]) for name in kept.column_names)
     rebuilt = reconstruct(selection, Table(kept, "kept.csv"))
     assert rebuilt.column_names == ["id", *USED]
@@ -76,8 +76,8 @@ def test_every_method_gives_k_columns_that_apply_and_reconstruct(messy, method):
 
 def test_include_and_exclude_hold(messy):
     selection = select(messy, 3, include=["same"], exclude=["price", "mix"], **ROLES)
-    assert "same" in selection.kept
-    assert not {"price", "mix"} & set(selection.kept)
+    assert "same" in selection.selected_names
+    assert not {"price", "mix"} & set(selection.selected_names)
     assert set(selection.features) == set(USED)
     assert selection.settings["include"] == ["same"]
     assert selection.settings["exclude"] == ["price", "mix"]
@@ -119,7 +119,7 @@ def test_nine_rows_have_no_held_out_errors_and_ten_have():
 
 def test_constant_tables_can_be_selected_from():
     selection = select(Table(pa.table({"a": [1.0] * 12, "b": [2.0] * 12}), "t.csv"), 1)
-    assert reconstruct(selection, Table(pa.table({selection.kept[0]: [5.0]}), "t.csv")).num_columns == 2
+    assert reconstruct(selection, Table(pa.table({selection.selected_names[0]: [5.0]}), "t.csv")).num_columns == 2
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,14 @@ def test_constant_tables_can_be_selected_from():
         ({"drop": [*USED, "word"]}, "drop: no column is left"),
         ({"drop": []}, "Not numbers: 'word'"),
         ({"method": "best"}, "method: there is no 'best'; the methods are"),
-        ({"method": "RandomSelector", "include": ["mix"]}, "include: RandomSelector cannot do this"),
-        ({"method": "RandomSelector", "ridge": 1.0}, "ridge: RandomSelector cannot do this; .* use the method "),
+        ({"method": "RandomSelector", "include": ["mix"]}, "include: RandomSelector does not have this setting"),
+        (
+            {"method": "RandomSelector", "ridge": 1.0},
+            "ridge: RandomSelector does not have this setting; .* use ",
+        ),
         (
             {"method": "SPEC", "criterion": "stability"},
-            "criterion: SPEC cannot do this; .* ColumnSubset or Scorer",
+            "criterion: SPEC does not have this setting; .* ColumnSubset or Scorer",
         ),
         ({"scale": "log"}, "scale: must be one of none, minmax, standard"),
         ({"max_error_increase": 0.1}, "max_error_increase: applies only to the criterion stability"),

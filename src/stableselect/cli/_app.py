@@ -48,7 +48,9 @@ app = typer.Typer(
 )
 for command in (select, frontier, apply, reconstruct, methods, demo):
     app.command(cls=_Command)(command)
-app.add_typer(paper)
+for info in paper.registered_commands:
+    info.cls = _Command
+app.add_typer(paper, cls=_Commands)
 
 
 def _version(wanted: bool) -> None:

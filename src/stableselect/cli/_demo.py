@@ -52,9 +52,9 @@ def demo(
             selection = select_table(digits, SelectionRequest(k=_KEPT, scale="none"), progress=begin)
         output.mkdir(parents=True, exist_ok=True)
         kept = apply(selection, digits)
-        for table, name in ((digits.data, digits.name), (new.data, new.name), (kept, "kept_pixels.csv")):
+        for table, name in ((digits.data, digits.name), (new.data, new.name), (kept, "selected_pixels.csv")):
             write_table(table, output / name)
-        save(selection, output / "kept_pixels.selection.json", overwrite=True)
+        save(selection, output / "selected_pixels.selection.json", overwrite=True)
 
         report.print(f"Handwritten digits: {selection.rows} images of 8 x 8 pixels, each pixel a column.")
         report.print(f"{selection.method} selected {_KEPT} of {X.shape[1]} pixels; numbers give their order:\n")
@@ -68,7 +68,7 @@ def demo(
         path = printable(str(output))
         for line in (
             f"{program()} select {path}/digits.csv -k 8 --scale none --explain",
-            f"{program()} apply {path}/kept_pixels.selection.json {path}/new_digits.csv",
+            f"{program()} apply {path}/selected_pixels.selection.json {path}/new_digits.csv",
         ):
             report.print(f"  {line}", soft_wrap=True)
 
@@ -103,14 +103,14 @@ def _draw(report: Console, selection: TableSelection) -> None:
 
 
 def _save_picture(path: Path, images: np.ndarray, selection: TableSelection, rebuilt: np.ndarray) -> str:
-    """Save the picture and say so, or say what it needs."""
+    """Save the picture; return what was done, or what it needs."""
     import numpy as np
 
     try:
         from ..plot import reconstructed_images
     except ImportError as error:
         return f"No picture: {error}"
-    chosen = np.isin(selection.features, selection.kept)
+    chosen = np.isin(selection.features, selection.selected_names)
     figure = reconstructed_images(images, chosen, rebuilt, shape=_SHAPE)
     with write_whole(path, overwrite=True) as (stream,):
         figure.savefig(stream, format="png", dpi=100)

@@ -95,7 +95,7 @@ def _check_picture(path: Path) -> None:
 
 
 def _write(found: TableFrontier, targets: list[Path], force: bool) -> str:
-    """Write the picture and the figures, or without matplotlib the figures alone, and say so."""
+    """Write the picture and the figures, or without matplotlib the figures alone, and return what was done."""
     from ..io import write_stream
 
     picture, figures = targets

@@ -99,7 +99,7 @@ def _report(selection: TableSelection, targets: list[Path], quiet: bool) -> None
     from ._report import errors_table, explanation_tables, path_lines, selected_table, stability_lines
 
     report = console(stderr=not targets, quiet=quiet)
-    of = f"{len(selection.kept)} of {counted(len(selection.features), 'column')}"
+    of = f"{len(selection.selected_names)} of {counted(len(selection.features), 'column')}"
     ridge = "" if selection.ridge is None else f" Ridge weight: {selection.ridge:.3g}."
     report.print(
         f"{selection.method} selected {of} of {printable(selection.source)} ({counted(selection.rows, 'row')}).{ridge}"

@@ -70,7 +70,7 @@ def _in_options(error: BaseException) -> str | None:
     if isinstance(error, TooFewSamplesError):
         folds = counted(error.n_folds, "fold")
         filled = f"the rows fill {folds} and {error.n_needed} are needed (equal rows share a fold)"
-        advice = "give more rows, or ask for a number of columns without stability"
+        advice = "give more rows, or use neither '-k auto' nor a stability option"
         return f"The table has too few rows to hold some out: {filled}; {advice}."
     return None
 

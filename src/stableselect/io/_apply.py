@@ -27,7 +27,7 @@ class _Plan:
     ----------
     columns : list of str
         Every column of the table it was made from.
-    ids, kept, features : list of str
+    ids, selected, features : list of str
         Identifiers, selected columns, and all columns that can be reconstructed.
     named : bool
         False where columns are known by position alone.
@@ -37,7 +37,7 @@ class _Plan:
 
     columns: list[str]
     ids: list[str]
-    kept: list[str]
+    selected: list[str]
     features: list[str]
     named: bool
     reconstruct: Callable[[np.ndarray], np.ndarray]
@@ -49,7 +49,7 @@ def id_columns(made: Made, *, header: bool = True, selected_only: bool = False) 
     ``selected_only`` is for a table that has the identifiers and the selected columns, and no others.
     """
     plan = _plan(made)
-    layout = [*plan.ids, *plan.kept] if selected_only else plan.columns
+    layout = [*plan.ids, *plan.selected] if selected_only else plan.columns
     return plan.ids if header else [f"c{layout.index(name)}" for name in plan.ids]
 
 
@@ -73,7 +73,7 @@ def apply(made: Made, table: Table) -> pa.Table:
     plan = _plan(made)
     if not plan.named:
         _check_width(table, len(plan.columns), "the columns that the selector was fitted on")
-        return table.data.select([table.columns[plan.columns.index(name)] for name in plan.kept])
+        return table.data.select([table.columns[plan.columns.index(name)] for name in plan.selected])
     table = _name_columns(table, plan.columns, "all columns of the table the selection was made from")
     return table.data.select(_present(plan, table))
 
@@ -96,12 +96,12 @@ def reconstruct(made: Made, table: Table) -> pa.Table:
     """
     plan = _plan(made)
     if not plan.named:
-        _check_width(table, len(plan.kept), "the selected columns")
-        table = Table(table.data.rename_columns(plan.kept), table.name)
-    table = _name_columns(table, [*plan.ids, *plan.kept], "the selected columns")
-    ids = _present(plan, table)[: -len(plan.kept)]
-    rebuilt = plan.reconstruct(numeric_matrix(table, plan.kept))
-    kept = set(plan.kept)
+        _check_width(table, len(plan.selected), "the selected columns")
+        table = Table(table.data.rename_columns(plan.selected), table.name)
+    table = _name_columns(table, [*plan.ids, *plan.selected], "the selected columns")
+    ids = _present(plan, table)[: -len(plan.selected)]
+    rebuilt = plan.reconstruct(numeric_matrix(table, plan.selected))
+    kept = set(plan.selected)
     arrays: list[Any] = [table.data[name] for name in ids]
     for name, values in zip(plan.features, rebuilt.T, strict=True):
         arrays.append(table.data[name] if name in kept else pa.chunked_array([values]))
@@ -111,7 +111,7 @@ def reconstruct(made: Made, table: Table) -> pa.Table:
 def _plan(made: Made) -> _Plan:
     if isinstance(made, TableSelection):
         features, ids = list(made.features), list(made.id_columns)
-        return _Plan(list(made.columns), ids, made.kept, features, True, made.reconstruct)
+        return _Plan(list(made.columns), ids, made.selected_names, features, True, made.reconstruct)
     names = getattr(made, "feature_names_in_", None)
     features = [f"c{j}" for j in range(made.n_features_in_)] if names is None else [str(name) for name in names]
     kept = [features[j] for j in np.flatnonzero(made.support_)]
@@ -121,11 +121,11 @@ def _plan(made: Made) -> _Plan:
 def _present(plan: _Plan, table: Table) -> list[str]:
     """Return the identifier columns that ``table`` has and the selected ones, which it must have."""
     have = set(table.columns)
-    missing = [name for name in plan.kept if name not in have]
+    missing = [name for name in plan.selected if name not in have]
     if missing:
-        lacks = f"{len(missing)} of the {len(plan.kept)} selected columns"
+        lacks = f"{len(missing)} of the {len(plan.selected)} selected columns"
         raise TableError(f"{printable(table.name)} lacks {lacks}: {listed(missing)}.")
-    return [name for name in plan.ids if name in have] + plan.kept
+    return [name for name in plan.ids if name in have] + plan.selected
 
 
 def _name_columns(table: Table, names: list[str], what: str) -> Table:

@@ -1,4 +1,4 @@
-"""A selection made from a table: the selected columns, where they came from, and the map that rebuilds the others."""
+"""A selection made from a table: the columns, where they came from, and the map that reconstructs the others."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TableSelection:
     >>> from stableselect.workflow import SelectionRequest, select_table
     >>> table = Table(pa.table({"a": [1.0, 2, 3], "b": [2.0, 4, 6], "c": [5, 5, 5]}), "small.csv")
     >>> selection = select_table(table, SelectionRequest(k=1, ridge=0.0))
-    >>> selection.kept, selection.reconstruct(np.array([[4.0]])).round(6).tolist()
+    >>> selection.selected_names, selection.reconstruct(np.array([[4.0]])).round(6).tolist()
     (['a'], [[4.0, 8.0, 5.0]])
     """
 
@@ -119,7 +119,7 @@ class TableSelection:
                 raise ValueError(f"{what} should be finite numbers of shape {shape}")
 
     @property
-    def kept(self) -> list[str]:
+    def selected_names(self) -> list[str]:
         """Names of the selected columns in table order."""
         chosen = {column.name for column in self.selected}
         return [name for name in self.features if name in chosen]
@@ -139,7 +139,7 @@ class TableSelection:
         """
         if hasattr(X, "columns"):
             return X[self._present(X)]
-        return _checked(X, len(self.features), "the features")[:, np.isin(self.features, self.kept)]
+        return _checked(X, len(self.features), "the features")[:, np.isin(self.features, self.selected_names)]
 
     def reconstruct(self, X_selected: Any) -> Any:
         """Return all features: the selected ones as they are, the others reconstructed from them.
@@ -157,7 +157,7 @@ class TableSelection:
         values = X_selected[self._present(X_selected)] if frame else X_selected
         values = _checked(values, len(self.selected), "the selected columns").astype(np.float64)
         rebuilt = values @ self.coefficients + self.intercept
-        rebuilt[:, np.isin(self.features, self.kept)] = values
+        rebuilt[:, np.isin(self.features, self.selected_names)] = values
         if not frame:
             return rebuilt
         made = type(X_selected)(dict(zip(self.features, rebuilt.T, strict=True)))
@@ -166,10 +166,11 @@ class TableSelection:
         return made
 
     def _present(self, frame: Any) -> list[str]:
-        missing = [name for name in self.kept if name not in frame.columns]
+        names = self.selected_names
+        missing = [name for name in names if name not in frame.columns]
         if missing:
-            raise ValueError(f"X lacks {len(missing)} of the {len(self.kept)} selected columns, first {missing[0]!r}.")
-        return self.kept
+            raise ValueError(f"X lacks {len(missing)} of the {len(names)} selected columns, first {missing[0]!r}.")
+        return names
 
 
 def _checked(X: ArrayLike, n_columns: int, what: str) -> np.ndarray:

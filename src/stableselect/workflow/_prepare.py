@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
 from ..io import Table, UnknownColumnError, check_separator, listed, looks_like_data, numeric_matrix, resolve
@@ -107,7 +108,9 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, lis
     selectors = all_selectors()
     names = {_plain(name): name for name in selectors}
     if _plain(request.method) not in names:
-        raise RequestError("method", f"there is no '{request.method}'; the methods are {', '.join(selectors)}.")
+        raise RequestError(
+            "method", f"there is no '{printable(request.method)}'; the methods are {', '.join(selectors)}."
+        )
     method = names[_plain(request.method)]
     accepted = {name: cls().get_params() for name, cls in selectors.items()}
     given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None}
@@ -115,11 +118,14 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, lis
     # The criterion of SPEC is another one.
     needs = {parameter: "min_stability" if parameter == "criterion" else parameter for parameter in given}
     if k == "auto":
-        needs["k"] = "min_explained_variance"
+        needs = {"k": "min_explained_variance", **needs}
     for parameter, needed in needs.items():
         if needed not in accepted[method]:
             able = " or ".join(name for name in selectors if needed in accepted[name])
-            raise RequestError(parameter, f"{method} cannot do this; leave it out or use the method {able}.")
+            missing = "does not have this setting; leave it out"
+            if parameter == "k":
+                missing = "cannot choose the number of columns; give a number"
+            raise RequestError(parameter, f"{method} {missing} or use the method {able}.")
     if "random_state" in accepted[method]:
         given["random_state"] = request.seed
     return method, selectors[method](n_features_to_select=k, **given)

@@ -61,7 +61,7 @@ def select_table(
     >>> from stableselect.workflow import SelectionRequest, select_table
     >>> data = pa.table({"name": ["x", "y", "z"], "a": [1.0, 2, 4], "b": [2.0, 4, 8]})
     >>> selection = select_table(Table(data, "small.csv"), SelectionRequest(k=1, id_columns=["name"]))
-    >>> selection.kept, selection.errors is None
+    >>> selection.selected_names, selection.errors is None
     (['a'], True)
     """
     request = request or SelectionRequest()
