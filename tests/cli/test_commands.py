@@ -298,6 +298,13 @@ def test_lists_of_names_may_have_commas(run, tmp_path):
     assert code == 0 and set(out.splitlines()) == {"x, y", "c", "d"}
 
 
+def test_several_identifiers_keep_their_zeros(run, messy, tmp_path):
+    code, _, err = run("select", messy, "-k", 1, "--id-column", "word, id", "-o", tmp_path / "out.csv")
+    assert code == 0, err
+    written = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert list(written.columns[:2]) == ["id", "word"] and written["id"][3] == "003"
+
+
 def test_the_report_tells_the_ridge_and_where_the_rest_is(run, tmp_path):
     X = np.random.RandomState(3).standard_normal((60, 2)) @ np.random.RandomState(4).standard_normal((2, 60))
     np.save(tmp_path / "t.npy", X + 0.5 * np.random.RandomState(5).standard_normal(X.shape))

@@ -76,5 +76,3 @@ def test_roles_and_methods_are_checked(factors):
         match=r"k: PFA cannot choose the number of columns; .* ColumnSubset or Scorer",
     ):
         select(table, "auto", method="pfa", id_columns=["id"])
-    with pytest.raises(RequestError, match="min_explained_variance: PFA does not have this setting"):
-        select(table, "auto", method="pfa", id_columns=["id"], min_explained_variance=0.5)

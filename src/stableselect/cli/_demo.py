@@ -14,7 +14,6 @@ from ._shell import Debug, Quiet, console, program, progress_bar, reported
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
 
     from ..io import Table
     from ..persistence import TableSelection
@@ -38,7 +37,7 @@ def demo(
     with reported(debug):
         from sklearn.datasets import load_digits
 
-        from ..io import Table, apply, reconstruct, write_table
+        from ..io import apply, write_table
         from ..persistence import save
         from ..workflow import SELECT_STAGES, SelectionRequest, select_table
         from ._report import errors_table
@@ -61,8 +60,7 @@ def demo(
         _draw(report, selection)
         if selection.errors is not None:
             report.print(errors_table(selection.errors, selection.scaling))
-        rebuilt = reconstruct(selection, Table(apply(selection, new), new.name))
-        picture = _save_picture(output / "digits.png", X[:_NEW], selection, _as_array(rebuilt))
+        picture = _save_picture(output / "digits.png", X[:_NEW], selection)
         report.print(f"\n{picture}")
         report.print(f"Tables and selection are in {printable(str(output))}. Try next:\n")
         path = printable(str(output))
@@ -74,20 +72,13 @@ def demo(
 
 
 def _as_table(X: np.ndarray, name: str) -> Table:
-    import numpy as np
     import pyarrow as pa
 
     from ..io import Table
 
     rows, columns = _SHAPE
     names = [f"row{i}_col{j}" for i in range(rows) for j in range(columns)]
-    return Table(pa.Table.from_arrays([pa.array(pixel) for pixel in X.astype(np.int64).T], names=names), name)
-
-
-def _as_array(table: pa.Table) -> np.ndarray:
-    import numpy as np
-
-    return np.column_stack([column.to_numpy() for column in table.columns])
+    return Table(pa.Table.from_arrays([pa.array(pixel) for pixel in X.astype("int64").T], names=names), name)
 
 
 def _draw(report: Console, selection: TableSelection) -> None:
@@ -102,16 +93,15 @@ def _draw(report: Console, selection: TableSelection) -> None:
         report.print(line)
 
 
-def _save_picture(path: Path, images: np.ndarray, selection: TableSelection, rebuilt: np.ndarray) -> str:
+def _save_picture(path: Path, images: np.ndarray, selection: TableSelection) -> str:
     """Save the picture; return what was done, or what it needs."""
-    import numpy as np
-
     try:
         from ..plot import reconstructed_images
     except ImportError as error:
         return f"No picture: {error}"
-    chosen = np.isin(selection.features, selection.selected_names)
-    figure = reconstructed_images(images, chosen, rebuilt, shape=_SHAPE)
+    chosen = [name in selection.selected_names for name in selection.features]
+    reconstructed = selection.reconstruct(selection.transform(images))
+    figure = reconstructed_images(images, chosen, reconstructed, shape=_SHAPE)
     with write_whole(path, overwrite=True) as (stream,):
         figure.savefig(stream, format="png", dpi=100)
     what = "ten digits held out of the selection, their selected pixels, and their reconstruction"

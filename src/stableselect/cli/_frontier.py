@@ -9,26 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._files import check_outputs, printable, write_whole
-from ._options import (
-    OPTIONS,
-    DropColumns,
-    Exclude,
-    Force,
-    IdColumn,
-    Include,
-    Keep,
-    MaxErrorIncrease,
-    Method,
-    MinExplainedVariance,
-    MinStability,
-    NoHeader,
-    Ridge,
-    Scale,
-    Seed,
-    TableToRead,
-    make_request,
-    parsed,
-)
+from . import _options as options
 from ._shell import Debug, Quiet, console, counted, program, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -39,24 +20,24 @@ _PICTURES = (".png", ".svg", ".pdf")
 
 
 def frontier(
-    table: TableToRead,
-    k: Keep = None,
+    table: options.TableToRead,
+    k: options.Keep = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="Picture to write: .png, .svg or .pdf.")
     ] = None,
-    method: Method = "ColumnSubset",
-    include: Include = None,
-    exclude: Exclude = None,
-    drop_columns: DropColumns = None,
-    id_column: IdColumn = None,
-    scale: Scale = "standard",
-    ridge: Ridge = None,
-    min_explained_variance: MinExplainedVariance = None,
-    max_error_increase: MaxErrorIncrease = None,
-    min_stability: MinStability = None,
-    seed: Seed = 0,
-    no_header: NoHeader = False,
-    force: Force = False,
+    method: options.Method = "ColumnSubset",
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    drop_columns: options.DropColumns = None,
+    id_column: options.IdColumn = None,
+    scale: options.Scale = "standard",
+    ridge: options.Ridge = None,
+    min_explained_variance: options.MinExplainedVariance = None,
+    max_error_increase: options.MaxErrorIncrease = None,
+    min_stability: options.MinStability = None,
+    seed: options.Seed = 0,
+    no_header: options.NoHeader = False,
+    force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -69,7 +50,7 @@ def frontier(
     With -o OUT the picture is written there. A second file, named after OUT
     and ending in .frontier.csv, holds the figures of all settings tried.
     """
-    fields = parsed(locals())
+    fields = options.parsed(locals())
     fields["criterion"] = "stability" if min_stability is None else None
     with reported(debug, may_drop=True):
         from ..io import read_table
@@ -81,8 +62,8 @@ def frontier(
         check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(len(FRONTIER_STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
-            data = read_table(table, header=not no_header, verbatim=id_column or [])
-            found = measure_frontier(data, make_request(fields, data.columns), progress=begin)
+            data = read_table(table, header=not no_header, verbatim=options.possible_names(id_column))
+            found = measure_frontier(data, options.make_request(fields, data.columns), progress=begin)
             wrote = _write(found, targets, force) if targets else ""
         _report(found, _command(table, fields, no_header), wrote, quiet)
 
@@ -122,7 +103,7 @@ def _command(table: str, fields: dict[str, Any], no_header: bool) -> str:
 
     defaults = SelectionRequest()
     words = ["select", table, *(["--no-header"] if no_header else [])]
-    for field, option in OPTIONS.items():
+    for field, option in options.OPTIONS.items():
         value = fields.get(field)
         if value in (None, []) or value == getattr(defaults, field):
             continue

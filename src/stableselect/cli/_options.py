@@ -31,50 +31,40 @@ OPTIONS = {
 """By field of a request: what it is called here."""
 
 
-def _fraction(text: str | None, option: str, allowed: str, *, below: float = math.inf, above: float = -math.inf) -> Any:
-    """Return a number with above < number < below, or raise; None stays None."""
-    if text is None:
-        return None
+_NUMBERS = {
+    "ridge": ("auto", -5e-324, math.inf, "auto or a number of at least 0"),
+    "min_explained_variance": ("elbow", 0, 1, "a fraction above 0 and below 1, or elbow"),
+    "max_error_increase": (None, -5e-324, math.inf, "a fraction of at least 0, such as 0.05"),
+    "min_stability": (None, 0, math.nextafter(1, 2), "above 0 and at most 1"),
+}
+"""By field: a word that is taken as it is, what a number must be above and below, and that in words."""
+
+
+def _number(field: str, text: str | None) -> Any:
+    word, above, below, allowed = _NUMBERS[field]
+    if text is None or text == word:
+        return text
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not above < number < below:
-        raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint=option)
+        raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint=OPTIONS[field])
     return number
 
 
 def _parse_k(text: str | None) -> Any:
     """Return K as a number of columns or as a fraction; None and "auto" stay."""
-    if text in (None, "auto"):
+    if text is None or text == "auto":
         return text
+    try:
+        wanted = float(text) if any(mark in text for mark in ".eE") else int(text)
+    except ValueError:
+        wanted = 0
+    if wanted > 0 and (isinstance(wanted, int) or wanted <= 1):
+        return wanted
     allowed = "a whole number from 1, a fraction above 0.0 and up to 1.0, or auto"
-    if any(mark in text for mark in ".eE"):
-        return _fraction(text, "-k", allowed, above=0, below=math.nextafter(1, 2))
-    if not text.isdecimal() or int(text) < 1:
-        raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint="-k")
-    return int(text)
-
-
-def _parse_ridge(text: str | None) -> Any:
-    if text == "auto":
-        return text
-    return _fraction(text, "--ridge", "auto or a number of at least 0", above=-5e-324)
-
-
-def _parse_explained(text: str | None) -> Any:
-    if text == "elbow":
-        return text
-    allowed = "a fraction above 0 and below 1, or elbow"
-    return _fraction(text, "--min-explained-variance", allowed, above=0, below=1)
-
-
-def _parse_increase(text: str | None) -> Any:
-    return _fraction(text, "--max-error-increase", "a fraction of at least 0, such as 0.05", above=-5e-324)
-
-
-def _parse_stability(text: str | None) -> Any:
-    return _fraction(text, "--min-stability", "above 0 and at most 1", above=0, below=math.nextafter(1, 2))
+    raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint="-k")
 
 
 TableToRead = Annotated[str, typer.Argument(metavar="TABLE", help="Table to select from; '-' reads CSV from stdin.")]
@@ -154,18 +144,17 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 
 def parsed(options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a request from the options of a command; names are still as they were typed."""
-    parse = {
-        "k": _parse_k,
-        "ridge": _parse_ridge,
-        "min_explained_variance": _parse_explained,
-        "max_error_increase": _parse_increase,
-        "min_stability": _parse_stability,
-    }
     if not 0 <= options["seed"] < 2**32:
         raise typer.BadParameter(f"must be from 0 to 2**32 - 1, got {options['seed']}.", param_hint="--seed")
     given = {name: options[name] for name in OPTIONS if name in options}
     given |= {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
-    return {name: parse[name](value) if name in parse else value for name, value in given.items()}
+    given |= {name: _number(name, given[name]) for name in _NUMBERS}
+    return given | {"k": _parse_k(given["k"])}
+
+
+def possible_names(given: list[str] | None) -> list[str]:
+    """Return what lists of names may mean before the table's own names are known."""
+    return [name for value in given or [] for name in (value, *(part.strip() for part in value.split(",")))]
 
 
 def make_request(fields: dict[str, Any], columns: Sequence[str]) -> SelectionRequest:

@@ -8,27 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._files import check_outputs, printable, write_whole
-from ._options import (
-    Criterion,
-    DropColumns,
-    Exclude,
-    Force,
-    IdColumn,
-    Include,
-    Keep,
-    MaxErrorIncrease,
-    Method,
-    MinExplainedVariance,
-    MinStability,
-    NoHeader,
-    Output,
-    Ridge,
-    Scale,
-    Seed,
-    TableToRead,
-    make_request,
-    parsed,
-)
+from . import _options as options
 from ._shell import Debug, Quiet, console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -36,27 +16,27 @@ if TYPE_CHECKING:
 
 
 def select(
-    table: TableToRead,
-    k: Keep = None,
-    output: Output = None,
-    method: Method = "ColumnSubset",
-    include: Include = None,
-    exclude: Exclude = None,
-    drop_columns: DropColumns = None,
-    id_column: IdColumn = None,
-    scale: Scale = "standard",
-    ridge: Ridge = None,
-    min_explained_variance: MinExplainedVariance = None,
-    criterion: Criterion = None,
-    max_error_increase: MaxErrorIncrease = None,
-    min_stability: MinStability = None,
-    seed: Seed = 0,
+    table: options.TableToRead,
+    k: options.Keep = None,
+    output: options.Output = None,
+    method: options.Method = "ColumnSubset",
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    drop_columns: options.DropColumns = None,
+    id_column: options.IdColumn = None,
+    scale: options.Scale = "standard",
+    ridge: options.Ridge = None,
+    min_explained_variance: options.MinExplainedVariance = None,
+    criterion: options.Criterion = None,
+    max_error_increase: options.MaxErrorIncrease = None,
+    min_stability: options.MinStability = None,
+    seed: options.Seed = 0,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Explain discarded columns and name replacements for selected ones."),
     ] = False,
-    no_header: NoHeader = False,
-    force: Force = False,
+    no_header: options.NoHeader = False,
+    force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -68,7 +48,7 @@ def select(
     named after OUT and ending in .selection.json, holds the selection: columns,
     errors, settings and the linear map that reconstructs the other columns.
     """
-    fields = parsed(locals())
+    fields = options.parsed(locals())
     with reported(debug, may_drop=True):
         from ..io import apply, check_writable, read_table, split_names, table_format, write_stream
         from ..persistence import to_json
@@ -79,11 +59,11 @@ def select(
         check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(len(SELECT_STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
-            data = read_table(table, header=not no_header, verbatim=id_column or [])
+            data = read_table(table, header=not no_header, verbatim=options.possible_names(id_column))
             if output is not None:
                 ids = split_names(id_column or [], data.columns)
                 check_writable(data.data.select([name for name in ids if name in data.columns]), suffix)
-            selection = select_table(data, make_request(fields, data.columns), progress=begin)
+            selection = select_table(data, options.make_request(fields, data.columns), progress=begin)
             if targets:
                 with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
                     write_stream(apply(selection, data), kept_file, suffix)

@@ -20,7 +20,7 @@ from ._names import (
     split_names,
 )
 from ._read import FORMATS, Table, read_table, table_format
-from ._tables import check_separator, numeric_matrix
+from ._tables import numeric_matrix
 from ._write import check_writable, write_stream, write_table
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "TableError",
     "UnknownColumnError",
     "apply",
-    "check_separator",
     "check_writable",
     "id_columns",
     "listed",

@@ -20,7 +20,7 @@ def is_number(type_: pa.DataType) -> bool:
 
 def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
     """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
-    check_separator(table, columns)
+    _check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
     _check_present(data)
@@ -53,7 +53,7 @@ def _check_numbers(data: pa.Table) -> None:
     )
 
 
-def check_separator(table: Table, columns: Sequence[str]) -> None:
+def _check_separator(table: Table, columns: Sequence[str]) -> None:
     """Raise if a file was read as one column because it separates its columns by something else."""
     if len(columns) != 1 or is_number(table.data.schema.field(columns[0]).type):
         return

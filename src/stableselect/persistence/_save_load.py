@@ -81,7 +81,7 @@ def load(path: PathLike, /, **parameters: Any) -> BaseSelector | TableSelection:
     >>> path = pathlib.Path(tempfile.mkdtemp(), "iris.sselect")
     >>> save(ColumnSubset(2).fit(load_iris().data), path)
     >>> load(path).reconstruct([[5.1, 1.4]]).round(1).tolist()
-    [[5.1, 3.5, 1.4, 0.2]]
+    [[5.1, 3.4, 1.4, 0.2]]
     """
     with open(path, "rb") as stream:
         start = stream.read(4)

@@ -13,7 +13,7 @@ import numpy as np
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, UnknownColumnError, check_separator, listed, looks_like_data, numeric_matrix, resolve
+from ..io import Table, UnknownColumnError, listed, looks_like_data, numeric_matrix, resolve
 from ._request import RequestError, SelectionRequest
 
 _SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability")
@@ -65,7 +65,7 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
     features = [name for name in table.columns if name not in {*dropped, *ids}]
     if not features:
         raise RequestError("drop", "no column is left to select from; drop fewer columns.")
-    check_separator(table, features)
+    X = numeric_matrix(table, features)
     for parameter in ("include", "exclude"):
         if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
             raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
@@ -74,7 +74,6 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
-    X = numeric_matrix(table, features)
     return Prepared(X, features, ids, **roles, k=k, method=method, selector=selector, notes=_notes(table, features))
 
 
