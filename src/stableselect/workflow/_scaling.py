@@ -35,8 +35,8 @@ def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
     scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         scaler.fit(X)
-    slope, shift = _affine(scaler)
-    if not (np.isfinite(slope) & (slope > 0) & np.isfinite(shift)).all():
+    learnt = (scaler.data_range_,) if isinstance(scaler, MinMaxScaler) else (scaler.mean_, scaler.var_)
+    if not all(np.isfinite(part).all() for part in learnt):
         raise TableError("Some columns hold values too large to scale; express them in another unit first.")
     return scaler
 
