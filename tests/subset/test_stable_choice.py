@@ -327,7 +327,7 @@ def test_bad_preferences_are_refused(tall, parameters, message):
 
 
 def test_too_few_rows_and_single_moments_are_refused(tall):
-    with pytest.raises(ValueError, match="fit on more rows"):
+    with pytest.raises(ValueError, match="fit on more samples"):
         ColumnSubset(2, criterion="stability").fit(tall[:4])
     with pytest.raises(ValueError, match="a list of Moments"):
         ColumnSubset(2, criterion="stability").fit_moments(Moments.from_array(tall))
