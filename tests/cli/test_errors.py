@@ -36,8 +36,8 @@ BAD_OPTIONS = {
     "unknown drop": ((*ROLES, "--drop-columns", "a,zzz"), "--drop-columns: the table has no column 'zzz'"),
     "unknown id": (("--id-column", "zzz"), "--id-column: the table has no column 'zzz'"),
     "method without include": (
-        (*ROLES, "--method", "randomselector", "--include", "a"),
-        "--include: RandomSelector does not have this setting",
+        (*ROLES, "--method", "pfa", "--include", "a"),
+        "--include: PFA does not have this setting",
     ),
     "method": ((*ROLES, "--method", "magic"), "--method: there is no 'magic'"),
     "scale": ((*ROLES, "--scale", "log"), "'--scale': Value error, 'log' is not one of"),

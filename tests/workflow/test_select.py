@@ -136,7 +136,7 @@ def test_constant_tables_can_be_selected_from():
         ({"drop": [*USED, "word"]}, "drop: no column is left"),
         ({"drop": []}, "Not numbers: 'word'"),
         ({"method": "best"}, "method: there is no 'best'; the methods are"),
-        ({"method": "RandomSelector", "include": ["mix"]}, "include: RandomSelector does not have this setting"),
+        ({"method": "PFA", "include": ["mix"]}, "include: PFA does not have this setting"),
         (
             {"method": "RandomSelector", "ridge": 1.0},
             "ridge: RandomSelector does not have this setting; .* use ",
