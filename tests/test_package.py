@@ -12,14 +12,43 @@ import stableselect as ss
 ROOT = Path(__file__).parents[1]
 
 
-def test_import_needs_no_extra():
+def loaded_by(code):
+    """Return the modules that are loaded after some code, in a fresh interpreter."""
+    code += "; import sys; print('modules:', *sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(result.stdout.rpartition("modules:")[2].split())
+
+
+def test_import_loads_nothing_else():
+    assert not {"numpy", "sklearn", "torch", "pyarrow"} & loaded_by("import stableselect")
+
+
+def test_selectors_need_no_extra():
     # scikit-learn itself loads pandas, pyarrow and rich where they are installed.
-    code = (
-        "import sys, stableselect; "
-        "extras = {'torch', 'typer', 'matplotlib', 'polars', 'stableselect.io', 'stableselect.cli'}; "
-        "sys.exit(', '.join(sorted(extras & set(sys.modules))))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.strip() == ""
+    loaded = loaded_by("import stableselect; stableselect.all_selectors(); stableselect.load")
+    assert not {"torch", "typer", "matplotlib", "polars", "stableselect.io", "stableselect.cli"} & loaded
+
+
+def test_help_loads_no_numerics():
+    for words in ([], ["select", "--help"], ["--version"]):
+        loaded = loaded_by(f"from stableselect.cli import main; main({words})")
+        assert not {"numpy", "sklearn", "torch", "pyarrow", "matplotlib"} & loaded
+
+
+def test_names_and_submodules_come_when_they_are_used():
+    for name in ss._SUBMODULES:
+        assert f"stableselect.{name}" in loaded_by(f"import stableselect; stableselect.{name}")
+    assert set(ss.__all__) <= set(dir(ss))
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'stableselect' has no attribute 'plots'"):
+        _ = ss.plots
+
+
+def test_lazy_names_are_the_public_ones():
+    assert sorted(ss.__all__) == sorted([*ss._HOMES, *ss._SUBMODULES])
+    assert all(getattr(ss, name) is not None for name in ss.__all__)
 
 
 def test_registry_names_every_public_selector():

@@ -1,18 +1,42 @@
-"""Unsupervised feature selection that keeps original columns and says how far the choice can be trusted."""
+"""Unsupervised feature selection that keeps original features and measures how far the selection can be trusted.
 
-from . import datasets, inspection, metrics
-from ._core import Moments
-from ._registry import all_selectors
-from .base import BaseSelector, Explanation
-from .ensemble import ConsensusSelector
-from .filters import PFA, InfFS, RandomSelector
-from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-from .neural import AEFS, CAE, AgnoSS, ScorerSelectorNetwork
-from .persistence import load
-from .scorer import ScorerSelector
-from .subset import ColumnSubset, SelectionPath
+Names and submodules are imported when they are first used, so that ``import stableselect`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import datasets, experiments, inspection, io, metrics, paper, plot, workflow
+    from ._core import Moments
+    from ._registry import all_selectors
+    from .base import BaseSelector, Explanation
+    from .ensemble import ConsensusSelector
+    from .filters import PFA, InfFS, RandomSelector
+    from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
+    from .neural import AEFS, CAE, AgnoSS, ScorerSelectorNetwork
+    from .persistence import TableSelection, load, save
+    from .scorer import ScorerSelector
+    from .subset import ColumnSubset, SelectionPath
 
 __version__ = "0.1.0"
+
+_ROOMS = {
+    "_core": ("Moments",),
+    "_registry": ("all_selectors",),
+    "base": ("BaseSelector", "Explanation"),
+    "ensemble": ("ConsensusSelector",),
+    "filters": ("PFA", "InfFS", "RandomSelector"),
+    "graph": ("MCFS", "NDFS", "SPEC", "UDFS", "LaplacianScore"),
+    "neural": ("AEFS", "CAE", "AgnoSS", "ScorerSelectorNetwork"),
+    "persistence": ("TableSelection", "load", "save"),
+    "scorer": ("ScorerSelector",),
+    "subset": ("ColumnSubset", "SelectionPath"),
+}
+"""By submodule: the public names that come from it."""
+
+_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "workflow")
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "AEFS",
@@ -34,9 +58,30 @@ __all__ = [
     "ScorerSelector",
     "ScorerSelectorNetwork",
     "SelectionPath",
+    "TableSelection",
     "all_selectors",
     "datasets",
+    "experiments",
     "inspection",
+    "io",
     "load",
     "metrics",
+    "paper",
+    "plot",
+    "save",
+    "workflow",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value  # found by itself from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

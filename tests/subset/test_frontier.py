@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stableselect import ColumnSubset, Moments, ScorerSelector, load
+from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import PrimalGram
 from stableselect._core._subset_search import exchange_search, forward_search

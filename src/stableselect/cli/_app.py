@@ -4,29 +4,53 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
-from ._apply import apply
+from ._apply import apply, reconstruct
 from ._demo import demo
 from ._frontier import frontier
 from ._methods import methods
 from ._paper import paper
-from ._reconstruct import reconstruct
 from ._select import select
 
+
+class _Commands(TyperGroup):
+    """The commands, with flags shown without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+class _Command(TyperCommand):
+    """One command, with flags shown without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
+def _plain_flags(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="stableselect",
-    help="Keep the few columns of a table that best stand for all of them.",
-    add_completion=False,
+    help="Select the few columns of a table from which all others can best be reconstructed.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (select, frontier, apply, reconstruct, methods, demo):
-    app.command()(command)
-app.add_typer(paper)
+    app.command(cls=_Command)(command)
+for info in paper.registered_commands:
+    info.cls = _Command
+app.add_typer(paper, cls=_Commands)
 
 
 def _version(wanted: bool) -> None:
@@ -39,7 +63,7 @@ def _version(wanted: bool) -> None:
 def _top(
     version: Annotated[
         bool,
-        typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and stop."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     pass

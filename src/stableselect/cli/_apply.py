@@ -1,19 +1,20 @@
-"""The command ``apply``: keep the selected columns of another table."""
+"""The commands ``apply`` and ``reconstruct``: a selection used on another table."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..io import Selection
-from ._shell import Debug, Force, NoHeader, Output, Quiet, reported
-from ._through import through
+from .._files import check_outputs, printable
+from ._options import Force, NoHeader, Output, Selection
+from ._shell import Debug, Quiet, console, counted, reported
 
 
 def apply(
-    selection: Annotated[Path, typer.Argument(metavar="SELECTION", help="The .selection.json that select wrote.")],
+    selection: Selection,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="Table to take the columns from; '-' reads stdin.")],
     output: Output = None,
     no_header: NoHeader = False,
@@ -21,11 +22,51 @@ def apply(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Keep the selected columns of another TABLE.
+    """Copy the selected columns of another TABLE.
 
-    Its columns may be in any order; columns that are not selected are left out.
+    Its columns may be in any order; columns that are not selected are ignored.
 
     Without -o the result is printed as CSV.
     """
     with reported(debug):
-        through(selection, table, output, Selection.apply, header=not no_header, force=force, quiet=quiet)
+        _use("apply", selection, table, output, not no_header, force, quiet)
+
+
+def reconstruct(
+    selection: Selection,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Table with the selected columns; '-' reads stdin.")],
+    output: Output = None,
+    no_header: NoHeader = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Reconstruct all columns from the selected ones.
+
+    Selected columns stay as they are; the others are estimated from them.
+
+    Without -o the result is printed as CSV.
+    """
+    with reported(debug):
+        _use("reconstruct", selection, table, output, not no_header, force, quiet)
+
+
+def _use(how: str, selection: Path, table: str, output: Path | None, header: bool, force: bool, quiet: bool) -> None:
+    """Read both files, use the selection on the table, and write the result to ``output`` or, as CSV, to stdout."""
+    from ..io import apply, id_columns, read_table, reconstruct, table_format, write_stream, write_table
+    from ..persistence import load
+
+    if output is not None:
+        table_format(output)
+        check_outputs([output], inputs=[selection, table], overwrite=force)
+    made = load(selection)
+    ids = id_columns(made, header=header, selected_only=how == "reconstruct")
+    data = read_table(table, header=header, verbatim=ids)
+    result = apply(made, data) if how == "apply" else reconstruct(made, data)
+    if output is None:
+        write_stream(result, sys.stdout.buffer, ".csv")
+        sys.stdout.buffer.flush()
+        return
+    write_table(result, output)
+    size = f"{counted(result.num_rows, 'row')}, {counted(result.num_columns, 'column')}"
+    console(quiet=quiet).print(f"Wrote {printable(str(output))} ({size}).")

@@ -4,118 +4,81 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..io import TableError, check_outputs, read_table, replacing, shown, split_names, write_stream
-from ..subset import ABOUT, StabilityFrontier
-from ..workflow import FRONTIER_STAGES, TableFrontier, measure_frontier
-from ._options import (
-    DropColumns,
-    Exclude,
-    IdColumn,
-    Include,
-    Keep,
-    MaxErrorIncrease,
-    Method,
-    MinExplainedVariance,
-    MinStability,
-    Ridge,
-    ScaleHow,
-    TableToRead,
-    parse_k,
-    parse_ridge,
-    parse_target,
-)
-from ._report import frontier_table, frontier_words
-from ._shell import Debug, Force, NoHeader, Quiet, console, program, progress_bar, reported
+from .._files import check_outputs, printable, write_whole
+from . import _options as options
+from ._shell import Debug, Quiet, console, counted, program, progress_bar, reported
+
+if TYPE_CHECKING:
+    from ..subset import StabilityFrontier
+    from ..workflow import TableFrontier
 
 _PICTURES = (".png", ".svg", ".pdf")
 
 
 def frontier(
-    table: TableToRead,
-    k: Keep = None,
+    table: options.TableToRead,
+    k: options.Keep = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="Picture to write: .png, .svg or .pdf.")
     ] = None,
-    method: Method = "ColumnSubset",
-    include: Include = None,
-    exclude: Exclude = None,
-    drop_columns: DropColumns = None,
-    id_column: IdColumn = None,
-    scale: ScaleHow = "standard",
-    ridge: Ridge = None,
-    min_explained_variance: MinExplainedVariance = None,
-    max_error_increase: MaxErrorIncrease = None,
-    min_stability: MinStability = None,
-    no_header: NoHeader = False,
-    force: Force = False,
+    method: options.Method = "ColumnSubset",
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    drop_columns: options.DropColumns = None,
+    id_column: options.IdColumn = None,
+    scale: options.Scale = "standard",
+    ridge: options.Ridge = None,
+    min_explained_variance: options.MinExplainedVariance = None,
+    max_error_increase: options.MaxErrorIncrease = None,
+    min_stability: options.MinStability = None,
+    seed: options.Seed = 0,
+    no_header: options.NoHeader = False,
+    force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show what stability costs: many ways to choose K columns of TABLE.
+    """Show what stability costs: many settings for selecting K columns of TABLE.
 
-    Each is measured by its error on held-out rows and by how far it gives the
-    same columns when other rows are held out. Prints those that no other beats
-    in both, and the one that 'select --criterion stability' takes.
+    Each setting is measured by its error on held-out rows and by how far it
+    selects the same columns when other rows are held out. Prints those that no
+    other beats in both, and the one that 'select --criterion stability' uses.
 
     With -o OUT the picture is written there. A second file, named after OUT
-    and ending in .frontier.csv, holds the figures of all ways tried.
+    and ending in .frontier.csv, holds the figures of all settings tried.
     """
-    with reported(debug):
+    fields = options.parsed(locals())
+    fields["criterion"] = "stability" if min_stability is None else None
+    with reported(debug, may_drop=True):
+        from ..io import read_table
+        from ..workflow import FRONTIER_STAGES, measure_frontier
+
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         if output is not None:
             _check_picture(output)
-        check_outputs(targets, [table], force=force)
-        wanted = parse_k(k)
+        check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(len(FRONTIER_STAGES) + 1, quiet=quiet) as begin:
             begin("Reading the table")
-            data = read_table(table, header=not no_header, verbatim=id_column or [])
-            found = measure_frontier(
-                data,
-                wanted,
-                method=method,
-                include=include or [],
-                exclude=exclude or [],
-                drop_columns=split_names(drop_columns or [], data.columns),
-                id_columns=id_column or [],
-                scale=scale,  # type: ignore[arg-type]
-                ridge=parse_ridge(ridge),
-                min_explained_variance=parse_target(min_explained_variance, wanted),
-                max_error_increase=max_error_increase,
-                min_stability=min_stability,
-                progress=begin,
-            )
-            wrote = _write(found, targets) if targets else ""
-        options = {
-            "-k": k,
-            "--method": None if method == "ColumnSubset" else method,
-            "--include": include,
-            "--exclude": exclude,
-            "--drop-columns": drop_columns,
-            "--id-column": id_column,
-            "--scale": None if scale == "standard" else scale,
-            "--ridge": ridge,
-            "--min-explained-variance": min_explained_variance,
-            "--no-header": no_header,
-            "--criterion": "stability" if min_stability is None else None,
-            "--max-error-increase": max_error_increase,
-            "--min-stability": min_stability,
-        }
-        _report(found, _as_typed(["select", table], options), wrote, quiet)
+            data = read_table(table, header=not no_header, verbatim=options.possible_names(id_column))
+            found = measure_frontier(data, options.make_request(fields, data.columns), progress=begin)
+            wrote = _write(found, targets, force) if targets else ""
+        _report(found, _command(table, fields, no_header), wrote, quiet)
 
 
 def _check_picture(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix not in _PICTURES:
-        came = f"the extension {shown(suffix)}" if suffix else "no extension"
-        raise TableError(f"{shown(str(path))} has {came}; a picture is one of {', '.join(_PICTURES)}.")
+        came = f"the extension {printable(suffix)}" if suffix else "no extension"
+        raise ValueError(f"{printable(str(path))} has {came}; expected a picture, one of {', '.join(_PICTURES)}.")
 
 
-def _write(found: TableFrontier, targets: list[Path]) -> str:
-    """Write the picture and the figures, or without matplotlib the figures alone, and say so."""
+def _write(found: TableFrontier, targets: list[Path], force: bool) -> str:
+    """Write the picture and the figures, or without matplotlib the figures alone, and return what was done."""
+    from ..io import write_stream
+
     picture, figures = targets
     try:
         from ..plot import stability_frontier
@@ -127,57 +90,66 @@ def _write(found: TableFrontier, targets: list[Path]) -> str:
 
         drawn = Figure(figsize=(8.4, 4.8), layout="constrained")
         stability_frontier(found.frontier, ax=drawn.subplots())
-        of = f"{found.n_features_to_select} of {found.n_features} columns"
-        title = f"{shown(found.source)}: {of}, {found.method}"
+        of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')}"
+        title = f"{printable(found.source)}: {of}, {found.method}"
         drawn.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, parse_math=False)
-    with replacing(*targets) as temporary:
-        with open(temporary[-1], "xb") as stream:
-            write_stream(found.as_table(), stream, ".csv")
+    with write_whole(*targets, overwrite=force) as streams:
+        write_stream(found.as_table(), streams[-1], ".csv")
         if not missing:
-            drawn.savefig(temporary[0], format=picture.suffix[1:].lower(), dpi=150)
-    return f"{missing}Wrote {' and '.join(shown(str(path)) for path in targets)}."
+            drawn.savefig(streams[0], format=picture.suffix[1:].lower(), dpi=150)
+    return f"{missing}Wrote {' and '.join(printable(str(path)) for path in targets)}."
 
 
-def _as_typed(words: list[str], options: dict[str, str | list[str] | float | bool | None]) -> str:
-    """Return a command as a shell takes it, without options that are not set."""
-    words = [*words]
-    for option, value in options.items():
-        if value is True:
-            words.append(option)
-        elif value is not None and value is not False:
-            for entry in value if isinstance(value, list) else [value]:
-                words += [option, str(entry)]
+def _command(table: str, fields: dict[str, Any], no_header: bool) -> str:
+    """Return the select command for the same request as a shell takes it, without options at their defaults."""
+    from ..workflow import SelectionRequest
+
+    defaults = SelectionRequest()
+    words = ["select", table, *(["--no-header"] if no_header else [])]
+    for field, option in options.OPTIONS.items():
+        value = fields.get(field)
+        if value in (None, []) or value == getattr(defaults, field):
+            continue
+        for entry in value if isinstance(value, list) else [value]:
+            words += [option, f"{entry:g}" if isinstance(entry, float) else str(entry)]
     return f"{program()} {shlex.join(words)}"
 
 
 def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None:
+    from ._report import frontier_table, frontier_words, not_reached
+
     report = console(quiet=quiet)
     frontier = found.frontier
-    of = f"{found.n_features_to_select} of {found.n_features} columns of {shown(found.source)} ({found.rows} rows)"
-    report.print(f"{found.method}, {of}: {frontier.error.size} settings tried.")
-    report.print("Those that no other beats in both error and stability, and the one taken:\n")
+    of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')} of {printable(found.source)}"
+    report.print(
+        f"{found.method}, {of} ({counted(found.rows, 'row')}): {counted(frontier.error.size, 'setting')} tried."
+    )
+    report.print("Settings that no other beats in both error and stability, and the chosen one:\n")
     report.print(frontier_table(frontier))
     percent = f"{100 * frontier.max_error_increase:g}%"
-    further = f" Settings far above {percent} are not followed up; a larger --max-error-increase looks further."
+    further = f" Settings far above {percent} are not pursued; a larger --max-error-increase looks further."
     report.print(
-        f"\n> is taken: {_why(frontier)}. Its stability is an estimate from a few sets: on new rows it can well be 0.1 "
-        f"more or less.{further if frontier.target is None else ''}"
+        f"\n> is chosen: {_why(frontier)}. Its stability is an estimate from a few subsets of the rows: on new rows it "
+        f"can differ by 0.1 or more.{further if frontier.target is None else ''}"
     )
     report.print()
     report.print(frontier_words(found.scaling))
-    for note in found.notes:
-        report.print(f"Note: {shown(note)}")
-    report.print("\nTo choose columns like this:\n")
-    report.print(f"  {shown(command)}", soft_wrap=True)
-    report.print(f"\n{wrote or 'Say -o frontier.png to draw all settings.'}")
+    notes = [] if frontier.reached else [not_reached(frontier)]
+    for note in (*notes, *found.notes):
+        report.print(f"Note: {printable(note)}")
+    report.print("\nTo select columns with this setting:\n")
+    report.print(f"  {printable(command)}", soft_wrap=True)
+    report.print(f"\n{wrote or 'Use -o frontier.png to plot every setting.'}")
 
 
 def _why(frontier: StabilityFrontier) -> str:
+    from ..subset import ABOUT
+
     if frontier.target is None:
         return (
-            f"a compromise between the settings within {100 * frontier.max_error_increase:g}% of the least error that "
-            f"are about as stable as the best of them (by {ABOUT:g})"
+            f"a compromise between the settings within {100 * frontier.max_error_increase:g}% of the lowest error "
+            f"whose stability is within about {ABOUT:g} of the best"
         )
     if frontier.reached:
-        return f"the least error at a stability of {frontier.target:g} or more"
+        return f"the lowest error at a stability of {frontier.target:g} or more"
     return f"the most stable, since none reaches {frontier.target:g}"

@@ -1,4 +1,4 @@
-"""The command ``methods``: what there is to choose with."""
+"""The command ``methods``: what there is to select with."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import inspect
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from .._registry import all_selectors
 from ._shell import console
 
 
 def methods(
-    names: Annotated[bool, typer.Option("--names", metavar="", help="Print the names alone, one a line.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Print the names alone, one a line.")] = False,
 ) -> None:
     """List the methods that select can use."""
+    from rich.table import Table
+
+    from .._registry import all_selectors
+
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, cls in sorted(all_selectors().items()):
         if names:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..io import shown
+from .._files import printable as shown
 from ._shell import Debug, Quiet, console, reported
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What all commands share: option types, the two consoles, and errors as one sentence."""
+"""What all commands share: the two consoles, the progress bar, and errors as one sentence in the words of options."""
 
 from __future__ import annotations
 
@@ -12,18 +12,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="OUT", help="File to write: .csv, .tsv, .parquet, .npy or .npz."),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", metavar="", help="The first row is data; columns are called c0, c1, ...")
-]
-Force = Annotated[bool, typer.Option("--force", metavar="", help="Replace files that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Print no report.")]
-Debug = Annotated[bool, typer.Option("--debug", metavar="", help="Show the traceback of an error.")]
+from ._options import OPTIONS
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 def console(*, stderr: bool = False, quiet: bool = False) -> Console:
@@ -32,25 +25,65 @@ def console(*, stderr: bool = False, quiet: bool = False) -> Console:
 
 
 @contextmanager
-def reported(debug: bool) -> Iterator[None]:
-    """Turn an error into one sentence on standard error and exit code 2, or 1 where the fault is the program's."""
+def reported(debug: bool, *, may_drop: bool = False) -> Iterator[None]:
+    """Turn an error into one sentence on standard error and exit code 2, or 1 where the fault is the program's.
+
+    ``may_drop`` is for commands that can do without columns at fault.
+    """
     try:
         yield
     except BrokenPipeError:
         raise
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        _fail(_sentence(error), 2, debug)
+        _fail(_sentence(error) + (_drop_hint(error) if may_drop else ""), 2, debug)
     except Exception as error:
-        if isinstance(error, typer.Exit):
+        # Exceptions for misused options format themselves; see run in _app.
+        if isinstance(error, typer.Exit) or hasattr(error, "format_message"):
             raise
-        _fail(f"Unexpected {type(error).__name__}: {_sentence(error)} Say --debug to see where.", 1, debug)
+        _fail(f"Unexpected {type(error).__name__}: {_sentence(error)} Run with --debug for a traceback.", 1, debug)
 
 
 def _sentence(error: BaseException) -> str:
+    """Return what went wrong, with options for the names of parameters."""
     if isinstance(error, MemoryError):
         return "The table does not fit in memory; give fewer rows or columns."
-    text = " ".join(str(error).split()) or type(error).__name__
+    from .._files import OutputExistsError, printable
+
+    if isinstance(error, OutputExistsError):
+        return f"{printable(str(error.path))} exists already; choose another output name or use --force."
+    if isinstance(error, OSError) and error.errno is not None:
+        name = f"{printable(str(error.filename))}: " if error.filename else ""
+        return f"{name}{error.strerror}."
+    text = _in_options(error) or " ".join(str(error).split()) or type(error).__name__
     return text if text.endswith((".", "?", "!", ")", '"')) else text + "."
+
+
+def _in_options(error: BaseException) -> str | None:
+    """Return the sentence for an error that this program words in its own way."""
+    if "stableselect.workflow" not in sys.modules:  # none of these can have been raised
+        return None
+    from ..base import TooFewSamplesError
+    from ..workflow import RequestError
+
+    if isinstance(error, RequestError):
+        return f"{OPTIONS[error.parameter]}: {' '.join(error.reason.split())}"
+    if isinstance(error, TooFewSamplesError):
+        folds = counted(error.n_folds, "fold")
+        filled = f"the rows fill {folds} and {error.n_needed} are needed (equal rows share a fold)"
+        advice = "give more rows, or use neither '-k auto' nor a stability option"
+        return f"The table has too few rows to hold some out: {filled}; {advice}."
+    return None
+
+
+def _drop_hint(error: BaseException) -> str:
+    """Return how to do without columns that cannot be used."""
+    if "stableselect.io" not in sys.modules:
+        return ""
+    from ..io import NotFiniteError, NotNumericError
+
+    if isinstance(error, NotNumericError):
+        return " Ignore them with --drop-columns, or copy them to the output with --id-column."
+    return " Or ignore these columns with --drop-columns." if isinstance(error, NotFiniteError) else ""
 
 
 def _fail(sentence: str, code: int, debug: bool) -> None:
@@ -63,6 +96,8 @@ def _fail(sentence: str, code: int, debug: bool) -> None:
 @contextmanager
 def progress_bar(stages: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show a bar on standard error; call what is given with a few words as each of the stages begins."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     err = console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
@@ -75,6 +110,11 @@ def progress_bar(stages: int, *, quiet: bool) -> Iterator[Callable[[str], None]]
             begun += 1
 
         yield begin
+
+
+def counted(n: int, what: str) -> str:
+    """Return a number with its noun: 1 row, 2 rows."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def program() -> str:

@@ -29,7 +29,7 @@ _UNPACKED_LIMIT = 256 * MEBIBYTE
 
 
 def convert(info: DatasetInfo, form: str, files: Files) -> Arrays:
-    """Return the arrays held by the files of a source; a file of another form is refused in one sentence."""
+    """Return the arrays held by the files of a source; raise if a file has another form."""
     try:
         return CONVERTERS[form](info, files)
     except (DatasetError, ImportError):
@@ -156,7 +156,7 @@ def mat(info: DatasetInfo, files: Files) -> Arrays:
 
     ((name, data),) = files.items()
     shapes = {variable: shape for variable, shape, _ in whosmat(io.BytesIO(data))}
-    # The shapes are in the headers: a file that would fill the memory is refused before its values are read.
+    # The shapes are in the headers: a file that would fill the memory is rejected before its values are read.
     if shapes.get("X") != (info.n_rows, info.n_columns) or info.n_rows not in shapes.get("Y", ()):
         raise DatasetError(
             f"{name} holds {shapes}; X of shape {(info.n_rows, info.n_columns)} and a Y with {info.n_rows} rows "

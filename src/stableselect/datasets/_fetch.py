@@ -53,7 +53,7 @@ def fetch(name: str, data_home: str | os.PathLike[str] | None = None) -> Path:
     Notes
     -----
     The digests of the converted arrays have to be those of the registry. For Activity and SMK_CAN_187 no verified
-    copy was at hand: shape and classes are checked, the digests of the first download are noted in
+    copy was available: shape and classes are checked, the digests of the first download are noted in
     ``<name>.sha256.json``, and from then on the table has to agree with them.
 
     Examples

@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class DatasetError(ValueError):
-    """A benchmark table could not be had, or is not the one in the registry."""
+    """A benchmark table is not available, or is not the one in the registry."""
 
 
 class FrozenMapping(Mapping[str, Value]):
@@ -94,7 +94,7 @@ class DatasetInfo:
     sources : tuple of Source
         Ways to download it, in the order they are tried.
     sha256 : mapping of str to str, or None
-        Digest of each stored array, see :func:`stableselect.datasets.verify`; None where no verified copy was at hand.
+        Digest of each stored array, see :func:`stableselect.datasets.verify`; None where none was verified.
 
     Examples
     --------

@@ -103,7 +103,7 @@ class Scale:
 
 
 def check_choice(value: object, choices: tuple[str, ...], name: str) -> None:
-    """Refuse a value that is not one of the choices."""
+    """Raise if a value is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{name} should be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
@@ -114,7 +114,7 @@ def split_rows(
     """Return the training, validation and test rows of a split."""
     check_choice(kind, KINDS, "kind")
     if valid_size is not None and not (isinstance(valid_size, Real) and 0 <= valid_size < 1):
-        raise ValueError(f"valid_size should be a share of the training rows, from 0 to below 1; got {valid_size!r}.")
+        raise ValueError(f"valid_size must be a fraction of the training rows, from 0 to below 1; got {valid_size!r}.")
     if kind == "published":
         if seed != 0 or valid_size is not None:
             raise ValueError(
@@ -163,17 +163,17 @@ def _published_rows(info: DatasetInfo, n_rows: int) -> Rows:
     return np.arange(last), np.arange(last, FASHION_TRAIN), boundary + test[:FASHION_TEST]
 
 
-def hold_out_rows(rows: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    if share == 0:
+def hold_out_rows(rows: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    if fraction == 0:
         return rows, rows[:0]
-    kept, held = train_test_split(rows, test_size=share, random_state=seed)
+    kept, held = train_test_split(rows, test_size=fraction, random_state=seed)
     return kept, held
 
 
-def hold_out_groups(rows: np.ndarray, groups: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out a share of the groups, each with all its rows."""
-    if share == 0:
+def hold_out_groups(rows: np.ndarray, groups: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Hold out a fraction of the groups, each with all its rows."""
+    if fraction == 0:
         return rows, rows[:0]
-    splitter = GroupShuffleSplit(n_splits=1, test_size=share, random_state=seed)
+    splitter = GroupShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
     kept, held = next(splitter.split(rows, groups=groups[rows]))
     return rows[kept], rows[held]

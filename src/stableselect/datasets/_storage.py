@@ -1,6 +1,6 @@
 """Stored tables: where they lie, how an NPZ file is read and written, and the digests that tell whether it is right.
 
-Only plain arrays are read, never pickles. A file is written beside its place and renamed when it is complete.
+Only plain arrays are read, never pickles. Files are written whole or not at all.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import os
-import secrets
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._files import write_whole
 from ._registry import MEBIBYTE, DatasetError, DatasetInfo
 
 MAX_STORED_BYTES = 512 * MEBIBYTE
@@ -118,7 +118,7 @@ def read_verified(info: DatasetInfo, path: Path) -> dict[str, np.ndarray]:
 def check_arrays(info: DatasetInfo, arrays: Mapping[str, np.ndarray], what: str, record: Path) -> dict[str, np.ndarray]:
     """Return the arrays in the registered types, without those that the registry does not know.
 
-    Arrays that are not the registered table are refused; ``what`` names them in the message.
+    Raise if they are not the registered table; ``what`` names them in the message.
     """
     expected = info.sha256 if info.sha256 is not None else read_record(record) or {}
     types = {"X": info.dtype, "y": LABEL_DTYPE}
@@ -188,28 +188,11 @@ def read_record(path: Path) -> dict[str, str] | None:
 def write_record(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Note the digests of the arrays."""
     noted = {name: digest(array) for name, array in arrays.items()}
-    _write_beside(path, (json.dumps(noted, indent=2) + "\n").encode())
+    with write_whole(path, overwrite=True) as (stream,):
+        stream.write((json.dumps(noted, indent=2) + "\n").encode())
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write the arrays to an NPZ file, whole or not at all."""
-    temporary = _beside(path)
-    try:
-        with open(temporary, "xb") as stream:
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_beside(path: Path, content: bytes) -> None:
-    temporary = _beside(path)
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    with write_whole(path, overwrite=True) as (stream,):
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from ._bootstrap import paired_interval
 from ._executor import Outcome, Report, execute
 from ._revision import CURRENT, Revision
 from ._run import Mode, Run
-from ._store import Rename, Status, Store, Stored, has_results, write_whole
+from ._store import Rename, Status, Store, Stored, has_results
 
 __all__ = [
     "CURRENT",
@@ -44,5 +44,4 @@ __all__ = [
     "paired_interval",
     "part_of",
     "stalled",
-    "write_whole",
 ]

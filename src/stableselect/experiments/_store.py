@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
+from .._files import replace_file
 from ._revision import CURRENT, Revision
 from ._run import Run
 
@@ -201,7 +201,7 @@ class Store:
         for path in sorted(self._changed):
             text = "".join(item.line() + "\n" for item in groups[path])
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, lzma.compress(text.encode(), preset=6))
+            replace_file(path, lzma.compress(text.encode(), preset=6))
         self._changed.clear()
         self._journal.truncate(0)
 
@@ -234,17 +234,6 @@ def has_results(folder: str | os.PathLike[str]) -> bool:
     return any((base / part).is_dir() for part in (RUNS, f"fast/{RUNS}")) or (
         journal.is_file() and journal.stat().st_size > 0
     )
-
-
-def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file beside its place and move it there, so that a reader never sees half of one."""
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -4,6 +4,7 @@ from .._core import Bootstrap, ComplementaryPairs, Subsample
 from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
 from ._generalization import GeneralizationGap, generalization_gap
+from ._held_out import HeldOutErrors, held_out_report
 from ._leave_one_out import path_losses
 from ._power_law import PowerLawFit, fit_power_law
 from ._stability_analysis import stability_analysis
@@ -15,6 +16,7 @@ __all__ = [
     "Certificate",
     "ComplementaryPairs",
     "GeneralizationGap",
+    "HeldOutErrors",
     "LossChange",
     "PowerLawFit",
     "StabilityAnalysis",
@@ -25,6 +27,7 @@ __all__ = [
     "explicit_stability_bound",
     "fit_power_law",
     "generalization_gap",
+    "held_out_report",
     "leave_one_out_certificate",
     "leave_one_out_change_rate",
     "path_losses",

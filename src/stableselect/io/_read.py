@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from ._names import TableError, check_unique, listed, shown
+from .._files import printable
+from ._names import TableError, listed, looks_like_data
 
 FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 """The file extensions that can be read and written."""
@@ -24,7 +26,7 @@ FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 _BLOCK_BYTES = 1 << 26
-"""A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million cells."""
+"""A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ class Table:
 
 
 def table_format(path: str | os.PathLike[str]) -> str:
-    """Return the extension of ``path`` in lower case, or refuse one that no table has."""
+    """Return the extension of ``path`` in lower case, or raise if no table has it."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        came = f"the extension {shown(suffix)}" if suffix else "no extension"
-        raise TableError(f"{shown(str(path))} has {came}; expected one of {', '.join(FORMATS)}.")
+        came = f"the extension {printable(suffix)}" if suffix else "no extension"
+        raise TableError(f"{printable(str(path))} has {came}; expected one of {', '.join(FORMATS)}.")
     return suffix
 
 
@@ -97,7 +99,7 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True, verbatim: I
     suffix = ".csv" if stdin else table_format(path)
     if not stdin and not Path(path).is_file():
         what = "is a folder, not a table" if Path(path).is_dir() else "does not exist"
-        raise TableError(f"{shown(str(path))} {what}; check the path.")
+        raise TableError(f"{printable(str(path))} {what}; check the path.")
     named = True
     try:
         if suffix in DELIMITERS:
@@ -112,15 +114,24 @@ def read_table(path: str | os.PathLike[str], *, header: bool = True, verbatim: I
     except TableError:
         raise
     except UnicodeDecodeError as error:
-        raise TableError(f"{shown(name)} is not UTF-8 text; save it as UTF-8 first.") from error
+        raise TableError(f"{printable(name)} is not UTF-8 text; save it as UTF-8 first.") from error
     except (pa.ArrowException, ValueError, EOFError, OverflowError, MemoryError, zipfile.BadZipFile) as error:
-        reason = shown(" ".join(str(error).split()))[:160].rstrip(". ")
-        raise TableError(f"{shown(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file.") from error
-    check_unique(data.column_names, name)
+        reason = printable(" ".join(str(error).split()))[:160].rstrip(". ")
+        raise TableError(
+            f"{printable(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file."
+        ) from error
+    _check_unique(data.column_names, name)
     if not data.num_rows or not data.num_columns:
         size = f"{data.num_rows} rows and {data.num_columns} columns"
-        raise TableError(f"{shown(name)} is empty ({size}); expected at least one of each.")
+        raise TableError(f"{printable(name)} is empty ({size}); expected at least one of each.")
     return Table(data.replace_schema_metadata(None), name, named)
+
+
+def _check_unique(names: list[str], source: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        hint = "if the first row is data, read it without a header" if looks_like_data(names) else "rename one of them"
+        raise TableError(f"{printable(source)} has more than one column named {listed(repeated)}; {hint}.")
 
 
 def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:
@@ -167,12 +178,12 @@ def _read_numpy(path: str | os.PathLike[str], name: str) -> tuple[pa.Table, bool
             names = loaded["feature_names"] if "feature_names" in loaded.files else None
         else:
             held = listed(loaded.files) or "nothing"
-            raise TableError(f"{shown(name)} holds {held} but no array 'X'; store the table as X (rows x columns).")
+            raise TableError(f"{printable(name)} holds {held} but no array 'X'; store the table as X (rows x columns).")
     if X.ndim != 2 or X.dtype.kind not in "biuf" or X.dtype.itemsize > 8:
-        raise TableError(f"{shown(name)} holds shape {X.shape}, type {X.dtype}; expected numbers, rows x columns.")
+        raise TableError(f"{printable(name)} holds shape {X.shape}, type {X.dtype}; expected numbers, rows x columns.")
     if names is not None and (names.shape != (X.shape[1],) or names.dtype.kind != "U"):
         came = f"feature_names of shape {names.shape}, type {names.dtype}"
-        raise TableError(f"{shown(name)} has {came}; expected {X.shape[1]} strings, one per column.")
+        raise TableError(f"{printable(name)} has {came}; expected {X.shape[1]} strings, one per column.")
     X = X.astype(X.dtype.newbyteorder("="), copy=False)
     labels = _positional(X.shape[1]) if names is None else [str(label) for label in names]
     return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels), names is not None

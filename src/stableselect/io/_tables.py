@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ._names import TableError, listed, quoted, shown
+from .._files import printable
+from ._names import NotFiniteError, NotNumericError, TableError, listed, quoted
 from ._read import Table
 
 
@@ -18,8 +19,8 @@ def is_number(type_: pa.DataType) -> bool:
 
 
 def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
-    """Return the named columns as float64, rows x columns, or refuse text, missing and infinite values by name."""
-    check_separator(table, columns)
+    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
+    _check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
     _check_present(data)
@@ -28,14 +29,12 @@ def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
         X[:, j] = column.to_numpy()
     infinite = [name for name, column in zip(columns, X.T, strict=True) if not np.isfinite(column).all()]
     if infinite:
-        raise TableError(
-            f"Infinite values in {listed(infinite)}; clean them first or leave them out by --drop-columns."
-        )
+        raise NotFiniteError(f"Infinite values in {listed(infinite)}; replace them first.")
     return X
 
 
 def plain(data: pa.Table) -> pa.Table:
-    """Return decimals as floats and dictionaries as the values they stand for."""
+    """Return decimals as floats and dictionaries as their values."""
     for j, field in enumerate(data.schema):
         if pa.types.is_dictionary(field.type):
             data = data.set_column(j, field.name, data.column(j).cast(field.type.value_type))
@@ -49,25 +48,24 @@ def _check_numbers(data: pa.Table) -> None:
     if not other:
         return
     names = [data.column_names[j] for j in other]
-    raise TableError(
-        f"Not numbers: {listed(names)}{_example(data, other[0])}; leave them out by --drop-columns, or carry them "
-        "along by --id-column."
+    raise NotNumericError(
+        f"Not numbers: {listed(names)}{_example(data, other[0])}; only columns of numbers can be used."
     )
 
 
-def check_separator(table: Table, columns: Sequence[str]) -> None:
-    """Refuse a file that was read as one column because it separates its columns by something else."""
+def _check_separator(table: Table, columns: Sequence[str]) -> None:
+    """Raise if a file was read as one column because it separates its columns by something else."""
     if len(columns) != 1 or is_number(table.data.schema.field(columns[0]).type):
         return
     if any(mark in columns[0] for mark in ";\t|"):
         raise TableError(
-            f"Not numbers: {listed(columns)}{_example(table.data, table.columns.index(columns[0]))}; the file seems to "
-            "use another separator, so save it with commas (.csv) or tabs (.tsv)."
+            f"{printable(table.name)} has one column, {_excerpt(columns[0])}, and seems to use another separator; save "
+            "it with commas (.csv) or tabs (.tsv)."
         )
 
 
 def _example(data: pa.Table, j: int) -> str:
-    """Return a cell of a column that is no number, for a message; nothing where the column is empty."""
+    """Return a value of a column that is not a number, for a message; nothing where the column is empty."""
     column = data.column(j).drop_null()
     if not len(column):
         return ""
@@ -83,8 +81,8 @@ def _reads_as_number(value: pa.Scalar) -> bool:
     return True
 
 
-def _excerpt(value: pa.Scalar) -> str:
-    text = shown(str(value))
+def _excerpt(value: pa.Scalar | str) -> str:
+    text = printable(str(value))
     return f"'{text}'" if len(text) <= 24 else f"'{text[:21]}...'"
 
 
@@ -100,7 +98,6 @@ def _check_present(data: pa.Table) -> None:
         worst = sorted(counts, key=lambda name: -counts[name])
         told = ", ".join(f"{quoted(name)} ({counts[name]})" for name in worst[:5])
         more = f" and {len(worst) - 5} more columns" if len(worst) > 5 else ""
-        raise TableError(
-            f"Missing values in {told}{more}; fill them first (for example with scikit-learn's SimpleImputer) "
-            "or leave those columns out by --drop-columns."
+        raise NotFiniteError(
+            f"Missing values in {told}{more}; fill them first (for example with scikit-learn's SimpleImputer)."
         )

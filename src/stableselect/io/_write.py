@@ -1,13 +1,8 @@
-"""Write tables, whole or not at all: a file is written beside its destination and moved there when it is complete."""
+"""Write tables in the format of the file's extension, whole or not at all."""
 
 from __future__ import annotations
 
 import io
-import os
-import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -15,12 +10,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from ._names import TableError, listed, shown
+from .._files import PathLike, write_whole
+from ._names import TableError, listed
 from ._read import DELIMITERS, table_format
 from ._tables import is_number, plain
 
 
-def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
+def write_table(table: pa.Table, path: PathLike) -> None:
     """Write ``table`` to a file in the format of its extension, replacing a file of that name.
 
     Parameters
@@ -40,7 +36,7 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     ['a,b', '1,0.5', '2,0.25']
     """
     suffix = table_format(path)
-    with replacing(Path(path)) as (temporary,), open(temporary, "xb") as stream:
+    with write_whole(path, overwrite=True) as (stream,):
         write_stream(table, stream, suffix)
 
 
@@ -58,38 +54,9 @@ def write_stream(table: pa.Table, stream: BinaryIO, suffix: str) -> None:
 
 
 def check_writable(table: pa.Table, suffix: str) -> None:
-    """Refuse a table whose column types the format cannot hold, before any work is done for it."""
+    """Raise if the format cannot hold the table's column types, before any work is done for it."""
     if table.num_columns:
         write_stream(table.slice(0, 1), io.BytesIO(), suffix)
-
-
-def check_outputs(outputs: Iterable[Path], inputs: Iterable[str | os.PathLike[str]], *, force: bool) -> None:
-    """Refuse outputs that have no folder, are inputs, or exist already (unless ``force``)."""
-    read = [Path(path).resolve() for path in inputs if str(path) != "-"]
-    for path in outputs:
-        if not path.parent.is_dir():
-            raise TableError(f"The folder {shown(str(path.parent))} does not exist; create it first.")
-        if path.resolve() in read:
-            raise TableError(f"{shown(str(path))} is the input itself; choose another output name.")
-        if path.is_dir():
-            raise TableError(f"{shown(str(path))} is a folder; choose another output name.")
-        if path.exists() and not force:
-            raise TableError(f"{shown(str(path))} exists already; choose another output name or say --force.")
-        if not os.access(path.parent, os.W_OK):
-            raise TableError(f"The folder {shown(str(path.parent))} cannot be written to; choose another one.")
-
-
-@contextmanager
-def replacing(*paths: Path) -> Iterator[list[Path]]:
-    """Give a temporary name beside each path; all move into place at the end, and after an error none does."""
-    temporary = [path.with_name(f".{secrets.token_hex(8)}.tmp") for path in paths]
-    try:
-        yield temporary
-        for source, target in zip(temporary, paths, strict=True):
-            os.replace(source, target)
-    finally:
-        for source in temporary:
-            source.unlink(missing_ok=True)
 
 
 def _write_text(table: pa.Table, stream: BinaryIO, delimiter: str) -> None:
@@ -111,7 +78,9 @@ def _as_array(table: pa.Table, suffix: str) -> np.ndarray:
     table = plain(table)
     other = [field.name for field in table.schema if not is_number(field.type)]
     if other:
-        raise TableError(f"{suffix} files hold numbers only, but not so {listed(other)}; write .csv or .parquet.")
+        raise TableError(
+            f"{suffix} files hold numbers only, and these are not: {listed(other)}; write .csv or .parquet."
+        )
     gaps = [name for name, column in zip(table.column_names, table.columns, strict=True) if column.null_count]
     if gaps:
         raise TableError(f"{suffix} files cannot hold the missing values of {listed(gaps)}; write .csv or .parquet.")

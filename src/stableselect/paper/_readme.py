@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from textwrap import wrap
 
+from .._files import replace_file
 from ..datasets import info
-from ..experiments import write_whole
 from .methods import Results
 
 START, END = "<!-- results -->", "<!-- end of results -->"
@@ -60,4 +60,4 @@ def with_results(readme: str, table: str) -> str:
 def write_readme(path: str | os.PathLike[str], results: Results) -> None:
     """Put the table into a README file."""
     readme = Path(path)
-    write_whole(readme, with_results(readme.read_text(encoding="utf-8"), readme_table(results)).encode())
+    replace_file(readme, with_results(readme.read_text(encoding="utf-8"), readme_table(results)).encode())

@@ -1,8 +1,13 @@
-"""Save a fitted selector to one file and load it again."""
+"""Fitted selectors, and selections made from tables, as files that execute nothing when they are read."""
 
-from ._files import load, save
+from ._save_load import load, save
+from ._selection import SelectedColumn, TableSelection
+from ._selection_file import to_json
 
 __all__ = [
+    "SelectedColumn",
+    "TableSelection",
     "load",
     "save",
+    "to_json",
 ]

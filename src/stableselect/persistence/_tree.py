@@ -1,7 +1,7 @@
 """Values as a JSON tree with arrays beside it, and back.
 
-Numbers, text, None and lists stand for themselves. Anything else is an object with one key that names its kind, from a
-fixed list: what a file says is never imported, called or evaluated. Key views and the columns of data frames become
+Numbers, text, None and lists are stored as they are. Anything else is an object with one key that names its kind, from
+a fixed list: what a file says is never imported, called or evaluated. Key views and the columns of data frames become
 lists, and ranges tuples, which say the same. Of a selector that is a parameter of another its own parameters are kept;
 its class is looked up by name among the package's selectors.
 """
@@ -229,7 +229,7 @@ class Unpacker:
 
 
 def _check_form(state: Any, pattern: Any, name: str = "") -> None:
-    """Refuse a generator state whose parts differ in kind, type or shape from those of a fresh generator."""
+    """Raise if a generator state's parts differ in kind, type or shape from those of a fresh generator."""
     same = type(state) is type(pattern)
     if same and isinstance(state, dict):
         if state.keys() != pattern.keys():
@@ -263,14 +263,14 @@ def is_plain_array(value: Any) -> bool:
 
 
 def expect(value: Any, kind: type, what: str = "it") -> Any:
-    """Return ``value``, refusing one that is not of the type ``kind``; a bool is no int."""
+    """Return ``value``, or raise if it is not of the type ``kind``; a bool is not an int."""
     if type(value) is not kind:
         raise ValueError(f"{what} has a value of type {type(value).__name__} where {kind.__name__} is due")
     return value
 
 
 def check_array(array: np.ndarray) -> np.ndarray:
-    """Return an array read from bytes, refusing bytes that are no bool or no character: NumPy would not notice."""
+    """Return an array read from bytes, or raise if bytes are no bool or no character: NumPy would not notice."""
     kind = array.dtype.kind
     if kind == "b":
         valid = not np.any(array.view(np.uint8) > 1)

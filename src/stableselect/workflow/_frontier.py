@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from .. import __version__
-from ..io import Scale, Scaling, Table, TableError
+from ..io import Table
 from ..subset import StabilityFrontier
-from ._notes import notes_of
 from ._prepare import Prepared, prepare
-from ._stability import fit, stability_settings
+from ._request import RequestError, SelectionRequest
+from ._scaling import fitted_scaler
+from ._select import notes_of
 
 FRONTIER_STAGES = ("Measuring settings",)
 """What ``progress`` is told, in order."""
@@ -62,70 +63,54 @@ class TableFrontier:
 
 
 def measure_frontier(
-    table: Table,
-    n_features_to_select: int | float | str | None = None,
-    *,
-    method: str = "ColumnSubset",
-    include: Iterable[str] = (),
-    exclude: Iterable[str] = (),
-    drop_columns: Iterable[str] = (),
-    id_columns: Iterable[str] = (),
-    scale: Scaling = "standard",
-    ridge: float | str | None = None,
-    min_explained_variance: float | str | None = None,
-    max_error_increase: float | None = None,
-    min_stability: float | None = None,
-    progress: Callable[[str], object] = lambda stage: None,
+    table: Table, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
 ) -> TableFrontier:
-    """Measure the settings that ``select_table`` chooses from where it is asked for stability, on all rows.
+    """Measure, on all rows, the settings that :func:`select_table` chooses from where it is asked for stability.
 
-    Parameters are those of :func:`~stableselect.io.select_table`.
+    Parameters
+    ----------
+    table : Table
+        The table, as :func:`~stableselect.io.read_table` gives it.
+    request : SelectionRequest, optional
+        What to select, and how; its criterion is taken to be stability.
+    progress : callable, optional
+        Called with a few words as each stage begins.
+
+    Returns
+    -------
+    TableFrontier
     """
-    asked = prepare(
-        table,
-        n_features_to_select,
-        method=method,
-        include=include,
-        exclude=exclude,
-        drop_columns=drop_columns,
-        id_columns=id_columns,
-        scale=scale,
-        seed=0,  # those who have a frontier draw no numbers
-        settings={
-            "ridge": ridge,
-            "min_explained_variance": min_explained_variance,
-            **stability_settings(method, "stability", max_error_increase, min_stability),
-        },
-    )
-    m = len(asked.features)
-    _check_choice(asked, asked.k)
+    request = request or SelectionRequest(criterion="stability")
+    if not request.asks_for_stability:
+        request = replace(request, criterion="stability")
+    asked = prepare(table, request)
+    if asked.k is not None:
+        _check_choice(asked, asked.k)
     progress(FRONTIER_STAGES[0])
+    scaler = fitted_scaler(request.scale, asked.X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        X = Scale.learn(asked.X, scale).apply(asked.X)
-        selector = fit(asked.selector, X)
+        selector = asked.selector.fit(asked.X if scaler is None else scaler.transform(asked.X))
     k = len(selector.selected_)
     _check_choice(asked, k)
     return TableFrontier(
         frontier=selector.frontier_,
         method=asked.method,
         n_features_to_select=k,
-        n_features=m,
-        scaling=scale,
+        n_features=len(asked.features),
+        scaling=request.scale,
         source=table.name,
-        rows=X.shape[0],
+        rows=asked.X.shape[0],
         notes=(*asked.notes, *notes_of(caught)),
     )
 
 
-def _check_choice(asked: Prepared, k: int | None) -> None:
-    """Refuse where there is nothing to choose; None leaves the number open."""
+def _check_choice(asked: Prepared, k: int) -> None:
+    """Raise if there is nothing to choose."""
     m = len(asked.features)
     if k == m:
-        raise TableError(
-            f"All {m} columns would be kept, so stability is undefined; keep fewer (-k) to see a frontier."
-        )
-    if k is not None and not asked.has_choice(k):
-        raise TableError(
-            "--include and --exclude leave no choice, so stability is undefined; name fewer columns to see a frontier."
+        raise RequestError("k", f"all {m} columns would be selected, so stability is undefined; select fewer.")
+    if not asked.has_choice(k):
+        raise RequestError(
+            "include", "the included and excluded columns leave no choice, so stability is undefined; name fewer."
         )

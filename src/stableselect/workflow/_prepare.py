@@ -1,34 +1,39 @@
-"""From a table and what a person asks for to a selector and the numbers it works on; what every choice starts with."""
+"""From a table and a request to a selector and the numbers it works on; what every selection starts with.
+
+Names are checked here, against the table. Numbers and ranges are the selector's own to check.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._files import printable
+from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import SCALINGS, Table, TableError, check_separator, listed, looks_like_data, numeric_matrix, resolve
-from ._methods import make_selector
+from ..io import Table, UnknownColumnError, listed, looks_like_data, numeric_matrix, resolve
+from ._request import RequestError, SelectionRequest
+
+_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability")
+"""Fields of a request that are parameters of the selectors that have them."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table ready to choose from.
+    """A table ready to select from.
 
     Attributes
     ----------
     X : ndarray of shape (n, m)
-        The columns that can be chosen, not scaled.
-    features : list of str
-        Their names.
-    ids : list of str
-        Columns that are carried along.
-    forced, barred : list of int
-        Positions in ``features`` of columns that must or must not be kept.
+        The columns that can be selected, not scaled.
+    features, ids : list of str
+        Their names, and those of the identifiers.
+    include, exclude : list of int
+        Positions in ``features`` of columns that must or must not be selected.
     k : int or None
-        Columns to keep; None where that is left open.
+        Number of columns to select; None where that is left open.
     method : str
         Registered name of the selector.
     selector : BaseSelector
@@ -40,93 +45,99 @@ class Prepared:
     X: np.ndarray
     features: list[str]
     ids: list[str]
-    forced: list[int]
-    barred: list[int]
+    include: list[int]
+    exclude: list[int]
     k: int | None
     method: str
     selector: Any
     notes: list[str]
 
     def has_choice(self, k: int) -> bool:
-        """Tell whether there is more than one way to keep k columns."""
-        return len(self.forced) < k < len(self.features) - len(self.barred)
+        """Tell whether there is more than one way to select k columns."""
+        return len(self.include) < k < len(self.features) - len(self.exclude)
 
 
-def prepare(
-    table: Table,
-    n_features_to_select: int | float | str | None,
-    *,
-    method: str,
-    include: Iterable[str],
-    exclude: Iterable[str],
-    drop_columns: Iterable[str],
-    id_columns: Iterable[str],
-    scale: str,
-    seed: int,
-    settings: dict[str, Any],
-) -> Prepared:
-    """Check a table and what is asked of it; parameters as for :func:`~stableselect.io.select_table`.
-
-    ``settings`` are the method's own; those that are None are left to it.
-    """
-    columns, include, exclude = table.columns, list(include), list(exclude)
-    dropped = resolve(drop_columns, columns, "--drop-columns")
-    ids = resolve(id_columns, columns, "--id-column")
-    features = [name for name in columns if name not in {*dropped, *ids}]
-    if not features:
-        raise TableError("No column is left to choose from; drop fewer columns.")
-    check_separator(table, features)
+def prepare(table: Table, request: SelectionRequest) -> Prepared:
+    """Check a request against a table."""
+    dropped, ids = (_named(request, parameter, table.columns) for parameter in ("drop", "id_columns"))
     if both := sorted(set(dropped) & set(ids)):
-        raise TableError(f"{listed(both)} cannot be both dropped and an id column; say one of the two.")
-    if unused := sorted({*include, *exclude} & {*dropped, *ids}):
-        raise TableError(f"{listed(unused)} cannot be included or excluded: it is dropped or an id column.")
-    if scale not in SCALINGS:
-        raise TableError(f"--scale must be one of {', '.join(SCALINGS)}, not '{scale}'.")
-    if not 0 <= seed < 2**32:
-        raise TableError(f"--seed must be from 0 to 2**32 - 1, not {seed}.")
-    k = _number_to_keep(n_features_to_select, len(features))
-    forced, barred = _forced_and_barred(include, exclude, features, k)
-    wanted = {"n_features_to_select": "auto" if k is None else k, "include": forced or None, "exclude": barred or None}
-    name, selector = make_selector(method, {**wanted, **settings, "random_state": seed})
-    if k is None and "min_explained_variance" not in selector.get_params():
-        raise TableError(f"-k auto works with ColumnSubset and ScorerSelector only; say how many columns {name} keeps.")
+        raise RequestError("drop", f"{listed(both)} cannot be both dropped and an id column; give only one of them.")
+    features = [name for name in table.columns if name not in {*dropped, *ids}]
+    if not features:
+        raise RequestError("drop", "no column is left to select from; drop fewer columns.")
     X = numeric_matrix(table, features)
-    return Prepared(X, features, ids, forced, barred, k, name, selector, _table_notes(table, features))
-
-
-def _number_to_keep(wanted: int | float | str | None, m: int) -> int | None:
-    """Return how many columns to keep; None where that is left open."""
-    if wanted == "auto":
-        return None
-    if isinstance(wanted, int) and wanted > m:
-        raise TableError(f"-k asks for {wanted} columns and the table has {m} to choose from; ask for {m} or fewer.")
-    return resolve_k(wanted, m)
-
-
-def _forced_and_barred(
-    include: Iterable[str], exclude: Iterable[str], features: list[str], k: int | None
-) -> tuple[list[int], list[int]]:
-    """Return the positions of included and excluded columns, after checking that k columns can be chosen with them.
-
-    Where k is None, one column at least has to be left.
-    """
-    forced, barred = resolve(include, features, "--include"), resolve(exclude, features, "--exclude")
-    if both := sorted(set(forced) & set(barred)):
-        raise TableError(f"{listed(both)} is both included and excluded; say one of the two.")
-    k = max(1, len(forced)) if k is None else k
-    if len(forced) > k:
-        raise TableError(f"--include names {len(forced)} columns and only {k} are kept; raise -k or include fewer.")
-    if len(features) - len(barred) < k:
-        left = len(features) - len(barred)
-        raise TableError(f"--exclude leaves {left} columns and {k} are to be kept; lower -k or exclude fewer.")
+    for parameter in ("include", "exclude"):
+        if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
+            raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
+    include, exclude = (_named(request, parameter, features) for parameter in ("include", "exclude"))
+    k = _check_numbers(request, features, include, exclude)
     position = {name: j for j, name in enumerate(features)}
-    return [position[name] for name in forced], [position[name] for name in barred]
+    roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
+    method, selector = _make_selector(request, "auto" if k is None else k, roles)
+    return Prepared(X, features, ids, **roles, k=k, method=method, selector=selector, notes=_notes(table, features))
 
 
-def _table_notes(table: Table, features: list[str]) -> list[str]:
+def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
+    try:
+        return resolve(getattr(request, parameter), columns)
+    except UnknownColumnError as error:
+        raise RequestError(parameter, str(error)) from None
+
+
+def _check_numbers(
+    request: SelectionRequest, features: list[str], include: list[str], exclude: list[str]
+) -> int | None:
+    """Return the number of columns to select, None where it is open; raise if it cannot be."""
+    m = len(features)
+    if isinstance(request.k, int) and request.k > m:
+        raise RequestError("k", f"{request.k} columns are asked for and there are {m} to select from; ask for fewer.")
+    k = None if request.k == "auto" else resolve_k(request.k, m)
+    if both := sorted(set(include) & set(exclude)):
+        raise RequestError("include", f"{listed(both)} is both included and excluded; give only one of them.")
+    if k is not None and len(include) > k:
+        raise RequestError("include", f"{len(include)} columns are included and {k} are to be selected; include fewer.")
+    left, least = m - len(exclude), max(1, len(include)) if k is None else k
+    if left < least:
+        raise RequestError("exclude", f"{left} columns are left and {least} or more are to be selected; exclude fewer.")
+    return k
+
+
+def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, list[int]]) -> tuple[str, Any]:
+    """Return the registered name and the selector; raise if it lacks a setting that was given."""
+    selectors = all_selectors()
+    names = {_plain(name): name for name in selectors}
+    if _plain(request.method) not in names:
+        raise RequestError(
+            "method", f"there is no '{printable(request.method)}'; the methods are {', '.join(selectors)}."
+        )
+    method = names[_plain(request.method)]
+    accepted = {name: cls().get_params() for name, cls in selectors.items()}
+    given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None}
+    given |= {role: positions for role, positions in roles.items() if positions}
+    # The criterion of SPEC is another one.
+    needs = {parameter: "min_stability" if parameter == "criterion" else parameter for parameter in given}
+    if k == "auto":
+        needs = {"k": "min_explained_variance", **needs}
+    for parameter, needed in needs.items():
+        if needed not in accepted[method]:
+            able = " or ".join(name for name in selectors if needed in accepted[name])
+            missing = "does not have this setting; leave it out"
+            if parameter == "k":
+                missing = "cannot choose the number of columns; give a number"
+            raise RequestError(parameter, f"{method} {missing} or use the method {able}.")
+    if "random_state" in accepted[method]:
+        given["random_state"] = request.seed
+    return method, selectors[method](n_features_to_select=k, **given)
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "").replace("_", "").lower()
+
+
+def _notes(table: Table, features: list[str]) -> list[str]:
     notes = []
     if "" in features:
-        notes.append("One column has no name; if it numbers the rows, leave it out by --drop-columns ''.")
+        notes.append("One column has no name; if it numbers the rows, drop it.")
     if table.named and looks_like_data(table.columns):
-        notes.append("All column names are numbers; if the first row is data, say --no-header.")
+        notes.append("All column names are numbers; if the first row is data, read the table without a header.")
     return notes

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...experiments import write_whole
+from ..._files import replace_file
 from ..methods import Results
 from ._document import Document, Picture, Table
 
@@ -24,14 +24,14 @@ def write_document(folder: str | os.PathLike[str], document: Document) -> list[P
         if isinstance(block, Picture):
             files[f"{block.name}.png"] = block.png
             files[f"{block.name}.svg"] = block.svg
-    return [write_whole(base / name, content) for name, content in files.items()]
+    return [replace_file(base / name, content) for name, content in files.items()]
 
 
 def write_index(folder: str | os.PathLike[str], documents: Sequence[Document], results: Results) -> Path:
     """Write the page that links the experiments and says how their figures were made."""
     links = "\n".join(f"- [{document.title}]({document.name}.md)" for document in documents)
     parts = ["# Experiments of the paper", links, "## How these figures were made", *_provenance(results)]
-    return write_whole(Path(folder) / INDEX, ("\n\n".join(parts) + "\n").encode())
+    return replace_file(Path(folder) / INDEX, ("\n\n".join(parts) + "\n").encode())
 
 
 def _provenance(results: Results) -> list[str]:

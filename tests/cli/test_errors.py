@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import stableselect.cli
-from stableselect.cli import _select
+from stableselect import io, persistence, workflow
 
 ROLES = ("--id-column", "id", "--drop-columns", "word")
 
@@ -26,20 +26,23 @@ def refused(run, folder, *arguments):
 
 BAD_OPTIONS = {
     "text": ((), "Not numbers: 'word' (for example 'w, 0' in 'word')"),
-    "k of nought": ((*ROLES, "-k", "0"), "-k must be a whole number from 1 up"),
-    "k below nought": ((*ROLES, "-k", "-2"), "not '-2'"),
-    "k no number": ((*ROLES, "-k", "few"), "not 'few'"),
-    "k no share": ((*ROLES, "-k", "1.5"), "a share above 0.0 and up to 1.0"),
-    "k too large": ((*ROLES, "-k", "7"), "asks for 7 columns and the table has 6"),
+    "k of zero": ((*ROLES, "-k", "0"), "-k: must be a whole number from 1,"),
+    "k below zero": ((*ROLES, "-k", "-2"), "got '-2'"),
+    "k no number": ((*ROLES, "-k", "few"), "got 'few'"),
+    "k no share": ((*ROLES, "-k", "1.5"), "a fraction above 0.0 and up to 1.0"),
+    "k too large": ((*ROLES, "-k", "7"), "-k: 7 columns are asked for and there are 6"),
     "unknown include": ((*ROLES, "--include", "summ"), "did you mean 'sum'?"),
     "both": ((*ROLES, "--include", "a", "--exclude", "a"), "'a' is both included and excluded"),
     "unknown drop": ((*ROLES, "--drop-columns", "a,zzz"), "--drop-columns: the table has no column 'zzz'"),
     "unknown id": (("--id-column", "zzz"), "--id-column: the table has no column 'zzz'"),
-    "method without include": ((*ROLES, "--method", "pfa", "--include", "a"), "has no setting include"),
-    "method": ((*ROLES, "--method", "magic"), "There is no method 'magic'"),
-    "scale": ((*ROLES, "--scale", "log"), "--scale must be one of"),
-    "ridge": ((*ROLES, "--ridge", "-1"), "--ridge must be 'auto' or a number"),
-    "seed": ((*ROLES, "--seed", "-1"), "--seed must be"),
+    "method without include": (
+        (*ROLES, "--method", "pfa", "--include", "a"),
+        "--include: PFA does not have this setting",
+    ),
+    "method": ((*ROLES, "--method", "magic"), "--method: there is no 'magic'"),
+    "scale": ((*ROLES, "--scale", "log"), "'--scale': Value error, 'log' is not one of"),
+    "ridge": ((*ROLES, "--ridge", "-1"), "--ridge: must be auto or a number"),
+    "seed": ((*ROLES, "--seed", "-1"), "--seed: must be"),
     "seed no number": ((*ROLES, "--seed", "x"), "--seed"),
     "unknown option": (("--magic",), "--magic"),
     "extension": ((*ROLES, "-o", "out.xlsx"), "expected one of .csv"),
@@ -92,7 +95,7 @@ def test_missing_file_and_missing_argument(run, tmp_path):
 @pytest.mark.parametrize("there", ["out.csv", "out.selection.json"])
 def test_both_outputs_are_checked_before_the_work(run, messy, tmp_path, monkeypatch, there):
     (tmp_path / there).write_text("precious")
-    monkeypatch.setattr(_select, "read_table", lambda *a, **k: pytest.fail("the work was begun"))
+    monkeypatch.setattr(io, "read_table", lambda *a, **k: pytest.fail("the work was begun"))
     assert f"{there} exists already" in refused(run, tmp_path, "select", messy, *ROLES, "-o", tmp_path / "out.csv")
 
 
@@ -110,7 +113,7 @@ def test_the_input_is_never_the_output(run, messy, tmp_path):
     made = tmp_path / "out.selection.json"
     assert "is the input itself" in refused(run, tmp_path, "apply", made, messy, "-o", messy, "--force")
     assert "exists already" in refused(run, tmp_path, "apply", made, messy, "-o", tmp_path / "out.csv")
-    assert "is not a selection" in refused(run, tmp_path, "apply", messy, messy)
+    assert "is neither a selector nor a selection" in refused(run, tmp_path, "apply", messy, messy)
     lacking = tmp_path / "lacking.csv"
     lacking.write_text("x\n1\n")
     assert "lacks 1 of the 1 selected columns" in refused(run, tmp_path, "reconstruct", made, lacking)
@@ -120,7 +123,7 @@ def test_a_failure_while_writing_leaves_no_file(run, messy, tmp_path, monkeypatc
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_select, "to_json", full)
+    monkeypatch.setattr(persistence, "to_json", full)
     arguments = ("select", messy, *ROLES, "-k", 1, "-o", tmp_path / "out.csv")
     assert "No space left on device" in refused(run, tmp_path, *arguments)
     assert os.listdir(tmp_path) == ["messy.csv"]
@@ -143,10 +146,10 @@ def test_a_fault_of_the_program_says_so(run, messy, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("it broke")
 
-    monkeypatch.setattr(_select, "select_table", broken)
+    monkeypatch.setattr(workflow, "select_table", broken)
     code, _, err = run("select", messy)
     assert code == 1
-    assert err == "stableselect: Unexpected RuntimeError: it broke. Say --debug to see where.\n"
+    assert err == "stableselect: Unexpected RuntimeError: it broke. Run with --debug for a traceback.\n"
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich", "pyarrow"])

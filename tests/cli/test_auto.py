@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stableselect.io import read_table
-from stableselect.workflow import select_table
+from stableselect.persistence._records import to_plain
+from stableselect.workflow import SelectionRequest, select_table
 
 ROLES = ("--id-column", "id", "--drop-columns", "word")
 
@@ -18,25 +19,33 @@ def test_the_report_says_how_many_and_how_sure(run, rng, tmp_path, target):
     code, text, err = run("select", table, "-k", "auto", "--min-explained-variance", target, "-o", out)
     assert code == 0, err
     path = json.loads((tmp_path / "out.selection.json").read_text())["path"]
-    k, (low, high) = path["n_features"], path["n_features_range"]
+    k, low, high = path["n_features"], min(path["fold_n_features"]), max(path["fold_n_features"])
     said = " ".join(text.split())
-    assert f"kept {k} of 12 columns" in said
+    assert f"selected {k} of 12 columns" in said
     assert f"{path['explained_variance_ratio'][k - 1]:.1%} of the variance of held-out rows" in said
-    assert f"Single folds would keep {low}" in said and (high == low or f"{low} to {high}" in said)
-    assert ("the elbow of their error" if target == "elbow" else "the target is 60%") in said
-    same = select_table(
-        read_table(table), "auto", min_explained_variance=target if target == "elbow" else float(target)
-    )
-    assert same.path == path
+    assert f"Single folds would select {low}" in said and (high == low or f"{low} to {high}" in said)
+    assert ("the elbow of the error" if target == "elbow" else "60% asked for") in said
+    target = target if target == "elbow" else float(target)
+    same = select_table(read_table(table), SelectionRequest(k="auto", min_explained_variance=target))
+    assert to_plain(same.path) == path
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-k", "auto", "--min-explained-variance", "1.5"), "must be a share above 0 and below 1, or elbow, not '1.5'"),
-        (("-k", "auto", "--min-explained-variance", "knee"), "or elbow, not 'knee'"),
-        (("-k", "2", "--min-explained-variance", "0.5"), "goes with -k auto"),
-        (("-k", "auto", "--method", "mcfs"), "ColumnSubset and ScorerSelector only"),
+        (
+            ("-k", "auto", "--min-explained-variance", "1.5"),
+            "a fraction above 0 and below 1, or elbow, got '1.5'",
+        ),
+        (("-k", "auto", "--min-explained-variance", "knee"), "or elbow, got 'knee'"),
+        (
+            ("-k", "2", "--min-explained-variance", "0.5"),
+            "--min-explained-variance: applies only to",
+        ),
+        (
+            ("-k", "auto", "--method", "mcfs"),
+            "-k: MCFS cannot choose the number of columns; give a number or use the method ColumnSubset",
+        ),
         (("-k", "auto", "--method", "ScorerSelector", "--min-explained-variance", "0"), "above 0 and below 1"),
     ],
 )
@@ -50,8 +59,8 @@ def test_keeping_every_column_explains_everything(run, rng, tmp_path):
     code, out, err = run("select", tmp_path / "noise.npy", "-k", "auto", "-o", tmp_path / "out.npy")
     assert code == 0, err
     said = " ".join(out.split())
-    assert "kept 40 of 40 columns" in said and "40 columns explain 100.0% of the variance" in said
-    assert "nothing is rebuilt" in said and "of the mean row's" not in said
+    assert "selected 40 of 40 columns" in said and "40 columns explain 100.0% of the variance" in said
+    assert "nothing is reconstructed" in said and "unexplained" not in said
 
 
 def test_notes_name_options_and_not_settings(run, rng, tmp_path):
@@ -63,10 +72,10 @@ def test_notes_name_options_and_not_settings(run, rng, tmp_path):
         "lower --min-explained-variance" in said and "min_explained_variance" not in said and "max_features" not in said
     )
     _, _, err = run("select", tmp_path / "noise.npy", "-k", 5, "--min-stability", "1")
-    assert "Lower --min-stability" in " ".join(err.split())
+    assert "lower --min-stability" in " ".join(err.split())
 
 
 def test_few_rows_are_refused(run, messy):
     messy.write_text("\n".join(messy.read_text().splitlines()[:3]) + "\n")
     code, _, err = run("select", messy, *ROLES, "-k", "auto")
-    assert code == 2 and "-k auto measures" in err and "fit_moments" not in err
+    assert code == 2 and "too few rows to hold some out" in err and "fit_moments" not in err

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 import stableselect as ss
-from stableselect.persistence import _files as _persist
+from stableselect.persistence import _selector_file
 
 
 @pytest.fixture
 def path(tmp_path):
     """Return the file of a small selector."""
     path = tmp_path / "fitted.sselect"
-    ss.RandomSelector(1, random_state=0).fit(np.arange(6.0).reshape(2, 3)).save(path)
+    ss.save(ss.RandomSelector(1, random_state=0).fit(np.arange(6.0).reshape(2, 3)), path)
     return path
 
 
 def saved_again(path):
     """Return what the selector of a file is saved as: equal selectors give equal files."""
     other = path.with_name("again.sselect")
-    ss.load(path).save(other, overwrite=True)
+    ss.save(ss.load(path), other, overwrite=True)
     return other.read_bytes()
 
 
@@ -90,9 +90,9 @@ DEEP = b'{"format": "stableselect selector", "version": ' + b"[" * 100_000 + b"]
 
 CHANGES = {
     "newer": (record(version=2), r"was written by a newer stableselect \(file version 2.*upgrade"),
-    "version 0": (record(version=0), "no file version 0"),
-    "version true": (record(version=True), "type bool where int"),
-    "version text": (record(version="1"), "type str where int"),
+    "version 0": (record(version=0), "version is not a positive integer"),
+    "version true": (record(version=True), "version is not a positive integer"),
+    "version text": (record(version="1"), "version is not a positive integer"),
     "class": (record(**{"class": "os.system"}), "holds a selector of class 'os.system'.* upgrade"),
     "abstract class": (record(**{"class": "BaseSelector"}), "holds a selector of class 'BaseSelector'"),
     "class number": (record(**{"class": 3}), "type int where str"),
@@ -117,6 +117,7 @@ CHANGES = {
     "bad tuple": (attribute("x", {"tuple": "ab"}), "type str where list"),
     "bad set": (attribute("x", {"set": [[1]]}), "is damaged"),
     "callables": (record(callables=["random_state"]), "was saved with a function as random_state; load got None"),
+    "no callables": (record(callables=None), "type NoneType where list"),
     "callables number": (record(callables=3), "type int where list"),
     "callables list": (record(callables=[[1]]), "is damaged"),
     "bad scalar": (attribute("x", {"scalar": ["<f8", "00"]}), "not what its type says"),
@@ -127,8 +128,8 @@ CHANGES = {
     "support text": (attribute("support_", "abc"), "type str where ndarray"),
     "other width": (attribute("n_features_in_", 4), "support_ is not of the shape or type"),
     "scores missing": (record(attributes=lambda old: old.pop("scores_") and old), "NoneType where ndarray"),
-    "other columns": (part("selected_-0.npy", npy(np.array([0]))), "not the same columns"),
-    "far column": (part("selected_-0.npy", npy(np.array([7]))), "not the same columns"),
+    "other columns": (part("selected_-0.npy", npy(np.array([0]))), "not the same features"),
+    "far column": (part("selected_-0.npy", npy(np.array([7]))), "not the same features"),
     "float columns": (part("selected_-0.npy", npy(np.array([1.0]))), "selected_ is not of the shape or type"),
     "long columns": (part("selected_-0.npy", npy(np.arange(3))), "selected_ is not of the shape or type"),
     "text scores": (part("scores_-0.npy", npy(np.array(["a", "b", "c"]))), "scores_ is not of the shape or type"),
@@ -180,8 +181,8 @@ def test_altered_files_are_refused_in_a_sentence(kind, path):
 
 def test_any_altered_entry_of_the_record_is_refused_or_loads(path, tall, monkeypatch):
     registry = ss.all_selectors()
-    monkeypatch.setattr(_persist, "all_selectors", lambda: registry)  # found once, for speed
-    ss.ColumnSubset(2).partial_fit(tall).set_params(include=np.random.RandomState(0)).save(path, overwrite=True)
+    monkeypatch.setattr(_selector_file, "all_selectors", lambda: registry)  # found once, for speed
+    ss.save(ss.ColumnSubset(2).partial_fit(tall).set_params(include=np.random.RandomState(0)), path, overwrite=True)
     with zipfile.ZipFile(path) as archive:
         tree = json.loads(archive.read("selector.json"))
     whole = path.read_bytes()
@@ -205,7 +206,7 @@ def test_any_altered_entry_of_the_record_is_refused_or_loads(path, tall, monkeyp
 def test_moments_that_do_not_fit_are_refused(path, tall):
     selector = ss.ColumnSubset(3).partial_fit(tall)
     for name, value in {"_second": {"array": "scores_-0"}, "_rows": [{"array": "scores_-0"}], "n_rows": "x"}.items():
-        selector.save(path, overwrite=True)
+        ss.save(selector, path, overwrite=True)
 
         def change(old, name=name, value=value):
             old["moments_"]["moments"][name] = value
@@ -257,7 +258,7 @@ def test_foreign_files_are_refused(tmp_path, tall):
     np.savez(npz, X=tall)
     empty.write_bytes(b"")
     for path in (text, npz, empty):
-        with pytest.raises(ValueError, match=r"is not a selector saved by stableselect.*give a file that save wrote"):
+        with pytest.raises(ValueError, match=r"(not|neither) a selector .*give a file written by stableselect\.save"):
             ss.load(path)
     with pytest.raises(FileNotFoundError):
         ss.load(tmp_path / "absent")
@@ -267,7 +268,7 @@ def test_foreign_files_are_refused(tmp_path, tall):
 
 def test_every_flipped_byte_and_every_cut_is_refused_or_harmless(path, monkeypatch):
     registry = ss.all_selectors()
-    monkeypatch.setattr(_persist, "all_selectors", lambda: registry)  # found once, for speed
+    monkeypatch.setattr(_selector_file, "all_selectors", lambda: registry)  # found once, for speed
     whole = path.read_bytes()
     refused = harmless = 0
 

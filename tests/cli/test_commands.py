@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stableselect import ColumnSubset, __version__, all_selectors
+from stableselect import ColumnSubset, __version__, all_selectors, save
+from stableselect.cli._report import _percent
 
 ROLES = ("--id-column", "id", "--drop-columns", "word")
 FEATURES = ["a", "b", "sum", "near a", "flag", "same"]
@@ -165,14 +167,13 @@ def test_the_report_fits_in_80_columns_and_shows_the_rivals(run, messy, tmp_path
     out, err = select(run, messy, "-k", 2, "--explain", "-o", tmp_path / "out.csv")
     assert err == ""
     assert all(len(line) <= 80 for line in out.splitlines())
-    for rival in ("principal components", "columns chosen without these rows", "random columns", "the mean row"):
+    for rival in ("2 principal components", "2 selected columns", "2 random columns", "no columns"):
         assert rival in out
     record = json.loads((tmp_path / "out.selection.json").read_text())
     assert f"{record['errors']['selection']:.4g}" in out
     explained = record["explanation"]
-    assert {entry["column"] for entry in explained["dropped"]} | {
-        entry["column"] for entry in explained["kept"]
-    } == set(FEATURES)
+    entries = explained["discarded"] + explained["selected"]
+    assert {entry["feature"] for entry in entries} == set(FEATURES)
 
 
 @pytest.mark.parametrize("length", [20, 35, 90])
@@ -185,12 +186,12 @@ def test_long_names_give_way_to_the_numbers(run, rng, tmp_path, length):
     assert all(len(line) <= 80 for line in out.splitlines())
     record = json.loads((tmp_path / "out.selection.json").read_text())["explanation"]
     _, explained, substitutes = (
-        out.split("explained", 1)[0],
-        *out.split("explained", 1)[1].split("unexplained rises by"),
+        out.split("explained  mostly", 1)[0],
+        *out.split("explained  mostly", 1)[1].split("error rises by"),
     )
-    for entry in record["dropped"]:
+    for entry in record["discarded"]:
         assert f"{entry['r2']:.1%}" in explained
-    for entry in record["kept"]:
+    for entry in record["selected"]:
         assert f"{entry['error_increase']:.1%}" in substitutes
 
 
@@ -245,3 +246,90 @@ def test_the_base_import_needs_none_of_the_extras():
     assert subprocess.run([sys.executable, "-c", block + use]).returncode == 0
     tables = subprocess.run([sys.executable, "-c", block + "import stableselect.io"], capture_output=True, text=True)
     assert 'needs pyarrow: pip install "stableselect[cli]"' in tables.stderr
+
+
+def test_a_saved_selector_is_used_like_a_selection(run, messy, tmp_path):
+    frame = pd.read_csv(messy)[FEATURES].astype(float)
+    selector = ColumnSubset(2, ridge=0.0).fit(frame)
+    save(selector, tmp_path / "named.sselect")
+    code, out, err = run("apply", tmp_path / "named.sselect", messy, "-o", tmp_path / "kept.csv")
+    assert code == 0, err
+    kept = pd.read_csv(tmp_path / "kept.csv")
+    assert list(kept.columns) == list(selector.get_feature_names_out())
+    code, out, err = run("reconstruct", tmp_path / "named.sselect", tmp_path / "kept.csv")
+    assert code == 0, err
+    rebuilt = pd.read_csv(io.StringIO(out))
+    assert list(rebuilt.columns) == FEATURES
+    np.testing.assert_allclose(rebuilt, selector.reconstruct(kept.to_numpy(dtype=float)), atol=1e-9)
+    code, _, err = run("reconstruct", tmp_path / "named.sselect", messy, "--no-header")
+    assert code == 2 and "has 8 columns, matched by position; expected the selected columns, 2" in err
+
+
+def test_a_saved_selector_without_names_goes_by_position(run, tmp_path):
+    X = np.random.RandomState(1).standard_normal((30, 5))
+    np.save(tmp_path / "t.npy", X)
+    pd.DataFrame(X, columns=list("vwxyz")).to_csv(tmp_path / "t.csv", index=False)
+    selector = ColumnSubset(2).fit(X)
+    save(selector, tmp_path / "s.sselect")
+    assert run("apply", tmp_path / "s.sselect", tmp_path / "t.npy", "-o", tmp_path / "kept.npy")[0] == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "kept.npy"), selector.transform(X))
+    assert run("reconstruct", tmp_path / "s.sselect", tmp_path / "kept.npy", "-o", tmp_path / "all.npy")[0] == 0
+    rebuilt, expected = np.load(tmp_path / "all.npy"), selector.reconstruct(selector.transform(X))
+    np.testing.assert_array_equal(rebuilt[:, selector.support_], X[:, selector.support_])
+    np.testing.assert_allclose(rebuilt[:, ~selector.support_], expected[:, ~selector.support_])
+    code, out, _ = run("apply", tmp_path / "s.sselect", tmp_path / "t.csv")
+    assert code == 0 and out.splitlines()[0].split(",") == [
+        name for j, name in enumerate("vwxyz") if selector.support_[j]
+    ]
+    code, _, err = run("apply", tmp_path / "s.sselect", tmp_path / "kept.npy")
+    assert code == 2 and "expected the columns that the selector was fitted on, 5" in err
+
+
+def test_lists_of_names_may_have_commas(run, tmp_path):
+    X = np.random.RandomState(2).standard_normal((20, 5))
+    pd.DataFrame(X, columns=["a", "b", "x, y", "c", "d"]).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run("select", tmp_path / "t.csv", "-k", 3, "--include", "a,x, y", "--exclude", "c,d")
+    assert code == 2 and "has no column 'x'" in err
+    code, out, err = run(
+        "select", tmp_path / "t.csv", "-k", 3, "--include", "a,b", "--include", "x, y", "--exclude", "c,d"
+    )
+    assert code == 0 and set(out.splitlines()) == {"a", "b", "x, y"}
+    code, out, _ = run("select", tmp_path / "t.csv", "-k", 1.0, "--id-column", "a,b")
+    assert code == 0 and set(out.splitlines()) == {"x, y", "c", "d"}
+
+
+def test_several_identifiers_keep_their_zeros(run, messy, tmp_path):
+    code, _, err = run("select", messy, "-k", 1, "--id-column", "word, id", "-o", tmp_path / "out.csv")
+    assert code == 0, err
+    written = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert list(written.columns[:2]) == ["id", "word"] and written["id"][3] == "003"
+
+
+def test_the_report_tells_the_ridge_and_where_the_rest_is(run, tmp_path):
+    X = np.random.RandomState(3).standard_normal((60, 2)) @ np.random.RandomState(4).standard_normal((2, 60))
+    np.save(tmp_path / "t.npy", X + 0.5 * np.random.RandomState(5).standard_normal(X.shape))
+    code, _, err = run("select", tmp_path / "t.npy", "-k", 2, "--explain")
+    assert code == 0 and "... and 38 more; use -o to write them all." in err
+    code, out, _ = run("select", tmp_path / "t.npy", "-k", 2, "--explain", "-o", tmp_path / "out.npy")
+    record = json.loads((tmp_path / "out.selection.json").read_text())
+    assert "... and 38 more; out.selection.json has them all." in out and "use -o" not in out
+    assert len(record["explanation"]["discarded"]) == 58
+    assert record["settings"]["ridge"] == "auto" and f"Ridge weight: {record['ridge']:.3g}." in out
+
+
+def test_one_row_is_one_row(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    code, _, err = run("select", tmp_path / "t.csv", "-k", 1)
+    assert code == 0 and "(1 row)" in err and "the table has 1 row and 10 are needed" in err
+
+
+@pytest.mark.parametrize(("fraction", "said"), [(-0.0003, "0.0%"), (0.0003, "0.0%"), (-0.02, "-2.0%"), (math.nan, "-")])
+def test_percentages_have_one_sign_at_most(fraction, said):
+    assert _percent(fraction) == said
+
+
+def test_flags_have_no_type_and_completion_is_offered(run):
+    for arguments in ((), ("select", "--help")):
+        code, out, _ = run(*arguments)
+        assert code == 0 and "bool" not in out and max(map(len, out.splitlines())) <= 80
+    assert "--install-completion" in run()[1]

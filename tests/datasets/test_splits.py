@@ -143,8 +143,8 @@ def test_group_split_needs_groups():
     [
         ({"kind": "stratified"}, "kind should be one of 'published', 'random', 'group'"),
         ({"protocol": "none"}, "protocol should be one of"),
-        *(({"kind": "random", "valid_size": size}, "valid_size should be a share") for size in (1.5, -1, "a", [0.1])),
-        ({"kind": "group", "valid_size": float("nan")}, "valid_size should be a share"),
+        *(({"kind": "random", "valid_size": size}, "valid_size must be a fraction") for size in (1.5, -1, "a", [0.1])),
+        ({"kind": "group", "valid_size": float("nan")}, "valid_size must be a fraction"),
     ],
 )
 def test_wrong_choices_are_refused(table, options, message):

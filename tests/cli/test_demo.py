@@ -19,13 +19,13 @@ def test_demo_draws_the_chosen_pixels_and_writes_its_files(run, tmp_path):
         assert (code, err) == (0, "")
     lines = [line for line in out.splitlines() if not line.startswith("Wrote") and " stableselect " not in line]
     assert all(len(line) <= 80 for line in lines)
-    record = json.loads((tmp_path / "demo" / "kept_pixels.selection.json").read_text())
+    record = json.loads((tmp_path / "demo" / "selected_pixels.selection.json").read_text())
     cells = [line.split() for line in out.splitlines() if line.startswith("   ") and len(line.split()) == 8]
     order = {8 * i + j: int(cell) for i, row in enumerate(cells) for j, cell in enumerate(row) if cell != "."}
     assert order == {column["index"]: rank for rank, column in enumerate(record["selected"], 1)}
     assert len(order) == 16
     errors = record["errors"]
-    assert errors["floor"] < errors["selection"] < errors["random"] < errors["mean_predictor"]
+    assert errors["pca"] < errors["selection"] < errors["random"] < errors["mean_predictor"]
     assert (tmp_path / "demo" / "digits.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "demo" / "mine.txt").read_text() == "mine"
     table = pd.read_csv(tmp_path / "demo" / "digits.csv")

@@ -38,18 +38,19 @@ HOLDERS = {
 def test_columns_come_back_whatever_held_them(holder, frame, path):
     make, expected = HOLDERS[holder]
     selector = ss.ColumnSubset(4, include=make()).fit(frame)
-    selector.save(path)
+    ss.save(selector, path)
     loaded = ss.load(path)
     assert type(loaded.include) is type(expected) and loaded.include == expected
     # A fit decides by the same columns, in the same order.
     np.testing.assert_array_equal(loaded.fit(frame).selected_, selector.selected_)
-    assert {"a", "c"} <= set(loaded.get_feature_names_out()) or holder == "range"
+    names = {"c", "e"} if holder == "range" else {"a", "c"}
+    assert names <= set(loaded.get_feature_names_out())
 
 
 def test_equal_sets_give_equal_files(frame, path):
     contents = []
     for names in ("abcdefgh", "hgfedcba"):
-        ss.ColumnSubset(9, include=set(names)).fit(frame).save(path, overwrite=True)
+        ss.save(ss.ColumnSubset(9, include=set(names)).fit(frame), path, overwrite=True)
         contents.append(path.read_bytes())
     assert contents[0] == contents[1]
 
@@ -63,7 +64,7 @@ def test_a_selector_as_a_parameter_comes_back_unfitted(frame, path):
     nested = ss.ConsensusSelector(ss.ColumnSubset(ridge=0.1), n_resamples=2, random_state=3)
     for given in (base, nested, clone(base).fit(frame[list("abcdefgh")])):
         selector = ss.ConsensusSelector(given, 3, n_resamples=2, random_state=0).fit(frame)
-        selector.save(path, overwrite=True)
+        ss.save(selector, path, overwrite=True)
         loaded = ss.load(path)
         assert type(loaded.estimator) is type(given) and not hasattr(loaded.estimator, "support_")
         assert repr(clone(loaded.estimator)) == repr(clone(given))
@@ -76,7 +77,7 @@ def test_a_selector_of_another_package_is_asked_for(tall, path):
     with pytest.warns(
         UserWarning, match="The parameter estimator is not stored: it holds an object of type VarianceThresh"
     ) as w:
-        selector.save(path)
+        ss.save(selector, path)
     assert str(w[0].message).endswith("load will ask for it.")
     with pytest.raises(ValueError, match=r"saved without estimator, .*load\(path, estimator=...\)"):
         ss.load(path)
@@ -89,7 +90,7 @@ def test_a_homemade_selector_is_asked_for(tall, path):
 
     selector = ss.ConsensusSelector(Homemade(), 3, n_resamples=2, random_state=0).fit(tall)
     with pytest.warns(UserWarning, match="it holds an object of type Homemade"):
-        selector.save(path)
+        ss.save(selector, path)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_a_homemade_selector_is_asked_for(tall, path):
     ids=str,
 )
 def test_a_file_names_only_selectors_of_the_package(tree, message, tall, path):
-    ss.ConsensusSelector(None, 3, n_resamples=2, random_state=0).fit(tall).save(path)
+    ss.save(ss.ConsensusSelector(None, 3, n_resamples=2, random_state=0).fit(tall), path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     record = json.loads(parts["selector.json"])
@@ -122,7 +123,7 @@ def test_a_file_names_only_selectors_of_the_package(tree, message, tall, path):
 def test_functions_are_left_out_and_asked_for(tall, path):
     selector = ss.ColumnSubset(3).fit(tall).set_params(include=mine, exclude=[np.ones(2), object()])
     with pytest.warns(UserWarning, match="The parameter exclude is not stored: it holds an object of type object") as w:
-        selector.save(path)
+        ss.save(selector, path)
     assert len(w) == 1 and w[0].filename == __file__
     assert str(w[0].message).endswith("Make it a list or an array.")
     with pytest.raises(ValueError, match=r"without exclude, .*load\(path, exclude=..., include=...\)"):
@@ -138,27 +139,12 @@ def test_functions_are_left_out_and_asked_for(tall, path):
         assert not any(name.startswith("exclude") for name in archive.namelist())
 
 
-def without_callables(path):
-    """Write the file again as the first ones were, without the list of functions."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    record = json.loads(parts["selector.json"])
-    assert record.pop("callables") == ["encoder"]
-    parts["selector.json"] = json.dumps(record)
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
-
-
-@pytest.mark.parametrize("first", [False, True], ids=["now", "first files"])
-def test_a_function_has_to_be_given_as_one(first, tall, path):
+def test_a_function_has_to_be_given_as_one(tall, path):
     torch = pytest.importorskip("torch")
     made = torch.nn.Linear
     quick = {"epochs": 1, "n_starts": 1, "anneal": False}
     selector = ss.ScorerSelectorNetwork(3, solver="minibatch", encoder=made, decoder=(4,), random_state=0, **quick)
-    selector.fit(tall).save(path)
-    if first:
-        without_callables(path)
+    ss.save(selector.fit(tall), path)
     for value in (None, (4,), 3, "linear"):
         with pytest.raises(ValueError, match=r"saved with a function as encoder; load got .*; give it that function\."):
             ss.load(path, encoder=value)

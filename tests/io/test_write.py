@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stableselect.io import FORMATS, TableError, read_table, write_table
-from stableselect.io._write import check_outputs, check_writable, replacing, write_stream
+from stableselect.io._write import check_writable, write_stream
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 NAMES = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"))
@@ -86,33 +85,3 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_table(pa.table({"a": [[1]]}), path)
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
     assert path.read_text() == "old"
-
-
-def test_two_files_appear_together_or_not_at_all(tmp_path):
-    first, second = tmp_path / "1", tmp_path / "2"
-    with pytest.raises(KeyboardInterrupt), replacing(first, second) as (a, _):
-        a.write_text("half")
-        raise KeyboardInterrupt
-    assert list(tmp_path.iterdir()) == []
-    with replacing(first, second) as (a, b):
-        a.write_text("one")
-        b.write_text("two")
-    assert (first.read_text(), second.read_text()) == ("one", "two")
-
-
-def test_outputs_are_checked(tmp_path, monkeypatch):
-    there = tmp_path / "there.csv"
-    there.write_text("a\n1\n")
-    (tmp_path / "link.csv").symlink_to(there)
-    with pytest.raises(TableError, match="exists already"):
-        check_outputs([there], ["-"], force=False)
-    check_outputs([there], ["-"], force=True)
-    with pytest.raises(TableError, match="is the input itself"):
-        check_outputs([there], [tmp_path / "link.csv"], force=True)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(TableError, match="is the input itself"):
-        check_outputs([Path("there.csv")], [there], force=True)
-    with pytest.raises(TableError, match="does not exist"):
-        check_outputs([tmp_path / "no" / "t.csv"], [], force=True)
-    with pytest.raises(TableError, match="is a folder"):
-        check_outputs([tmp_path], [], force=True)

@@ -1,0 +1,136 @@
+"""What a selection is worth on samples it has not seen, beside random features, the mean and principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from ..base import BaseSelector, check_table, resolve_columns
+from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
+
+_TEST_FRACTION = 0.2
+_DRAWS = 10
+_REFIT_SAMPLES = 10_000
+"""More samples than this, and than 20 per selected feature, make the refits slower and no better."""
+
+
+@dataclass(frozen=True)
+class HeldOutErrors:
+    """Mean squared errors on samples kept out of both selection and refit, averaged over samples and features.
+
+    Attributes
+    ----------
+    n_train, n_refit, n_test : int
+        Samples that the features were selected on, that the maps were fitted on, and that were held out.
+    n_selected : int
+        Number of features selected without the held-out samples.
+    selection : float
+        Error of reconstructing all features from these by a ridge regression.
+    random, random_std : float
+        The same for features drawn at random, which obey ``include`` and ``exclude``: mean and standard deviation.
+    n_draws : int
+        Number of random draws.
+    mean_predictor : float
+        Error of predicting the mean, without any features.
+    pca : float
+        Error of as many principal components; a guide to what can be reached, not a bound on held-out samples.
+    selection_least_squares, random_least_squares : float
+        Errors of maps fitted by least squares.
+    """
+
+    n_train: int
+    n_refit: int
+    n_test: int
+    n_selected: int
+    selection: float
+    random: float
+    random_std: float
+    n_draws: int
+    mean_predictor: float
+    pca: float
+    selection_least_squares: float
+    random_least_squares: float
+
+
+def held_out_report(
+    selector: BaseSelector, X: Any, *, scaler: Any = None, random_state: int | np.random.RandomState | None = 0
+) -> HeldOutErrors:
+    """Select features on a random 80 % of the samples and measure the reconstruction of the rest.
+
+    Parameters
+    ----------
+    selector : BaseSelector
+        The selector; a clone of it is fitted.
+    X : array or data frame of shape (n_samples, n_features)
+        At least two samples.
+    scaler : transformer, optional
+        For example ``StandardScaler()``. A clone is fitted on the 80 %, and errors are in scaled units.
+    random_state : int, RandomState or None, default=0
+        Draws the held-out samples and the random features.
+
+    Returns
+    -------
+    HeldOutErrors
+        Errors of the selection, of random features, of the mean and of principal components. Where every feature is
+        selected nothing has to be reconstructed, and all but the error of the mean are 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from stableselect import ColumnSubset
+    >>> from stableselect.inspection import held_out_report
+    >>> errors = held_out_report(ColumnSubset(5), load_wine().data, scaler=StandardScaler())
+    >>> errors.n_test, errors.pca < errors.selection < errors.random < errors.mean_predictor
+    (36, True)
+    """
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    X = check_table(X, "X")
+    n, m = X.shape
+    if n < 2:
+        raise ValueError(f"held_out_report needs at least 2 samples, got {n}.")
+    model, given = clone(selector), selector.get_params(deep=False)
+    roles = {
+        role: resolve_columns(given[role], m, names, role)
+        for role in ("include", "exclude")
+        if given.get(role) is not None
+    }
+    model.set_params(**roles)
+    rng = check_random_state(random_state)
+    order = rng.permutation(n)
+    n_test = max(1, round(_TEST_FRACTION * n))
+    train, test = X[order[n_test:]], X[order[:n_test]]
+    if scaler is not None:
+        scaler = clone(scaler)
+        train, test = scaler.fit_transform(train), scaler.transform(test)
+    chosen = model.fit(train).selected_
+
+    # Samples are in random order, so the first ones are a fair part; every rival is fitted on the same ones.
+    refit = train[: max(_REFIT_SAMPLES, 20 * chosen.size)]
+    include, exclude = roles.get("include", []), roles.get("exclude", [])
+    free = np.setdiff1d(np.arange(m), [*include, *exclude])
+    rest = chosen.size - len(include)
+    draws = [np.array([*include, *rng.choice(free, rest, replace=False)], dtype=int) for _ in range(_DRAWS)]
+
+    def error(features: np.ndarray, how: Any) -> float:
+        return 0.0 if features.size == m else reconstruction_error(refit, test, features, refit=how)
+
+    random = [error(draw, "ridge") for draw in draws]
+    return HeldOutErrors(
+        n_train=train.shape[0],
+        n_refit=refit.shape[0],
+        n_test=n_test,
+        n_selected=chosen.size,
+        selection=error(chosen, "ridge"),
+        random=float(np.mean(random)),
+        random_std=float(np.std(random, ddof=1)),
+        n_draws=_DRAWS,
+        mean_predictor=mean_predictor_error(refit, test),
+        pca=0.0 if chosen.size == m else pca_reconstruction_error(refit, test, chosen.size),
+        selection_least_squares=error(chosen, "least_squares"),
+        random_least_squares=float(np.mean([error(draw, "least_squares") for draw in draws])),
+    )

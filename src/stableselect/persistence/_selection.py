@@ -1,0 +1,180 @@
+"""A selection made from a table: the columns, where they came from, and the map that reconstructs the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..base import Explanation
+from ..inspection import HeldOutErrors
+from ..subset import SelectionPath, StabilityFrontier
+
+
+@dataclass(frozen=True)
+class SelectedColumn:
+    """One selected column: its name, its position in the table it came from, and its score (larger is better)."""
+
+    name: str
+    index: int
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class TableSelection:
+    """Columns selected from a table, with all that is needed to use the selection on another one.
+
+    :func:`stableselect.workflow.select_table` makes one, ``stableselect select -o`` writes one to a
+    ``.selection.json`` file, and :func:`stableselect.load` reads it.
+
+    Attributes
+    ----------
+    method, settings, scaling, seed
+        How the columns were selected.
+    source : str
+        Name of the file.
+    rows : int
+        Number of rows.
+    columns : tuple of str
+        Every column of the table.
+    id_columns : tuple of str
+        Identifiers: copied to the output, never selected.
+    features : tuple of str
+        The columns that could be selected, in table order; those the map reconstructs.
+    selected : tuple of SelectedColumn
+        The selected columns, in order of selection.
+    ridge : float or None
+        Ridge weight that was used; None for methods without one.
+    errors : HeldOutErrors or None
+        Errors on held-out rows; None where there are none.
+    path : SelectionPath or None
+        How the number of columns was chosen, where it was; positions are those in ``features``.
+    stability : StabilityFrontier or None
+        The settings compared, where stability was asked for.
+    explanation : Explanation or None
+        Which selected columns explain each discarded one, and the best replacement of each selected one.
+    notes : tuple of str
+        What the person who runs this should know, one sentence each.
+    intercept : ndarray of shape (m,)
+        Added to the product of selected columns and coefficients.
+    coefficients : ndarray of shape (k, m)
+        Rows follow the selected columns in table order, columns follow ``features``; in the table's own units.
+    versions : dict
+        Versions of the software that made the selection.
+
+    See Also
+    --------
+    stableselect.workflow.select_table : Make a selection.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> from stableselect.io import Table
+    >>> from stableselect.workflow import SelectionRequest, select_table
+    >>> table = Table(pa.table({"a": [1.0, 2, 3], "b": [2.0, 4, 6], "c": [5, 5, 5]}), "small.csv")
+    >>> selection = select_table(table, SelectionRequest(k=1, ridge=0.0))
+    >>> selection.selected_names, selection.reconstruct(np.array([[4.0]])).round(6).tolist()
+    (['a'], [[4.0, 8.0, 5.0]])
+    """
+
+    method: str
+    settings: dict[str, Any]
+    scaling: str
+    seed: int
+    source: str
+    rows: int
+    columns: tuple[str, ...]
+    id_columns: tuple[str, ...]
+    features: tuple[str, ...]
+    selected: tuple[SelectedColumn, ...]
+    ridge: float | None
+    errors: HeldOutErrors | None
+    path: SelectionPath | None
+    stability: StabilityFrontier | None
+    explanation: Explanation | None
+    notes: tuple[str, ...]
+    intercept: np.ndarray
+    coefficients: np.ndarray
+    versions: dict[str, str]
+
+    def __post_init__(self) -> None:
+        for what in ("columns", "features"):
+            if len(set(getattr(self, what))) != len(getattr(self, what)):
+                raise ValueError(f"{what} repeat a name")
+        for column in self.selected:
+            if self.columns[column.index : column.index + 1] != (column.name,):
+                raise ValueError(f"selected column '{column.name}' is not column {column.index} of the table")
+        chosen = {column.name for column in self.selected}
+        if not chosen or len(chosen) != len(self.selected) or not chosen <= set(self.features):
+            raise ValueError("the selected columns are not different ones of the features")
+        if not set(self.features) <= set(self.columns) or not set(self.id_columns) <= {*self.columns} - {
+            *self.features
+        }:
+            raise ValueError("the features or id columns are not columns of the table")
+        for what, shape in (("coefficients", (len(chosen), len(self.features))), ("intercept", (len(self.features),))):
+            array = getattr(self, what)
+            if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+                raise ValueError(f"{what} should be finite numbers of shape {shape}")
+
+    @property
+    def selected_names(self) -> list[str]:
+        """Names of the selected columns in table order."""
+        chosen = {column.name for column in self.selected}
+        return [name for name in self.features if name in chosen]
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n, m)
+            A data frame's columns are found by name, whatever else it has; an array has the columns ``features``.
+
+        Returns
+        -------
+        data frame or ndarray of shape (n, k)
+            In table order.
+        """
+        if hasattr(X, "columns"):
+            return X[self._present(X)]
+        return _checked(X, len(self.features), "the features")[:, np.isin(self.features, self.selected_names)]
+
+    def reconstruct(self, X_selected: Any) -> Any:
+        """Return all features: the selected ones as they are, the others reconstructed from them.
+
+        Parameters
+        ----------
+        X_selected : data frame or array of shape (n, k)
+            The selected columns, as :meth:`transform` returns them; a data frame's columns are found by name.
+
+        Returns
+        -------
+        data frame or ndarray of shape (n, m)
+        """
+        frame = hasattr(X_selected, "columns")
+        values = X_selected[self._present(X_selected)] if frame else X_selected
+        values = _checked(values, len(self.selected), "the selected columns").astype(np.float64)
+        rebuilt = values @ self.coefficients + self.intercept
+        rebuilt[:, np.isin(self.features, self.selected_names)] = values
+        if not frame:
+            return rebuilt
+        made = type(X_selected)(dict(zip(self.features, rebuilt.T, strict=True)))
+        if hasattr(X_selected, "index"):
+            made.index = X_selected.index
+        return made
+
+    def _present(self, frame: Any) -> list[str]:
+        names = self.selected_names
+        missing = [name for name in names if name not in frame.columns]
+        if missing:
+            raise ValueError(f"X lacks {len(missing)} of the {len(names)} selected columns, first {missing[0]!r}.")
+        return names
+
+
+def _checked(X: ArrayLike, n_columns: int, what: str) -> np.ndarray:
+    array = np.asarray(X)
+    if array.ndim != 2 or array.shape[1] != n_columns:
+        raise ValueError(f"Expected {what}, {n_columns} columns; got an array of shape {array.shape}.")
+    return array
