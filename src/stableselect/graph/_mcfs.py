@@ -22,8 +22,8 @@ class MCFS(BaseSelector):
     """Keep the columns with the largest coefficients in sparse regressions on the graph's eigenvectors.
 
     The c smallest non-trivial solutions of L y = l D y (with y' D y = 1' D 1) embed the rows. Least angle regression
-    explains each y_i by at most k columns, a_i, and the score of column j is max_i |a_ij|, larger is better. Columns
-    are centred, not scaled.
+    explains each y_i by at most k columns, a_i, and the score of column j is ``max_i |a_ij|``, larger is better.
+    Columns are centred, not scaled.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class MCFS(BaseSelector):
     Notes
     -----
     A regression takes no more columns than the table's rank, fewer than k when the table has fewer rows. Columns that
-    none took come after all others, by their largest |correlation| r with an eigenvector, and score r - 1; a constant
-    column scores -2.
+    none took come after all others, by their largest absolute correlation r with an eigenvector, and score r - 1; a
+    constant column scores -2.
 
     In a graph of p > 1 connected components, 0 is an eigenvalue p times and every basis of its eigenvectors would do.
     The components' indicators (less their mean) are taken: all p if at most c + 1, otherwise those of the c components

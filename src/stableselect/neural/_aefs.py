@@ -16,13 +16,13 @@ from ._specs import Spec
 class AEFS(SparseInputSelector):
     """Keep the columns whose weights in the first layer of a penalised autoencoder are the longest.
 
-    The network g(f(x)) minimises
+    The network g(f(x)) minimises ::
 
         1/(2 v) |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2
 
-    on average over the rows, W_1 (m x d) the first layer, v the mean variance of the columns. |W_1|_{2,1} adds up the
-    lengths of its rows, one row a column, so that rows become zero as a whole. The score of column j is the length of
-    row j. Columns are centred (linear networks) or met by biases, never scaled.
+    on average over the rows, W_1 (m x d) the first layer, v the mean variance of the columns. ``|W_1|_{2,1}`` adds up
+    the lengths of its rows, one row a column, so that rows become zero as a whole. The score of column j is the length
+    of row j. Columns are centred (linear networks) or met by biases, never scaled.
 
     Linear networks are trained on the second moments alone, by exact alternating steps; nothing is drawn at random.
 
@@ -93,9 +93,9 @@ class AEFS(SparseInputSelector):
     A factor may move from W_1 to a linear decoder without a change of the output, so for linear networks only
     alpha^2 beta matters, and with beta = 0 alpha would not. For this reason beta must be above 0.
 
-    With |w| below |w|^2 / (2 |w_0|) + |w_0| / 2 every full-batch step solves a ridge regression for each layer, and the
-    objective never rises between two drops. A row on its way to zero falls with every step; below 1e-10 of the longest
-    it is dropped.
+    With ``|w|`` below ``|w|^2 / (2 |w_0|) + |w_0| / 2`` every full-batch step solves a ridge regression for each layer,
+    and the objective never rises between two drops. A row on its way to zero falls with every step; below 1e-10 of the
+    longest it is dropped.
 
     A penalty that is strong for the table may take more columns out than ``eliminate`` asks for; k are kept all the
     same, the last to go first, and ``n_active_`` says how many the network still uses.

@@ -19,7 +19,7 @@ from ._training_mixin import is_number
 class AgnoSS(SparseInputSelector):
     """Keep the columns with the largest slack at the input of an autoencoder.
 
-    Every column is multiplied by a slack a_j >= 0 before it enters the network g(f(x)), which minimises
+    Every column is multiplied by a slack a_j >= 0 before it enters the network g(f(x)), which minimises ::
 
         1/(2 v) |x - g(f(a * x))|^2 + l1 sum_j a_j + beta/2 sum_l |W_l|_F^2
 
@@ -98,10 +98,10 @@ class AgnoSS(SparseInputSelector):
     Notes
     -----
     The first layer E can take any factor over from a slack, so without a weight decay the l1 term has no effect: slacks
-    shrink, E grows, the output stays. With decay, a row w = a e of the product costs l1 a + beta |w|^2 / (2 a^2), which
-    is least at a = (beta |w|^2 / l1)^(1/3), where it is (3/2) l1^(2/3) beta^(1/3) |w|^(2/3): a penalty concave in the
-    row's length, which drops whole columns more decidedly than the row penalty of AEFS. Full-batch steps use this
-    slack, and a ridge regression for each layer; the objective never rises between two drops.
+    shrink, E grows, the output stays. With decay, a row w = a e of the product costs ``l1 a + beta |w|^2 / (2 a^2)``,
+    which is least at ``a = (beta |w|^2 / l1)^(1/3)``, where it is ``(3/2) l1^(2/3) beta^(1/3) |w|^(2/3)``: a penalty
+    concave in the row's length, which drops whole columns more decidedly than the row penalty of AEFS. Full-batch steps
+    use this slack, and a ridge regression for each layer; the objective never rises between two drops.
 
     A penalty that is strong for the table may take more columns out than ``eliminate`` asks for; k are kept all the
     same, the last to go first, and ``n_active_`` says how many the network still uses.

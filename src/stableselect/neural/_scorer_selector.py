@@ -153,7 +153,7 @@ class ScorerSelector(TrainingMixin, MomentsSelector):
         No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
         scorer_weight times that of d. 0 for networks that are not linear, which no such bound holds for.
     optimality_gap_ : float
-        (objective_ - lower_bound_) / objective_.
+        ``(objective_ - lower_bound_) / objective_``.
     n_swaps_ : int
         Swaps made by "search" (0 for the others). The set before the last, J-driven swaps is a certified 1-swap
         optimum of the plain loss; of J, the most promising swaps were tested.
