@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from pathlib import Path
+from types import ModuleType
 
 from sphinx.application import Sphinx
 
@@ -29,52 +30,52 @@ autodoc_typehints = "none"
 autosummary_generate = True
 numpydoc_show_class_members = False
 
+FAMILIES = {
+    "subset": "Column subset selection",
+    "scorer": "Scorer-selector objective",
+    "neural": "Trained networks",
+    "graph": "Graph methods",
+    "filters": "Filters and random selection",
+    "ensemble": "Ensembles",
+}
+"""The rooms with selectors, and their headings in the reference."""
 ROOMS = ("metrics", "inspection", "plot", "datasets", "io", "workflow", "experiments", "paper")
 """The rooms with public names of their own, in the order of the reference; the selectors come before them."""
 
 
-def first_sentence(module: str) -> str:
-    """Return the first line of a module's docstring without its full stop."""
-    return (inspect.getdoc(importlib.import_module(module)) or module).splitlines()[0].rstrip(".")
+def summary(module: str, title: str, names: list[str]) -> list[str]:
+    """Return a heading and a table of names that links to a page for each of them, or nothing without names."""
+    if not names:
+        return []
+    table = [f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: generated", ""]
+    return [title, "-" * len(title), "", *table, *(f"   {name}" for name in names), ""]
 
 
-def summary(module: str, names: list[str]) -> list[str]:
-    """Return a table of names that links to a page for each of them."""
-    entries = (f"   {name}" for name in names)
-    return [f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: generated", "", *entries, ""]
-
-
-def is_documented(item: object) -> bool:
-    """Tell whether a public name is a class or function; constants and modules have no page of their own."""
-    return callable(item) and not inspect.ismodule(item)
+def documented(module: ModuleType) -> list[str]:
+    """Return the public classes and functions of a module; constants and modules have no page of their own."""
+    return [name for name in module.__all__ if callable(getattr(module, name))]
 
 
 def selectors_page() -> str:
-    """Return the page of the names in ``stableselect`` itself, under the room each of them comes from."""
+    """Return the page of the names in ``stableselect`` itself, under the family each of them comes from."""
     rooms: dict[str, list[str]] = {}
-    for name in stableselect.__all__:
-        item = getattr(stableselect, name)
-        if is_documented(item):
-            rooms.setdefault(item.__module__.split(".")[1], []).append(name)
+    for name in documented(stableselect):
+        room = getattr(stableselect, name).__module__.split(".")[1]
+        rooms.setdefault(room if room in FAMILIES else "other", []).append(name)
     lines = ["stableselect", "============", ""]
-    # A room that has selectors comes first.
-    selectors = stableselect.all_selectors()
-    for room, names in sorted(rooms.items(), key=lambda entry: not set(entry[1]) & set(selectors)):
-        title = first_sentence(f"stableselect.{room}")
-        lines += [title, "-" * len(title), "", *summary("stableselect", names)]
+    for room, title in {**FAMILIES, "other": "What all selectors share"}.items():
+        lines += summary("stableselect", title, rooms.get(room, []))
     return "\n".join(lines)
 
 
 def room_page(room: str) -> str:
     """Return the page of one room."""
-    module = f"stableselect.{room}"
-    public = importlib.import_module(module)
-    names = [name for name in public.__all__ if is_documented(getattr(public, name))]
-    lines = [module, "=" * len(module), "", f".. automodule:: {module}", "   :no-members:", ""]
+    module = importlib.import_module(f"stableselect.{room}")
+    name = module.__name__
+    lines = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
     for title, wanted in (("Functions", False), ("Classes", True)):
-        chosen = [name for name in names if inspect.isclass(getattr(public, name)) == wanted]
-        if chosen:
-            lines += [title, "-" * len(title), "", *summary(module, chosen)]
+        chosen = [one for one in documented(module) if inspect.isclass(getattr(module, one)) == wanted]
+        lines += summary(name, title, chosen)
     return "\n".join(lines)
 
 
