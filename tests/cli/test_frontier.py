@@ -52,6 +52,7 @@ def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
     assert code == 0 and "undefined" in said and "1.00 ±" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "selector"),
     [
@@ -85,6 +86,7 @@ def test_the_table_lists_what_none_beats(run, groups, options, selector):
     assert len(listed) == len({(expected.error[i], expected.stability[i]) for i in shown})
 
 
+@pytest.mark.slow
 def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
     options = (*FEW, "--scale", "none", "--exclude", "gene 3", "--max-error-increase", 0.2)
     out = frontier(run, groups, *options, "-o", tmp_path / "a.png")

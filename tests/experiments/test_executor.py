@@ -71,6 +71,7 @@ def done(folder):
         return {item.cell.split for item in store.cells() if item.status == "done"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_kill_and_restart_lose_nothing_and_compute_nothing_twice(tmp_path, jobs, start):
     number = 12

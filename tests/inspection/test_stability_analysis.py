@@ -162,6 +162,7 @@ def test_training_on_rows_and_on_moments(X):
         assert np.array_equal(analysis.supports, expected)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(X):
     for selector, scheme in ((ColumnSubset(4), "subsample"), (RandomSelector(4), "bootstrap")):
         one, two = (

@@ -156,6 +156,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data(), value=JSON)
 def test_a_changed_selection_is_refused_or_usable(record, tmp_path, data, value):

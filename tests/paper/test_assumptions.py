@@ -300,6 +300,7 @@ def test_shares_are_counted_inside_the_path():
     assert holds1(entries, "printed") == (20, 30, pytest.approx(2.0))
 
 
+@pytest.mark.slow
 def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
     panels = []
     draw = figures.picture

@@ -256,6 +256,7 @@ def no_pictures(monkeypatch):
     monkeypatch.setattr(_tables, "can_draw", lambda: False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -291,6 +291,7 @@ def of(method, splits, dataset="mice_protein"):
     return [replace(start, split=split, seed=split if method == RANDOM else 0, cap=limit) for split in splits]
 
 
+@pytest.mark.slow
 def test_errors_side_by_side_are_over_the_same_subsamples(tmp_path):
     """LS and random columns have two hard subsamples more than PFA; on what they share all err alike."""
 
@@ -355,6 +356,7 @@ def test_few_subsamples_have_to_differ_more():
         assert [_side(Value(1 / 1.5, share * edge / 1.5**2, count)) for share in (0.99, 1.01)] == [-1, 0]
 
 
+@pytest.mark.slow
 def test_limits_and_methods_that_are_one_are_named(tmp_path):
     names = ("LS", "SPEC", "UDFS", "ConsensusSelector", "|W|", RANDOM)
     cells = [cell for name in names for cell in of(name, range(10), "arcene")]
@@ -393,6 +395,7 @@ def test_families():
     ]
 
 
+@pytest.mark.slow
 def test_render_with_nothing_some_and_all(tmp_path):
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert empty.data == []

@@ -178,6 +178,7 @@ def test_altered_files_are_refused_in_a_sentence(kind, path):
     assert len(str(caught.value)) < 300 + len(str(path))
 
 
+@pytest.mark.slow
 def test_any_altered_entry_of_the_record_is_refused_or_loads(path, tall, monkeypatch):
     registry = ss.all_selectors()
     monkeypatch.setattr(_persist, "all_selectors", lambda: registry)  # found once, for speed

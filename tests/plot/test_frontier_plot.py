@@ -113,6 +113,7 @@ def test_errors_of_nought_are_drawn(made, error, tmp_path):
         stability_frontier(frontier).savefig(tmp_path / "nought.png")
 
 
+@pytest.mark.slow
 def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
     figure = stability_frontier(ColumnSubset(4, criterion="stability", ridge=0.1).fit(tall))
     figure.savefig(tmp_path / "columns.png")

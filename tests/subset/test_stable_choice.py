@@ -146,6 +146,7 @@ def test_good_points_are_near_the_least_error_and_about_as_stable_as_the_best_of
     assert first_to_reach(points, 0.95) == (2, False)
 
 
+@pytest.mark.slow
 def test_the_compromise_has_the_mean_ridge_all_votes_and_as_much_weight_for_them_as_is_allowed(twins):
     folds = row_folds(twins, 10)
     search = FrontierSearch(fold_moments(twins, None, 10), columns_task(8, ridges=RIDGES, map_ridges=MAP_RIDGES))
@@ -189,6 +190,7 @@ def test_without_a_compromise_within_the_tolerance_the_next_good_point_is_taken(
     assert distance(taken) == min(map(distance, good))
 
 
+@pytest.mark.slow
 def test_votes_make_the_choice_among_neighbours_repeat():
     """Columns along a line, each almost as good as its neighbours, as pixels or wavelengths are."""
     x = np.arange(60)
@@ -211,6 +213,7 @@ def test_votes_make_the_choice_among_neighbours_repeat():
     assert errors["stability"] < 1.05 * errors["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
 def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path):
     selector = kind(8, criterion="stability").fit(twins)
@@ -233,6 +236,7 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     assert not hasattr(selector, "selection_frequency_")
 
 
+@pytest.mark.slow
 def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
     rows = ColumnSubset(8, criterion="stability").fit(twins)
     moments = ColumnSubset(8, criterion="stability").fit_moments(fold_moments(twins, None, 10))
@@ -241,6 +245,7 @@ def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
     np.testing.assert_array_equal(rows.selected_, shuffled.selected_)
 
 
+@pytest.mark.slow
 def test_a_target_takes_the_least_error_that_meets_it(twins):
     free = ColumnSubset(8, criterion="stability", max_error_increase=1e9).fit(twins).frontier_
     wanted = float(np.nanmax(free.stability)) - 0.1
@@ -249,6 +254,7 @@ def test_a_target_takes_the_least_error_that_meets_it(twins):
     assert frontier.error[frontier.chosen] == frontier.error[frontier.stability >= wanted].min()
 
 
+@pytest.mark.slow
 def test_an_unreachable_target_warns_and_takes_the_most_stable(rng):
     with pytest.warns(UserWarning, match="No setting reaches the stability 1"):
         selector = ColumnSubset(5, min_stability=1.0).fit(rng.normal(size=(60, 20)))
@@ -261,6 +267,7 @@ def test_includes_and_excludes_are_kept_to(twins):
     assert selector.support_[3] and not selector.support_[[0, 4]].any()
 
 
+@pytest.mark.slow
 def test_columns_that_are_decided_do_not_make_noise_look_stable(rng):
     noise = rng.normal(size=(200, 20))
     for roles in ({"include": [0, 1, 2, 3]}, {"exclude": list(range(13))}):
@@ -283,6 +290,7 @@ def test_without_exchange_no_setting_swaps(twins, rng):
     assert set(ColumnSubset(8, ridge=0.5, criterion="stability").fit(twins).frontier_.ridge) == {0.5}
 
 
+@pytest.mark.slow
 def test_high_ridges_are_tried_where_they_may_be_of_use(twins, rng):
     assert ColumnSubset(8, criterion="stability").fit(twins).frontier_.ridge.max() == 3
     assert ColumnSubset(4, criterion="stability").fit(rng.normal(size=(40, 120))).frontier_.ridge.max() == 30
