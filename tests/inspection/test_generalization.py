@@ -1,6 +1,3 @@
-import doctest
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -14,8 +11,6 @@ from stableselect.inspection import (
     uniform_stability,
 )
 from stableselect.metrics import mean_predictor_error
-
-PAGE = Path(__file__).parents[2] / "docs" / "generalization.md"
 
 
 @pytest.fixture
@@ -202,10 +197,3 @@ def test_bad_constants_are_refused():
         explicit_stability_bound(10, 0.0, **kappas, n_core=2)
     with pytest.raises(ValueError, match="beta must be a finite number"):
         bousquet_elisseeff_bound(0.1, -1.0, 1.0, 10)
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not part of this copy")
-def test_examples_of_the_page():
-    outcome = doctest.testfile(str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert outcome.attempted > 5
-    assert outcome.failed == 0
