@@ -122,6 +122,7 @@ def test_errors_of_nought_have_words(error, least, said):
     assert above_least(error, least) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".PDF"])
 def test_picture_and_figures_are_written(run, groups, tmp_path, suffix):
     picture = tmp_path / f"out{suffix}"
@@ -180,6 +181,7 @@ def test_an_open_number_of_columns(run, groups):
     assert f"{k} of 13 columns" in said and "-k auto" in said and "--min-explained-variance 0.5" in said
 
 
+@pytest.mark.slow
 def test_keeping_all_columns_is_said(run, groups):
     code, out, err = run("frontier", groups, *ROLES, "-k", 13)
     assert (code, out) == (2, "") and "All 13 columns would be kept, so stability is undefined" in err
@@ -221,6 +223,7 @@ def test_bad_input_gets_one_sentence_and_changes_nothing(run, groups, monkeypatc
     assert {path: path.read_bytes() for path in groups.parent.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_force_replaces_and_a_failure_leaves_no_file(run, groups, tmp_path, monkeypatch):
     for name in ("a.png", "a.frontier.csv"):
         (tmp_path / name).write_text("old")

@@ -92,6 +92,7 @@ def test_kill_and_restart_lose_nothing_and_compute_nothing_twice(tmp_path, jobs,
         assert [item.record["value"] for item in store.cells()] == [item.cell.split for item in store.cells()]
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_share_the_work(tmp_path, start):
     number = 40
     other = start(SCRIPT, folder=str(tmp_path), jobs=1, number=number, seconds=0.02)

@@ -23,6 +23,7 @@ def loss(fitted, points):
     return ((points - fitted.reconstruct(fitted.transform(points))) ** 2).mean(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selector", [ColumnSubset(3), ScorerSelector(3), LaplacianScore(3)])
 def test_agrees_with_fits_from_scratch(tables, selector):
     X, points = tables

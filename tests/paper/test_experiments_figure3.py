@@ -122,6 +122,7 @@ def test_beta_under_paper_leaves_out_the_last_row(tiny, method):
     assert ("held" in record) == (method == SEARCH)
 
 
+@pytest.mark.slow
 def test_beta_under_sound_leaves_out_rows_in_turn(tiny):
     cell = replace(FASHION, method=SEARCH, protocol="sound", seed=0, split=2, cap=None)
     # All 25 rows in turn: then the order in which they are drawn does not matter.

@@ -420,6 +420,7 @@ def test_render_with_nothing_some_and_all(tmp_path):
     assert full.csv().count("\n") == len(full.data) + 1
 
 
+@pytest.mark.slow
 def test_what_is_said_is_what_the_cells_say(tmp_path):
     """LS never moves and loses to random, the network follows its seed, ridge 0 moves with the rows: all invented."""
 

@@ -266,6 +266,7 @@ def test_foreign_files_are_refused(tmp_path, tall):
         ss.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_and_every_cut_is_refused_or_harmless(path, monkeypatch):
     registry = ss.all_selectors()
     monkeypatch.setattr(_persist, "all_selectors", lambda: registry)  # found once, for speed

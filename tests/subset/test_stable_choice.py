@@ -76,6 +76,7 @@ def test_held_out_groups_cover_every_fold_once_and_voters_stay_outside():
             assert sum(not set(voter) & set(held) for voter in voters) >= 2
 
 
+@pytest.mark.slow
 def test_a_point_is_what_refits_without_the_folds_give(twins):
     k, folds = 8, row_folds(twins, 10)
     search = FrontierSearch(fold_moments(twins, None, 10), columns_task(k, limit=np.inf))
@@ -262,6 +263,7 @@ def test_an_unreachable_target_warns_and_takes_the_most_stable(rng):
     assert not frontier.reached and frontier.stability[frontier.chosen] == frontier.stability.max()
 
 
+@pytest.mark.slow
 def test_includes_and_excludes_are_kept_to(twins):
     selector = ColumnSubset(8, criterion="stability", include=[3], exclude=[0, 4]).fit(twins)
     assert selector.support_[3] and not selector.support_[[0, 4]].any()
@@ -309,6 +311,7 @@ def test_columns_that_span_the_table_leave_an_error_of_nothing(rng):
     assert 0 < frontier.error[frontier.chosen] < 1e-10
 
 
+@pytest.mark.slow
 def test_many_parts_are_brought_together(twins):
     parts = [Moments.from_array(twins[start::30]) for start in range(30)]
     assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size > 5
