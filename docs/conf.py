@@ -32,7 +32,7 @@ numpydoc_show_class_members = False
 
 FAMILIES = {
     "subset": "Column subset selection",
-    "scorer": "Scorer-selector objective",
+    "scorer": "Scorer-selector model",
     "neural": "Trained networks",
     "graph": "Graph methods",
     "filters": "Filters and random selection",

@@ -21,6 +21,10 @@ ignore = [{ignore}]
 package = "house"
 layers = ["cellar", "kitchen | bath", "attic", "__init__"]
 never.attic = ["cellar"]
+
+[[tool.imports.contract]]
+package = "house.attic"
+layers = ["box", "*"]
 """
 SOUND = {
     "__init__.py": "from .attic import view\n__version__ = '1'",
@@ -30,7 +34,9 @@ SOUND = {
     "kitchen/_cook.py": "from ..cellar import jam\ncook = jam",
     "bath/__init__.py": "import json\nfrom house.cellar import jam",
     "attic/__init__.py": "from ._view import view",
-    "attic/_view.py": "from .. import bath\nfrom ..kitchen import cook\nview = cook",
+    "attic/_view.py": "from .. import bath\nfrom ..kitchen import cook\nfrom ._light import on\nview = cook",
+    "attic/_light.py": "from .box import bulb\non = bulb",
+    "attic/box/__init__.py": "bulb = 1",
 }
 
 
@@ -72,6 +78,7 @@ def test_a_sound_tree_passes(check):
         ("kitchen/_cook.py", "from ..cellar import _jam", "_jam is private to cellar"),
         ("kitchen/_cook.py", "from ..cellar import _lid", "_lid is private to cellar"),
         ("kitchen/_cook.py", "import house.cellar._jam", "_jam is private to cellar"),
+        ("attic/box/__init__.py", "from .._view import view", "box lies below _view"),
         ("shed/__init__.py", "from ..cellar import jam", "shed has no place among the layers of house"),
     ],
 )

@@ -8,9 +8,10 @@ A room is a module or subpackage directly under a package that has a contract in
     only.metrics = ["_core", "base"]                         # metrics imports these rooms and no other
     never.paper = ["_core"]                                  # paper imports any lower room but these
 
-A module may import from lower layers; rooms separated by ``|`` never import each other. An import from another room
-takes a public name from a public module. No module may import itself through others. Imports inside functions and
-under ``TYPE_CHECKING`` count like any other; names such as ``__version__`` may be read from everywhere.
+A module may import from lower layers; rooms separated by ``|`` never import each other. The layer ``*`` holds all rooms
+that are not named, which may import each other. An import from another room takes a public name from a public module.
+No module may import itself through others. Imports inside functions and under ``TYPE_CHECKING`` count like any other;
+names such as ``__version__`` may be read from everywhere.
 
 Usage: ``python tools/check_imports.py [pyproject.toml]``. Prints every violation and exits with 1 if there is one.
 """
@@ -91,17 +92,17 @@ class Contract:
         here, there = self.room(found.importer), self.room(found.target)
         if here is None or there is None or here == there or is_dunder(found.name):
             return None
-        for room in (here, there):
-            if room not in self.layer:
-                return f"{room} has no place among the layers of {self.package}"
-        if self.layer[there] > self.layer[here]:
+        below, above = (self.layer.get(room, self.layer.get("*")) for room in (there, here))
+        if below is None or above is None:
+            return f"{there if below is None else here} has no place among the layers of {self.package}"
+        if below > above:
             return f"{here} lies below {there}"
-        if self.layer[there] == self.layer[here]:
-            return f"{here} and {there} are siblings"
+        if below == above:
+            return None if below == self.layer.get("*") else f"{here} and {there} are siblings"
         if there not in self.only.get(here, [there]) or there in self.never.get(here, []):
             return f"{here} may not use {there}"
-        below = found.target.removeprefix(self.package).split(".")[2:]
-        private = [part for part in (*below, found.name) if part.startswith("_")]
+        inside = found.target.removeprefix(self.package).split(".")[2:]
+        private = [part for part in (*inside, found.name) if part.startswith("_")]
         return f"{private[0]} is private to {there}" if private else None
 
 
