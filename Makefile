@@ -2,12 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+# Tests run in parallel, one process a core and at most four.
+PARALLEL ?= -n auto --maxprocesses 4 --dist worksteal
 # Two busy thread pools on a small machine are many times slower than one.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test lint bench bench-core bench-graph bench-neural bench-certificate bench-elsewhere readme clean
+.PHONY: demo test test-quick lint docs reference bench bench-core bench-graph bench-neural bench-certificate \
+	bench-elsewhere readme clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +24,10 @@ $(VENV)/.dev: pyproject.toml | $(PY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
+$(VENV)/.docs: pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
 $(VENV)/.bench: pyproject.toml | $(PY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@
@@ -29,13 +36,27 @@ demo: $(VENV)/.demo
 	$(PY) -m stableselect demo
 
 test: $(VENV)/.dev
-	$(PY) -m pytest
+	$(PY) -m pytest $(PARALLEL) --durations=20
+
+# What takes long or needs the benchmark tables is left out: about a minute on two cores.
+test-quick: $(VENV)/.dev
+	$(PY) -m pytest -q $(PARALLEL) -m "not slow and not data and not gpu and not browser"
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/codespell
+	$(PY) tools/check_imports.py
+
+# Warnings are errors. The result is docs/_build/html/index.html. Pages of names that are gone must not stay.
+docs: $(VENV)/.docs
+	rm -rf docs/api/generated docs/api/*.rst
+	$(PY) -m sphinx -q -W --keep-going docs docs/_build/html
+
+# Compares what every selector computes on eight tables with tools/reference.json: about a minute.
+reference: $(VENV)/.dev
+	$(PY) tools/reference.py compare
 
 # Benchmarks read data from $$STABLESELECT_DATA and write benchmarks/results; `make bench` prints them.
 bench-core: export OMP_NUM_THREADS := 2
@@ -66,4 +87,4 @@ readme: $(VENV)/.demo
 	$(PY) -m stableselect paper readme --write
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/api/*.rst

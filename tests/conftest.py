@@ -11,17 +11,18 @@ import pytest
 
 from stableselect.io import Table
 
+# Two busy thread pools on a small machine are many times slower than one. Torch reads this when it is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread():
-    """Keep torch from fighting BLAS for two cores."""
-    try:
-        import torch
-    except ImportError:
-        return
-    torch.set_num_threads(1)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark every test that loads a benchmark table."""
+    for item in items:
+        if {"load_data", "real"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.data)
 
 
 @pytest.fixture

@@ -180,6 +180,7 @@ AWKWARD = {
 
 @pytest.mark.parametrize("kind", AWKWARD)
 @pytest.mark.parametrize("k", [1, 6, 12])
+@pytest.mark.slow
 def test_awkward_tables_still_give_k_columns(make, name, tall, kind, k):
     if name in NETWORKS and kind in ("tiny", "huge", "far from zero"):
         pytest.skip("mini-batch training on raw rows expects columns near unit scale")

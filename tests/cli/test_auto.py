@@ -63,6 +63,7 @@ def test_keeping_every_column_explains_everything(run, rng, tmp_path):
     assert "nothing is reconstructed" in said and "unexplained" not in said
 
 
+@pytest.mark.slow
 def test_notes_name_options_and_not_settings(run, rng, tmp_path):
     np.save(tmp_path / "noise.npy", rng.normal(size=(40, 30)))
     asked = ("-k", "auto", "--exclude", "c0", "--min-explained-variance", "0.99")

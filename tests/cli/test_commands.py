@@ -227,6 +227,7 @@ def test_version_and_help(run):
     assert all(command in out for command in ("select", "apply", "reconstruct", "methods", "demo"))
 
 
+@pytest.mark.slow
 def test_module_and_closed_pipe(messy, tmp_path, run):
     select(run, messy, "-k", 2, "-o", tmp_path / "out.csv")
     new = tmp_path / "new.csv"
@@ -240,6 +241,7 @@ def test_module_and_closed_pipe(messy, tmp_path, run):
     process.wait()
 
 
+@pytest.mark.slow
 def test_the_base_import_needs_none_of_the_extras():
     block = "import sys; sys.modules.update(dict.fromkeys(['typer', 'rich', 'pyarrow', 'matplotlib']));"
     use = "import stableselect; stableselect.all_selectors(); stableselect.ColumnSubset(1).fit([[1, 2], [3, 5]])"

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 from stableselect.plot import reconstructed_images
 
 
+@pytest.mark.slow
 def test_demo_draws_the_chosen_pixels_and_writes_its_files(run, tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "mine.txt").write_text("mine")

@@ -50,6 +50,7 @@ def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
     assert code == 0 and "undefined" in said and "1.00 ±" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "selector"),
     [
@@ -83,6 +84,7 @@ def test_the_table_lists_what_none_beats(run, groups, options, selector):
     assert len(listed) == len({(expected.error[i], expected.stability[i]) for i in shown})
 
 
+@pytest.mark.slow
 def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
     options = (*FEW, "--scale", "none", "--exclude", "gene 3", "--max-error-increase", 0.2)
     out = frontier(run, groups, *options, "-o", tmp_path / "a.png")
@@ -118,6 +120,7 @@ def test_errors_of_zero_have_words(error, least, said):
     assert above_least(error, least) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".PDF"])
 def test_picture_and_figures_are_written(run, groups, tmp_path, suffix):
     picture = tmp_path / f"out{suffix}"
@@ -179,6 +182,7 @@ def test_an_open_number_of_columns(run, groups):
     assert f"{k} of 13 columns" in said and "-k auto" in said and "--min-explained-variance 0.5" in said
 
 
+@pytest.mark.slow
 def test_keeping_all_columns_is_said(run, groups):
     code, out, err = run("frontier", groups, *ROLES, "-k", 13)
     assert (code, out) == (2, "") and "-k: all 13 columns would be selected, so stability is undefined" in err
@@ -223,6 +227,7 @@ def test_bad_input_gets_one_sentence_and_changes_nothing(run, groups, monkeypatc
     assert {path: path.read_bytes() for path in groups.parent.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_force_replaces_and_a_failure_leaves_no_file(run, groups, tmp_path, monkeypatch):
     for name in ("a.png", "a.frontier.csv"):
         (tmp_path / name).write_text("old")

@@ -89,6 +89,7 @@ def test_names_come_from_the_registry_alone(name, tmp_path):
             call(name)
 
 
+@pytest.mark.slow
 def test_import_is_light():
     code = "import stableselect.datasets, sys; print({'pooch', 'requests', 'PIL'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

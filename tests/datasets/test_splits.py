@@ -227,6 +227,7 @@ def test_corrected_table_is_as_stored_and_never_changed(table):
     np.testing.assert_array_equal(table.raw, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "accuracy"),
     [

@@ -288,6 +288,7 @@ def test_cache_folder_is_where_pooch_puts_it(monkeypatch):
     assert _storage.resolve_home(None) == Path(pooch.os_cache("stableselect"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in datasets.names() if datasets.info(name).sha256])
 def test_real_tables_have_the_registered_digests(name, real):
     found = real(name)

@@ -270,6 +270,7 @@ def test_seeds_vary_as_asked(tall):
     assert np.isnan(seeds.expected_false_selections_) and seeds.n_pairs_ == 0
 
 
+@pytest.mark.slow
 def test_jobs_do_not_matter_and_the_seed_does(tall):
     one, two = (few(RandomSelector(), n_jobs=jobs).fit(tall) for jobs in (1, 2))
     np.testing.assert_array_equal(one.supports_, two.supports_)
@@ -327,6 +328,7 @@ def test_a_base_that_is_no_selector_is_refused(base, tall):
         few(base).fit(tall)
 
 
+@pytest.mark.slow
 def test_consensus_is_more_repeatable_than_one_fit():
     """On handwritten digits, at an error near that of the search and below that of the most frequent columns."""
     X = load_digits().data[:1000]

@@ -57,6 +57,7 @@ def done(folder):
     return {item.run.split for item in Store(folder).runs() if item.status == "done"}
 
 
+@pytest.mark.slow
 def test_kill_and_restart_lose_nothing_and_compute_nothing_twice(tmp_path, start):
     number = 12
     first = start(SCRIPT, folder=str(tmp_path), number=number, seconds=0.1)

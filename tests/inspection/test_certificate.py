@@ -124,6 +124,7 @@ def test_margin_is_the_least_squares_loss_of_every_swap(name, selected, ridge):
             assert certificate.is_optimal[row] == (best <= 1e-8 * loss)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(4, 25), st.integers(2, 12), st.sampled_from([0.0, 0.01, 1.0]), st.data())
 @settings(max_examples=60, deadline=None)
 def test_random_tables_against_exchange_started_from_the_set(seed, n, m, ridge, data):

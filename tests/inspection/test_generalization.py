@@ -1,6 +1,3 @@
-import doctest
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.optimize import nnls
@@ -15,8 +12,6 @@ from stableselect.inspection import (
 )
 from stableselect.metrics import mean_predictor_error
 
-PAGE = Path(__file__).parents[2] / "docs" / "generalization.md"
-
 
 @pytest.fixture
 def tables(rng):
@@ -30,6 +25,7 @@ def loss(fitted, points):
     return ((points - rebuilt) ** 2).mean(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selector", [ColumnSubset(3), ScorerSelector(3), LaplacianScore(3)])
 def test_agrees_with_fits_from_scratch(tables, selector):
     X, points = tables
@@ -204,10 +200,3 @@ def test_bad_constants_are_refused():
         explicit_stability_bound(10, 0.0, **kappas, n_core=2)
     with pytest.raises(ValueError, match="beta must be a finite number"):
         bousquet_elisseeff_bound(0.1, -1.0, 1.0, 10)
-
-
-@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not part of this copy")
-def test_examples_of_the_page():
-    outcome = doctest.testfile(str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert outcome.attempted > 5
-    assert outcome.failed == 0

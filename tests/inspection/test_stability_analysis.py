@@ -184,6 +184,7 @@ def test_training_on_rows_and_on_moments(X):
         assert np.array_equal(analysis.supports, expected)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(X):
     for selector, cv in ((ColumnSubset(4), 4), (RandomSelector(4), Bootstrap(4))):
         one, two = (analyse(selector, X, perturb="both", cv=cv, n_jobs=n_jobs) for n_jobs in (1, 2))

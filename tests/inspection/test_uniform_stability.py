@@ -43,6 +43,7 @@ def brute_force(selector, X, points, rows):
     return {path: np.array(change) for path, change in changes.items()}, np.array(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("selector", "downdated"),
     [

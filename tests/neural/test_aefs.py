@@ -150,6 +150,7 @@ def test_moments_train_linear_networks_only(tall):
         AEFS(3, encoder=(4,), solver="alternating").fit(tall)
 
 
+@pytest.mark.slow
 def test_torch_agrees_on_the_objective_and_stands_still_at_the_minimum(tall):
     torch = pytest.importorskip("torch")
     from stableselect.neural._torch._aefs import AEFSModel

@@ -118,6 +118,7 @@ def test_torch_agrees_on_the_objective(tall):
     np.testing.assert_allclose(float(loss.detach()), selector.loss_history_[-1, 0], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_nonlinear_network_finds_the_two_columns_that_make_all_others(rng):
     pytest.importorskip("torch")
     u, v = rng.uniform(-1, 1, (2, 300))

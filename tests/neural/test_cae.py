@@ -267,6 +267,7 @@ def nonlinear_table(rng, n):
     return np.stack([a * b, a**2, a, b**2, b, a**2 * b, a * b**2, a**2 - b**2], axis=1)
 
 
+@pytest.mark.slow
 def test_nonlinear_decoder_finds_what_no_linear_map_can(rng):
     pytest.importorskip("torch")
     train, test = nonlinear_table(rng, 400), nonlinear_table(rng, 200)
@@ -303,6 +304,7 @@ def test_own_decoder_agrees_with_the_same_layers(tall):
         np.testing.assert_allclose(network(inputs).numpy(), rebuilt, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_rows_give_the_linear_choice_too(tall):
     torch = pytest.importorskip("torch")
     before = torch.random.get_rng_state()

@@ -151,6 +151,7 @@ def test_training_lowers_the_objective_towards_the_best_of_the_chosen_columns(rn
     assert best <= network.losses[-1, 0] <= 1.05 * best
 
 
+@pytest.mark.slow
 def test_annealing_takes_one_column_from_every_group(rng):
     signals = rng.normal(size=(200, 4))
     X = np.repeat(signals, 6, axis=1) + 0.3 * rng.normal(size=(200, 24))

@@ -171,6 +171,8 @@ def test_fault_a_by_hand(tiny):
     assert record["shared"] == len(set(first) & set(second))
 
 
+@pytest.mark.data
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "method", "error", "accuracy"),
     [
@@ -230,6 +232,7 @@ def test_unknown_methods_are_refused():
         _methods.find_method("CAE" + FAULTY)
 
 
+@pytest.mark.data
 def test_why_ls_explodes_on_glioma():
     """Two rows hold the published graph; the selected features hardly tell them apart, and least squares divides by "
     "that."""

@@ -179,6 +179,7 @@ def test_altered_files_are_refused_in_a_sentence(kind, path):
     assert len(str(caught.value)) < 300 + len(str(path))
 
 
+@pytest.mark.slow
 def test_any_altered_entry_of_the_record_is_refused_or_loads(path, tall, monkeypatch):
     registry = ss.all_selectors()
     monkeypatch.setattr(_selector_file, "all_selectors", lambda: registry)  # found once, for speed
@@ -266,6 +267,7 @@ def test_foreign_files_are_refused(tmp_path, tall):
         ss.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_and_every_cut_is_refused_or_harmless(path, monkeypatch):
     registry = ss.all_selectors()
     monkeypatch.setattr(_selector_file, "all_selectors", lambda: registry)  # found once, for speed

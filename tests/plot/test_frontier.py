@@ -106,6 +106,7 @@ def test_errors_of_zero_are_drawn(made, error, tmp_path):
         stability_frontier(frontier).figure.savefig(tmp_path / "zero.png")
 
 
+@pytest.mark.slow
 def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
     axes = stability_frontier(ColumnSubset(4, criterion="stability", ridge=0.1).fit(tall))
     axes.figure.savefig(tmp_path / "columns.png")

@@ -70,6 +70,7 @@ def test_masks_and_indices_with_names():
         assert labels[1].startswith("ccc") and len(labels[1]) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_runs", "m", "k"), [(2, 1, 1), (2, 3, 0), (300, 2000, 60)])
 def test_small_and_large_pictures_are_drawn_without_a_warning(rng, n_runs, m, k):
     supports = np.zeros((n_runs, m), dtype=bool)

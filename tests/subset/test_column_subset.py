@@ -35,6 +35,7 @@ def test_objective_is_the_refit_error_and_the_floor_is_pca(tall):
     )
 
 
+@pytest.mark.slow
 def test_finds_the_best_subset_of_small_tables_almost_always():
     found = 0
     for seed in range(20):

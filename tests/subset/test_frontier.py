@@ -11,7 +11,6 @@ from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import PrimalGram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
-from stableselect.persistence import save
 from stableselect.subset._frontier import (
     CONSENSUS,
     MAP_RIDGES,
@@ -75,6 +74,7 @@ def test_held_out_groups_cover_every_fold_once_and_voters_stay_outside():
             assert sum(not set(voter) & set(held) for voter in voters) >= 2
 
 
+@pytest.mark.slow
 def test_a_point_is_what_refits_without_the_folds_give(twins):
     k, folds = 8, row_folds(twins, 10)
     search = FrontierSearch(fold_moments(twins, None, 10), columns_task(k), np.inf)
@@ -145,6 +145,7 @@ def test_good_points_are_near_the_least_error_and_about_as_stable_as_the_best_of
     assert cheapest_stable(points, 0.95) == (2, False)
 
 
+@pytest.mark.slow
 def test_the_compromise_has_the_mean_ridge_all_votes_and_as_much_weight_for_them_as_is_allowed(twins):
     folds = row_folds(twins, 10)
     search = FrontierSearch(fold_moments(twins, None, 10), columns_task(8, ridges=RIDGES, map_ridges=MAP_RIDGES), 1.05)
@@ -188,6 +189,7 @@ def test_without_a_compromise_within_the_tolerance_the_next_good_point_is_taken(
     assert distance(taken) == min(map(distance, good))
 
 
+@pytest.mark.slow
 def test_votes_make_the_choice_among_neighbours_repeat():
     """Columns along a line, each almost as good as its neighbours, as pixels or wavelengths are."""
     x = np.arange(60)
@@ -210,6 +212,7 @@ def test_votes_make_the_choice_among_neighbours_repeat():
     assert errors["stability"] < 1.05 * errors["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
 def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path):
     selector = kind(8, criterion="stability").fit(twins)
@@ -237,6 +240,7 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     assert not hasattr(selector, "selection_frequency_")
 
 
+@pytest.mark.slow
 def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
     rows = ColumnSubset(8, criterion="stability").fit(twins)
     moments = ColumnSubset(8, criterion="stability").fit_moments(fold_moments(twins, None, 10))
@@ -245,6 +249,7 @@ def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
     np.testing.assert_array_equal(rows.selected_, shuffled.selected_)
 
 
+@pytest.mark.slow
 def test_a_target_takes_the_least_error_that_meets_it(twins):
     free = ColumnSubset(8, criterion="stability", max_error_increase=1e9).fit(twins).frontier_
     wanted = float(np.nanmax(free.stability)) - 0.1
@@ -253,6 +258,7 @@ def test_a_target_takes_the_least_error_that_meets_it(twins):
     assert frontier.error[frontier.chosen] == frontier.error[frontier.stability >= wanted].min()
 
 
+@pytest.mark.slow
 def test_an_unreachable_target_warns_and_takes_the_most_stable(rng):
     with pytest.warns(UserWarning, match="No setting reaches the stability 1"):
         selector = ColumnSubset(5, min_stability=1.0).fit(rng.normal(size=(60, 20)))
@@ -260,11 +266,13 @@ def test_an_unreachable_target_warns_and_takes_the_most_stable(rng):
     assert not frontier.reached and frontier.stability[frontier.chosen] == frontier.stability.max()
 
 
+@pytest.mark.slow
 def test_includes_and_excludes_are_kept_to(twins):
     selector = ColumnSubset(8, criterion="stability", include=[3], exclude=[0, 4]).fit(twins)
     assert selector.support_[3] and not selector.support_[[0, 4]].any()
 
 
+@pytest.mark.slow
 def test_columns_that_are_decided_do_not_make_noise_look_stable(rng):
     noise = rng.normal(size=(200, 20))
     for roles in ({"include": [0, 1, 2, 3]}, {"exclude": list(range(13))}):
@@ -287,6 +295,7 @@ def test_without_exchange_no_setting_swaps(twins, rng):
     assert set(ColumnSubset(8, ridge=0.5, criterion="stability").fit(twins).frontier_.ridge) == {0.5}
 
 
+@pytest.mark.slow
 def test_high_ridges_are_tried_where_they_may_be_of_use(twins, rng):
     assert ColumnSubset(8, criterion="stability").fit(twins).frontier_.ridge.max() == 3
     assert ColumnSubset(4, criterion="stability").fit(rng.normal(size=(40, 120))).frontier_.ridge.max() == 30
@@ -305,6 +314,7 @@ def test_columns_that_span_the_table_leave_an_error_of_nothing(rng):
     assert 0 < frontier.error[frontier.chosen] < 1e-10
 
 
+@pytest.mark.slow
 def test_many_parts_are_brought_together(twins):
     parts = [Moments.from_array(twins[start::30]) for start in range(30)]
     assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size > 5

@@ -60,6 +60,7 @@ def test_the_curve_is_that_of_refits_on_the_rows_of_the_folds(tall, ridge):
     assert path.n_features_range == (path.fold_n_features.min(), path.fold_n_features.max())
 
 
+@pytest.mark.slow
 def test_with_a_free_ridge_the_curve_has_the_least_error_of_the_grid_for_every_k(wide, rng):
     X = np.vstack([wide, wide, wide])[:, :15] + 0.5 * rng.normal(size=(27, 15))
     path = ColumnSubset("auto", min_explained_variance=0.5).fit(X).path_

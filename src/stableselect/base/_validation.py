@@ -32,29 +32,6 @@ class TargetNotReachedWarning(UserWarning):
     """No setting reaches what was asked for; ``reached`` of the fitted ``path_`` or ``frontier_`` tells the same."""
 
 
-class TooFewSamplesError(ValueError):
-    """Samples that fill too few folds to hold some of them out.
-
-    Parameters
-    ----------
-    message : str
-        What needs the folds, and what to do.
-    n_folds, n_needed : int
-        How many folds the samples fill, and how many are needed.
-    """
-
-    def __init__(self, message: str, n_folds: int, n_needed: int) -> None:
-        super().__init__(message)
-        self.n_folds, self.n_needed = n_folds, n_needed
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (*self.args, self.n_folds, self.n_needed)
-
-
-class TargetNotReachedWarning(UserWarning):
-    """No setting reaches what was asked for; ``reached`` of the fitted ``path_`` or ``frontier_`` tells the same."""
-
-
 def check_unique(names: Iterable[Any]) -> None:
     """Raise if a feature name occurs more than once."""
     seen: set[str] = set()

@@ -18,7 +18,7 @@ from ._trained_selector import POSITIVE
 class AEFS(SparseInputSelector):
     """Select the features with the largest weights in the first layer of a penalised autoencoder.
 
-    The network g(f(x)) minimises
+    The network g(f(x)) minimises ::
 
         1/(2 v) |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2
 

@@ -121,6 +121,7 @@ def planted(n, seed):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
+@pytest.mark.slow
 def test_the_nonlinear_model_finds_what_no_linear_one_can_see():
     X, test = planted(600, 0), planted(400, 1)
     selector = ss.ScorerSelectorNetwork(2, solver="minibatch", decoder=(128,), epochs=120, random_state=0).fit(X)

@@ -92,6 +92,7 @@ def test_one_of_each_class():
     np.testing.assert_array_equal(one_of_each(np.array([3, 1, 3, 0, 1, 2]), 3), [3, 1, 5])
 
 
+@pytest.mark.slow
 def test_figure1_has_a_short_and_a_long_panel(images, invented):
     document = EXPERIMENTS["figure1"].render(stored("figure1", images, invented))
     found = pictures(document)

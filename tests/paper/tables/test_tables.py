@@ -58,6 +58,7 @@ def test_experiments_render_without_a_run(name, tmp_path):
     assert document.csv()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments_render_with_gaps(name, full, invented, tmp_path):
     some = full.everything()[::7]
