@@ -22,7 +22,7 @@ from ._neighbours import default_clusters, laplacian, neighbour_graph
 class NDFS(ScoreSelector):
     r"""Select the features that best predict non-negative cluster indicators which follow the neighbour graph.
 
-    The weights W (m x c) and the cluster indicators F (n x c, F >= 0) minimise
+    The weights W (m x c) and the cluster indicators F (n x c, F >= 0) minimise ::
 
         tr(F'LF) + alpha (||XW + 1b' - F||^2 + beta ||W||_{2,1}) + gamma/4 ||F'F - I||^2
 
@@ -63,7 +63,7 @@ class NDFS(ScoreSelector):
         W, for the rescaled data; zero for constant features.
     indicators_ : ndarray of shape (n, c)
         F.
-    objective_path_ : ndarray of shape (n_iter_,)
+    objective_path_ : ndarray of shape (n_iter,)
         The objective after every update; it never rises.
     n_iter_ : int
         Updates of W made.
