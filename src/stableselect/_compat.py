@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
@@ -26,8 +26,13 @@ except ImportError:  # scikit-learn < 1.9
 Constraints = dict[str, list[Any]]
 """What ``_parameter_constraints`` holds: for every parameter the kinds of value it may have."""
 
-validates_parameters: Callable[[Callable], Callable] = _fit_context(prefer_skip_nested_validation=True)
-"""Decorator of a method that fits: checks the parameters against ``_parameter_constraints`` first."""
+F = TypeVar("F", bound=Callable)
+
+
+def validates_parameters(method: F) -> F:
+    """Return a method that fits, made to check the parameters against ``_parameter_constraints`` first."""
+    return _fit_context(prefer_skip_nested_validation=True)(method)
+
 
 __all__ = [
     "HAS_CALLBACKS",

@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.exceptions import NotFittedError
 
-from stableselect import ColumnSubset, Moments, ScorerSelector
+from stableselect import Moments
 from stableselect.scorer._objective import ScorerObjective
 from stableselect.scorer._search import search_scorer
 
@@ -140,45 +139,3 @@ def test_search_keeps_included_and_avoids_excluded_columns():
     objective = ScorerObjective(Moments.from_array(X).operator(), 3, 2.0, 0.0)
     chosen, _ = search_scorer(objective, [0, 1, 2], include=[0], exclude=[8, 7])
     assert 0 in chosen and not {7, 8} & set(chosen)
-
-
-@pytest.mark.parametrize("shape", [(80, 15), (10, 25)])
-def test_selector_exposes_the_network_that_attains_its_objective(shape):
-    X = table(*shape)
-    selector = ScorerSelector(5, ridge=0.0, scorer_weight=0.25).fit(X)
-    S = selector.selected_
-    direct = np.mean((X - selector.forward(X)) ** 2) + 0.25 * np.mean((X - selector.forward(X, "scorer")) ** 2)
-    assert direct == pytest.approx(selector.objective_, rel=1e-9, abs=1e-14)
-    assert np.mean((X - selector.forward(X)) ** 2) == pytest.approx(selector.loss_selector_, rel=1e-8, abs=1e-14)
-    assert set(np.argsort(-selector.score_weights_)[:5]) == set(S)
-    discarded = ~selector.support_
-    rebuilt = selector.reconstruct(selector.transform(X))
-    np.testing.assert_allclose(rebuilt[:, discarded], selector.forward(X)[:, discarded], atol=1e-9)
-    np.testing.assert_array_equal(rebuilt[:, selector.support_], X[:, selector.support_])
-    assert selector.lower_bound_ <= selector.objective_
-
-
-def test_default_search_is_at_least_as_good_as_plain_column_subset_for_its_own_objective():
-    X = table(200, 30, seed=5)
-    plain = ColumnSubset(6, ridge=0.0).fit(X)
-    selector = ScorerSelector(6, ridge=0.0, scorer_weight=1.0).fit(X)
-    objective = ScorerObjective(Moments.from_array(X).operator(), 6, 1.0, 0.0)
-    assert selector.objective_ * 30 <= objective.exact(plain.selected_.tolist())[0] * (1 + 1e-12)
-    assert selector.objective_ * 30 == pytest.approx(objective.exact(selector.selected_.tolist())[0], rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_network_attains_the_objective_when_units_differ_widely(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(40, 8)) @ rng.normal(size=(8, 8)) * 10.0 ** rng.uniform(-4, 4, size=8)
-    selector = ScorerSelector(3, ridge=0.0).fit(X)
-    direct = np.mean((X - selector.forward(X)) ** 2) + np.mean((X - selector.forward(X, "scorer")) ** 2) / 128
-    assert direct == pytest.approx(selector.objective_, rel=1e-3, abs=1e-8 * X.var(axis=0).mean())
-
-
-def test_forward_checks_its_arguments(rng):
-    X = rng.normal(size=(20, 5))
-    with pytest.raises(NotFittedError):
-        ScorerSelector(2).forward(X)
-    with pytest.raises(ValueError, match="path must be"):
-        ScorerSelector(2).fit(X).forward(X, "decoder")

@@ -114,19 +114,6 @@ def test_bad_parameters_get_one_sentence(tall, params, message):
         ColumnSubset(3, **params).fit(tall)
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"score_function": "cube"}, "'score_function' parameter of ScorerSelector must be"),
-        ({"scorer_weight": -1}, "'scorer_weight' parameter of ScorerSelector must be"),
-        ({"latent_width": 0}, "'latent_width' parameter of ScorerSelector must be"),
-    ],
-)
-def test_bad_scorer_parameters_get_one_sentence(tall, params, message):
-    with pytest.raises(ValueError, match=message):
-        ScorerSelector(3, **params).fit(tall)
-
-
 def test_all_weights_zero_is_refused(tall):
     with pytest.raises(ValueError, match="some weight"):
         ColumnSubset(3).fit(tall, sample_weight=np.zeros(60))

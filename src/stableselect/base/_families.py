@@ -48,6 +48,24 @@ class ScoreSelector(SamplesSelector):
 
     Features in ``include`` come first whatever they score, those in ``exclude`` are passed over; ties go to the lowest
     index.
+
+    Examples
+    --------
+    A selector of one's own:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect.base import ScoreSelector
+    >>> class LargestVariance(ScoreSelector):
+    ...     def __init__(self, n_features_to_select=None, *, include=None, exclude=None):
+    ...         self.n_features_to_select = n_features_to_select
+    ...         self.include = include
+    ...         self.exclude = exclude
+    ...
+    ...     def _score_features(self, X, k):
+    ...         return np.var(X, axis=0)
+    >>> LargestVariance(2).fit(load_iris(as_frame=True).data).get_feature_names_out()
+    array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
     include: Iterable[str | int] | None

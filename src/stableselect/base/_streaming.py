@@ -108,7 +108,8 @@ class StreamingSelector(BaseSelector):
         return self
 
     def _finish(self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None) -> None:
-        if not any(fold.n_rows for fold in folds):
+        folds = [fold for fold in folds if fold.n_rows]
+        if not folds:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         self._store(self._select_from_folds(folds, X, sample_weight), X)
 

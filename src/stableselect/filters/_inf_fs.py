@@ -35,7 +35,7 @@ _CONSTANT = -1.0
 class InfFS(ScoreSelector):
     """Select the features through which most weight flows, over paths of every length in the graph of features.
 
-    Two features are joined by
+    Two features are joined by ::
 
         A_ij = alpha max(s_i, s_j) + (1 - alpha) (1 - |rho_ij|),
 
@@ -64,7 +64,7 @@ class InfFS(ScoreSelector):
     No inverse is formed. Lanczos' iteration from the vector of ones gives rho(A) and the solution of (I - rA) x = 1
     from one sequence of products with A; the leading eigenvector is non-negative, so the start is never orthogonal to
     it. Up to 4,096 features A is stored. Beyond that a product takes its part in max(s_i, s_j) by sorting, in
-    O(m log m), and its part in |rho_ij| from blocks of the ranks' Gram matrix, so no m x m array exists.
+    O(m log m), and its part in ``|rho_ij|`` from blocks of the ranks' Gram matrix, so no m x m array exists.
 
     Widespread code divides A by its largest row sum R and then takes r = 1/R once more. The entries of rA are then of
     order 1/R^2, paths longer than one edge weigh nothing, and the ranking is that of the row sums of A. Here the

@@ -24,8 +24,8 @@ class MCFS(ScoreSelector):
     """Select the features with the largest coefficients in sparse regressions on the graph's eigenvectors.
 
     The c smallest non-trivial solutions of L y = l D y (with y' D y = 1' D 1) embed the samples. Least angle regression
-    explains each y_i by at most k features, a_i, and the score of feature j is max_i |a_ij|, larger is better. Features
-    are centred, not scaled.
+    explains each y_i by at most k features, a_i, and the score of feature j is ``max_i |a_ij|``, larger is better.
+    Features are centred, not scaled.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class MCFS(ScoreSelector):
     Notes
     -----
     A regression takes no more features than the data's rank, fewer than k when the data has fewer samples. Features
-    that none took come after all others, by their largest |correlation| r with an eigenvector, and score r - 1; a
-    constant feature scores -2.
+    that none took come after all others, by their largest absolute correlation r with an eigenvector, and score r - 1;
+    a constant feature scores -2.
 
     In a graph of p > 1 connected components, 0 is an eigenvalue p times and every basis of its eigenvectors would do.
     The components' indicators (less their mean) are taken: all p if at most c + 1, otherwise those of the c components

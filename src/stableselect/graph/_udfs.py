@@ -54,7 +54,7 @@ class UDFS(ScoreSelector):
     ----------
     coef_ : ndarray of shape (m, c)
         W; zero for constant features.
-    objective_path_ : ndarray of shape (n_iter_,)
+    objective_path_ : ndarray of shape (n_iter,)
         The objective after every step, in units of t; it never rises.
     n_iter_ : int
         Steps made.

@@ -83,7 +83,7 @@ class ScorerSelector(MomentsSelector):
         No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
         scorer_weight times that of d.
     optimality_gap_ : float
-        (objective_ - lower_bound_) / objective_.
+        ``(objective_ - lower_bound_) / objective_``.
     n_swaps_ : int
         Swaps made by the search. The set before the last, J-driven swaps is a certified 1-swap optimum of the plain
         loss; of J, the most promising swaps were tested.

@@ -62,7 +62,7 @@ class ColumnSubset(MomentsSelector):
     lower_bound_ : float
         No k features can have a lower loss: the error of k principal components, shrunk by the same ridge.
     optimality_gap_ : float
-        (objective_ - lower_bound_) / objective_, the largest relative improvement any other selection could bring.
+        ``(objective_ - lower_bound_) / objective_``, the largest relative improvement any other selection could bring.
     n_swaps_ : int
         Swaps made after the forward search.
     ridge_ : float
