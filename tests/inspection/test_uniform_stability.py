@@ -21,8 +21,10 @@ def tables(rng):
 
 
 def losses(fitted, points):
-    found = {"selector": ((points - fitted.reconstruct(fitted.transform(points))) ** 2).mean(axis=1)}
-    if isinstance(fitted, ScorerSelector):
+    scorer = isinstance(fitted, ScorerSelector)
+    reconstructed = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
+    found = {"selector": ((points - reconstructed) ** 2).mean(axis=1)}
+    if scorer:
         found["scorer"] = ((points - fitted.forward(points, path="scorer")) ** 2).mean(axis=1)
         found["total"] = found["selector"] + fitted.scorer_weight * found["scorer"]
     return found

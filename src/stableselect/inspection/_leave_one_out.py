@@ -130,8 +130,9 @@ def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:
     (['scorer', 'selector', 'total'], (150,))
     """
     points = np.asarray(X, dtype=np.float64)
-    losses = {"selector": np.mean((points - selector.reconstruct(points[:, selector.support_])) ** 2, axis=1)}
-    if hasattr(selector, "scorer_weight"):  # the scorer selectors, closed form or trained
-        losses["scorer"] = np.mean((points - selector.forward(points, path="scorer")) ** 2, axis=1)
-        losses["total"] = losses["selector"] + float(selector.scorer_weight) * losses["scorer"]
+    if not hasattr(selector, "scorer_weight"):
+        return {"selector": np.mean((points - selector.reconstruct(points[:, selector.support_])) ** 2, axis=1)}
+    # The scorer selectors, closed form or trained: the theory is about the network's own output.
+    losses = {path: np.mean((points - selector.forward(points, path)) ** 2, axis=1) for path in ("selector", "scorer")}
+    losses["total"] = losses["selector"] + float(selector.scorer_weight) * losses["scorer"]
     return losses
