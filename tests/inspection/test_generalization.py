@@ -21,8 +21,8 @@ def tables(rng):
 
 def loss(fitted, points):
     scorer = isinstance(fitted, ScorerSelector)
-    rebuilt = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
-    return ((points - rebuilt) ** 2).mean(axis=1)
+    reconstructed = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
+    return ((points - reconstructed) ** 2).mean(axis=1)
 
 
 @pytest.mark.slow

@@ -278,7 +278,7 @@ def test_whole_groups_are_left_out(X):
     table = np.column_stack([groups, X])
     for cv in (4, GroupKFold(4)):
         seen.clear()
-        analyse(Watched(), table, groups=groups, cv=cv)
+        assert analyse(Watched(), table, groups=groups, cv=cv).resampling == "GroupKFold"
         assert [len(column) for column in seen] == [45] * 4
         assert all(np.all(np.bincount(column.astype(int))[np.unique(column).astype(int)] == 5) for column in seen)
 

@@ -22,9 +22,9 @@ def tables(rng):
 
 def losses(fitted, points):
     scorer = isinstance(fitted, ScorerSelector | ScorerSelectorNetwork)
-    rebuilt = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
-    found = {"selector": ((points - rebuilt) ** 2).mean(axis=1)}
-    if isinstance(fitted, ScorerSelector | ScorerSelectorNetwork):
+    reconstructed = fitted.forward(points) if scorer else fitted.reconstruct(fitted.transform(points))
+    found = {"selector": ((points - reconstructed) ** 2).mean(axis=1)}
+    if scorer:
         found["scorer"] = ((points - fitted.forward(points, path="scorer")) ** 2).mean(axis=1)
         found["total"] = found["selector"] + fitted.scorer_weight * found["scorer"]
     return found
@@ -242,6 +242,10 @@ def test_the_result_prints_a_summary_and_makes_a_frame(tables):
     result = uniform_stability(ScorerSelector(3), X, points, n_left_out=5, sizes=[12, 22], n_repeats=2)
     assert f"beta               {result.beta:.3g}" in str(result) and "5 of 22 samples left out" in str(result)
     assert f"slope, scorer      {result.rates['scorer'].sup_rate.slope:.2f}" in str(result)
+    assert f"median        {result.selector.median:.4g}" in str(result.selector)
+    assert (
+        result.rates["scorer"].sup_rate.to_frame()["interval_low"].item() == result.rates["scorer"].sup_rate.interval[0]
+    )
     frame = result.to_frame()
     assert list(frame.columns) == ["sample", "changed", "selector", "scorer", "total"]
     assert frame["sample"].tolist() == result.influential(5).tolist()

@@ -226,9 +226,7 @@ def resamples(cv: Any, X: Any, groups: Any = None, random_state: RandomState = 0
     """
     n = int(X.shape[0])
     labels = None if groups is None else units(groups, n)[0]
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        seed = int(seed_sequence(random_state).generate_state(1)[0])
-        cv = KFold(int(cv), shuffle=True, random_state=seed) if groups is None else GroupKFold(int(cv))
+    cv = as_splitter(cv, groups, random_state)
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise ValueError(
             f"cv must be a number of folds, a scikit-learn splitter or pairs of (train, test) indices but is {cv!r}; "
@@ -244,6 +242,14 @@ def resamples(cv: Any, X: Any, groups: Any = None, random_state: RandomState = 0
     if labels is not None:
         _check_groups(found, labels)
     return found
+
+
+def as_splitter(cv: Any, groups: Any = None, random_state: RandomState = 0) -> Any:
+    """Return the folds that an integer means, and anything else as it is."""
+    if not isinstance(cv, Integral) or isinstance(cv, bool):
+        return cv
+    seed = int(seed_sequence(random_state).generate_state(1)[0])
+    return KFold(int(cv), shuffle=True, random_state=seed) if groups is None else GroupKFold(int(cv))
 
 
 def _resample(train: Any, n: int) -> Resample:

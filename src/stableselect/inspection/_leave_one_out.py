@@ -132,9 +132,7 @@ def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:
     points = np.asarray(X, dtype=np.float64)
     if not hasattr(selector, "scorer_weight"):
         return {"selector": np.mean((points - selector.reconstruct(points[:, selector.support_])) ** 2, axis=1)}
-    # The scorer selectors, closed form or trained: what their own maps lose, at the selected features too.
-    losses = {
-        path: np.mean((points - selector.forward(points, path=path)) ** 2, axis=1) for path in ("selector", "scorer")
-    }
+    # The scorer selectors, closed form or trained: the theory is about the network's own output.
+    losses = {path: np.mean((points - selector.forward(points, path)) ** 2, axis=1) for path in ("selector", "scorer")}
     losses["total"] = losses["selector"] + float(selector.scorer_weight) * losses["scorer"]
     return losses

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from ..base import check_number
+from ..base import Figures, check_number
 
 
 @dataclass(frozen=True)
-class PowerLawFit:
+class PowerLawFit(Figures):
     """Result of :func:`fit_power_law`: values of about exp(``intercept``) n^``slope``.
 
     Attributes

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from .._core import Resample, Subsample, merged, resamples, seed_sequence, wilson_interval
+from .._core import Resample, Subsample, as_splitter, merged, resamples, seed_sequence, wilson_interval
 from .._refit import Fit, Source, check_selector, repeated_fits, with_held_seed
 from ..base import check_count, check_number
 from ..metrics import (
@@ -193,9 +193,8 @@ def _parts(
         raise ValueError("cv decides the number of runs, so n_repeats must not be given too; leave one of them out.")
     number = check_count(10 if n_repeats is None else n_repeats, "n_repeats", 2)
     if perturb != "seed":
-        cv = Subsample(number, random_state=seed) if cv is None else cv
-        named = "KFold" if isinstance(cv, int) else type(cv).__name__ if hasattr(cv, "split") else "given splits"
-        return resamples(cv, X, groups, seed), named
+        cv = Subsample(number, random_state=seed) if cv is None else as_splitter(cv, groups, seed)
+        return resamples(cv, X, groups), type(cv).__name__ if hasattr(cv, "split") else "given splits"
     if cv is not None:
         raise ValueError('cv splits the samples but perturb="seed" fits all of them; give n_repeats instead.')
     return [None] * number, None

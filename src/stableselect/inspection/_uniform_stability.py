@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..base import BaseSelector, check_count, data_frame
+from ..base import BaseSelector, Figures, check_count, data_frame
 from ._leave_one_out import Refits, check_tables, path_losses, prepare
 from ._power_law import PowerLawFit, fit_power_law
 
@@ -30,7 +30,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class LossChange:
+class LossChange(Figures):
     """Changes of one loss, over all pairs of a sample left out and an unseen point.
 
     Attributes
