@@ -242,8 +242,11 @@ def test_module_and_closed_pipe(messy, tmp_path, run):
 
 
 @pytest.mark.slow
-def test_the_base_import_needs_none_of_the_extras():
+def test_the_base_import_needs_none_of_the_extras(run, messy, tmp_path):
     block = "import sys; sys.modules.update(dict.fromkeys(['typer', 'rich', 'pyarrow', 'matplotlib']));"
+    select(run, messy, "-k", 2, "-o", tmp_path / "out.csv")
+    load = f"import stableselect; stableselect.load({str(tmp_path / 'out.selection.json')!r}).reconstruct([[1.0, 2.0]])"
+    assert subprocess.run([sys.executable, "-c", block + load]).returncode == 0
     use = "import stableselect; stableselect.all_selectors(); stableselect.ColumnSubset(1).fit([[1, 2], [3, 5]])"
     assert subprocess.run([sys.executable, "-c", block + use]).returncode == 0
     tables = subprocess.run([sys.executable, "-c", block + "import stableselect.io"], capture_output=True, text=True)

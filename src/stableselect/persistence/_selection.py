@@ -156,7 +156,8 @@ class TableSelection:
         frame = hasattr(X_selected, "columns")
         values = X_selected[self._present(X_selected)] if frame else X_selected
         values = _checked(values, len(self.selected), "the selected columns").astype(np.float64)
-        rebuilt = values @ self.coefficients + self.intercept
+        rebuilt = (self.coefficients.T @ values.T).T  # column after column in memory, as tables are kept
+        rebuilt += self.intercept
         rebuilt[:, np.isin(self.features, self.selected_names)] = values
         if not frame:
             return rebuilt
