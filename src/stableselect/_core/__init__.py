@@ -1,10 +1,10 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
 from ._arrays import Array, float64, index, is_foreign, like, namespace, to_numpy
-from ._checks import check_finite, check_weights, normalised_moments
+from ._checks import check_finite, check_weights
 from ._folds import fold_moments, merged, row_folds, row_hashes
 from ._gram import DualGram, Gram, PrimalGram, pseudo_inverse
-from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
+from ._moments import BLOCK_ELEMENTS, Moments, memory_limit, normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
     Bootstrap,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ._arrays import Array, namespace, to_numpy
-
-if TYPE_CHECKING:
-    from ._gram import Gram
-    from ._moments import Moments
 
 
 def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: Sequence[str] | None = None) -> None:
@@ -57,15 +53,6 @@ def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: S
         "sklearn.impute.SimpleImputer."
     )
 
-
-def normalised_moments(moments: Moments) -> tuple[Gram, float]:
-    """Return the moments scaled to mean variance one, and that variance; refuse what double precision cannot hold."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gram, unit = moments.operator().normalised()
-    varies = bool(gram.xp.any(moments.maximum > moments.minimum))
-    if not np.isfinite(unit) or (varies and gram.trace() == 0):
-        raise ValueError("The columns' variances leave the range of double precision; scale the table first.")
-    return gram, unit
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:

@@ -343,6 +343,16 @@ class Moments:
         self._rows, self._weights, self._shift = [], [], None
 
 
+def normalised_moments(moments: Moments) -> tuple[Gram, float]:
+    """Return the moments scaled to mean variance one, and that variance; refuse what double precision cannot hold."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram, unit = moments.operator().normalised()
+    varies = bool(gram.xp.any(moments.maximum > moments.minimum))
+    if not np.isfinite(unit) or (varies and gram.trace() == 0):
+        raise ValueError("The columns' variances leave the range of double precision; scale the table first.")
+    return gram, unit
+
+
 def _dense_block(block: Array, weights: np.ndarray | None, xp: ModuleType) -> Moments:
     part = Moments()
     values = float64(block, xp)

@@ -3,6 +3,7 @@
 from ._experiment import EXPERIMENT
 from ._task import TASK, measure_assumptions
 
+EXPERIMENTS = (EXPERIMENT,)
 TASKS = {TASK: measure_assumptions}
 
-__all__ = ["EXPERIMENT", "TASKS"]
+__all__ = ["EXPERIMENTS", "TASKS"]

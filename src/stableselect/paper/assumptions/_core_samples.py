@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ... import ColumnSubset
+from ...subset import ColumnSubset
 
 _BATCH, _EPOCHS, _RATE = 256, 200, 1e-3
 _PENALTY = 0.1

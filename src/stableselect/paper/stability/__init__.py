@@ -6,6 +6,7 @@ from ._plan import TASK as _STABILITY
 from ._plan import fitted
 from ._report import EXPERIMENT
 
+EXPERIMENTS = (EXPERIMENT,)
 TASKS = {_INTERCHANGEABLE: interchangeable, _STABILITY: fitted}
 
-__all__ = ["EXPERIMENT", "TASKS"]
+__all__ = ["EXPERIMENTS", "TASKS"]
