@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from stableselect import ColumnSubset
+from stableselect import ColumnSubset, Moments
 from stableselect._core._folds import fold_moments, row_folds, row_hashes
 
 
@@ -69,3 +69,22 @@ def test_a_sample_among_quite_different_ones_keeps_its_fold(rng):
     binary = (rng.random((100, 6)) < 0.5).astype(float)
     np.testing.assert_array_equal(row_folds(np.vstack([X, binary]), 5)[:40], row_folds(X, 5))
     np.testing.assert_array_equal(row_folds(np.vstack([X, binary]), 5)[40:], row_folds(binary, 5))
+
+
+def test_a_table_read_in_parts_has_the_folds_of_the_whole(rng):
+    X, weights = rng.normal(size=(90, 5)), rng.integers(3, size=90).astype(float)
+    whole = fold_moments(X, weights, 5)
+    gathered = [Moments() for _ in range(5)]
+    for part in np.array_split(rng.permutation(90), 4):
+        for fold, moments in zip(gathered, fold_moments(X[part], weights[part], 5), strict=True):
+            fold.merge(moments)
+    for one, other in zip(whole, gathered, strict=True):
+        assert one.n_rows == other.n_rows
+        np.testing.assert_allclose(one.gram, other.gram, atol=1e-12)
+
+
+def test_folds_can_be_given_by_sample(rng):
+    X, folds = rng.normal(size=(20, 4)), np.repeat([1, -1, 0, 3], 5)
+    parts = fold_moments(X, None, folds)
+    assert [part.n_rows for part in parts] == [5, 5, 0, 5]
+    np.testing.assert_allclose(parts[3].mean, X[15:].mean(axis=0))

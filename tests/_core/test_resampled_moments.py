@@ -40,7 +40,7 @@ def test_folds_are_those_of_the_resample_itself(rng, scheme, shape):
     X = table(rng, *shape)
     shared = ResampledMoments(X, 5)
     for part in resamples(len(X), scheme, 4):
-        expected = fold_moments(X[part.drawn], None, 5)
+        expected = [part for part in fold_moments(X[part.drawn], None, 5) if part.n_rows]
         found = shared.of(part)
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):

@@ -69,8 +69,11 @@ def row_folds(X: Array, n_folds: int) -> np.ndarray:
     return (row_hashes(X).view(np.uint64) % np.uint64(n_folds)).astype(np.intp)
 
 
-def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> list[Moments]:
-    """Return the moments of each fold that has samples; a sample's fold is that of :func:`row_folds`.
+def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.ndarray) -> list[Moments]:
+    """Return the moments of each fold, empty ones included.
+
+    Folds of :func:`row_folds` can be gathered part by part: merging the lists of several parts of a table, fold by
+    fold, gives that of the whole table.
 
     Parameters
     ----------
@@ -78,35 +81,35 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> li
         The table.
     sample_weight : array of shape (n,), optional
         Sample weights; samples of weight zero belong to no fold.
-    n_folds : int
-        Number of folds.
+    folds : int or array of int, shape (n,)
+        The number of folds, for those of :func:`row_folds`; or the fold of every sample, -1 for none.
 
     Returns
     -------
     list of Moments
-        One for each fold with a sample of positive weight, in the folds' order.
     """
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    folds = row_folds(X, n_folds)
+    labels = row_folds(X, folds) if isinstance(folds, int) else np.array(folds)
+    n_folds = folds if isinstance(folds, int) else int(labels.max(initial=-1)) + 1
     if weights is not None:
-        folds[weights == 0] = -1
+        labels[weights == 0] = -1
     xp = namespace(X)
     parts = []
     step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
     for fold in range(n_folds):
-        rows = np.flatnonzero(folds == fold)
+        rows = np.flatnonzero(labels == fold)
         moments = Moments()
         for start in range(0, len(rows), step):
             chosen = rows[start : start + step]
             block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
             moments.update(block, None if weights is None else weights[chosen])
-        if moments.n_rows:
-            parts.append(moments)
+        parts.append(moments)
     m = X.shape[1]
-    if 2 * int((folds >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
+    if 2 * int((labels >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
         # All but one fold together will be held as m x m sums: better converted once than at every merge.
         for moments in parts:
-            moments._to_primal()
+            if moments.n_rows:
+                moments._to_primal()
     return parts
 
 

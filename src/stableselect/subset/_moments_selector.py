@@ -90,6 +90,7 @@ class MomentsSelector(StableChoiceMixin, AutoCountMixin, BaseSelector):
             weights = check_weights(sample_weight, X.shape[0])
             n_folds = self._folds_needed()
             parts = fold_moments(X, weights, n_folds) if n_folds else [Moments.from_array(X, weights)]
+            parts = [part for part in parts if part.n_rows]
             self.__dict__.pop("moments_", None)
             self._finish(parts, rows=X, weighted=weights is not None)
         return self
