@@ -111,10 +111,13 @@ def test_thread_count_does_not_matter(make, rng):
 
 
 def test_permuting_columns_permutes_the_choice(make, name, tall, rng):
-    if name in BLIND | SEEDED:
-        pytest.skip("draws by column position")
+    if name in BLIND | SEEDED | {"ConsensusSelector"}:
+        pytest.skip("draws by feature position")
     order = rng.permutation(tall.shape[1])
-    np.testing.assert_array_equal(order[make(4).fit(tall[:, order]).selected_], make(4).fit(tall).selected_)
+    # The folds that choose the ridge follow the positions of the features.
+    ridge = {"ridge": 0.1} if make(4).get_params().get("ridge") == "auto" else {}
+    one, other = (make(4).set_params(**ridge).fit(table).selected_ for table in (tall[:, order], tall))
+    np.testing.assert_array_equal(order[one], other)
 
 
 def test_same_seed_same_result_and_no_global_state(make, tall):

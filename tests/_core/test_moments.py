@@ -188,7 +188,7 @@ def test_torch_tensors_give_the_same(X):
 def test_too_large_for_either_form_is_refused_with_the_memory_it_takes(monkeypatch):
     monkeypatch.setattr(module, "memory_limit", lambda: 8 * 100 * 50)
     moments = Moments.from_array(np.eye(50, 100))
-    with pytest.raises(MemoryError, match=r"100 columns need .* GiB .* 51 rows"):
+    with pytest.raises(MemoryError, match=r"100 features need .* GiB .* 51 samples"):
         moments.update(np.ones((1, 100)))
 
 
@@ -196,9 +196,9 @@ def test_too_large_for_either_form_is_refused_with_the_memory_it_takes(monkeypat
     ("block", "message"),
     [
         (np.ones(3), "two dimensions"),
-        (np.ones((2, 5)), "Expected 3 columns"),
-        (np.array([[1.0, np.nan, 2.0]]), r"NaN in column 1 \(1\).*SimpleImputer"),
-        (np.array([[1.0, 2.0, np.inf]]), r"infinity in column 2"),
+        (np.ones((2, 5)), "Expected 3 features"),
+        (np.array([[1.0, np.nan, 2.0]]), r"NaN in feature 1 \(1\).*SimpleImputer"),
+        (np.array([[1.0, 2.0, np.inf]]), r"infinity in feature 2"),
     ],
 )
 def test_bad_blocks_are_refused_and_change_nothing(block, message):
@@ -215,7 +215,7 @@ def test_bad_weights_are_refused(weights):
 
 
 def test_empty_moments_say_so():
-    with pytest.raises(ValueError, match="no rows yet"):
+    with pytest.raises(ValueError, match="no samples yet"):
         _ = Moments().gram
     with pytest.raises(ValueError, match="'minmax', 'standard' or None"):
         Moments.from_array(np.eye(3)).scale("robust")

@@ -42,7 +42,7 @@ def test_folds_are_those_of_the_resample_itself(rng, cv, shape):
     X = table(rng, *shape)
     shared = ResampledMoments(X, 5)
     for part in resamples(cv, X)[:5]:
-        expected = fold_moments(X[part.drawn], None, 5)
+        expected = [fold for fold in fold_moments(X[part.drawn], None, 5) if fold.n_rows]
         found = shared.of(part)
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):

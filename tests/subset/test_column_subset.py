@@ -4,16 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from stableselect import ColumnSubset, Moments, RandomSelector, ScorerSelector
-from stableselect._core._folds import fold_moments, row_folds, row_hashes
+from stableselect._core._folds import fold_moments
 from stableselect.subset._ridge import RIDGE_GRID, choose_ridge, held_out_error
 
 
@@ -147,56 +145,6 @@ def test_moments_of_two_kinds_do_not_mix(tall):
 def test_repeated_feature_names_are_refused(tall):
     with pytest.raises(ValueError, match="More than one feature"):
         ColumnSubset(3).fit_moments(Moments.from_array(tall), ["a"] * 12)
-
-
-def test_folds_follow_the_rows_not_their_order(tall, rng):
-    X = np.vstack([tall, tall[:10]])
-    rows, columns = rng.permutation(len(X)), rng.permutation(12)
-    np.testing.assert_array_equal(row_hashes(X)[rows], row_hashes(X[rows][:, columns]))
-    assert len(np.unique(row_hashes(tall))) == 60
-    assert sum(part.n_rows for part in fold_moments(X, None, 5)) == 70
-    folds = row_folds(X, 5)
-    assert set(folds) == set(range(5))
-    np.testing.assert_array_equal(row_folds(X[7:], 5), folds[7:])  # other rows have no say
-    np.testing.assert_array_equal(row_folds(X, 10) % 5, folds)
-
-
-def test_folds_do_not_follow_the_rounding_of_a_scaler(rng):
-    X = rng.normal(size=(400, 20)) * rng.uniform(1, 100, 20) + 5
-    order = rng.permutation(400)
-    one, other = (row_folds(StandardScaler().fit_transform(rows), 10) for rows in (X, X[order]))
-    assert np.mean(one[order] != other) < 0.02
-    np.testing.assert_array_equal(row_folds(X.astype(np.float32), 5), row_folds(X.astype(np.float32).astype(float), 5))
-
-
-@pytest.mark.parametrize("kind", ["one-hot", "ranks", "binary"])
-def test_rows_of_the_same_values_in_other_places_fall_into_all_folds(rng, kind):
-    if kind == "one-hot":
-        X = np.hstack([np.eye(5)[rng.integers(5, size=500)] for _ in range(4)])
-    elif kind == "ranks":
-        X = np.argsort(rng.normal(size=(300, 20)), axis=1).astype(float)
-    else:
-        X = (rng.random((1000, 30)) < 0.3).astype(float)
-    sizes = np.bincount(row_folds(X, 5), minlength=5)
-    assert sizes.min() > 0.1 * len(X)
-    np.testing.assert_array_equal(row_folds(sparse.csr_array(X), 5), row_folds(X, 5))
-
-
-@pytest.mark.parametrize("kind", ["copies", "mirrored", "copies and a constant", "four copies"])
-def test_columns_that_repeat_each_other_leave_no_fold_empty(rng, kind):
-    A = rng.normal(size=(300, 8))
-    blocks = {
-        "copies": [A, A],
-        "mirrored": [A, -A],
-        "copies and a constant": [A, A, np.ones((300, 1))],
-        "four copies": [A, A, A, A],
-    }
-    X = np.hstack(blocks[kind])
-    sizes = np.bincount(row_folds(X, 10), minlength=10)
-    assert sizes.min() > 10
-    order = rng.permutation(300)
-    np.testing.assert_array_equal(row_folds(X[order], 10), row_folds(X, 10)[order])
-    assert ColumnSubset(3, criterion="stability").fit(X).frontier_.error.size > 1
 
 
 @pytest.mark.parametrize("name", ["tall", "wide"])

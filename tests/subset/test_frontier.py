@@ -12,6 +12,7 @@ from stableselect._core._gram import PrimalGram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.subset._frontier import (
+    ABOUT,
     CONSENSUS,
     MAP_RIDGES,
     RIDGES,
@@ -159,7 +160,9 @@ def test_the_compromise_has_the_mean_ridge_all_votes_and_as_much_weight_for_them
         assert point.setting.ridge == pytest.approx(expected, rel=0.05)
     limit = 1.05 * min(point.error for point in every)
     assert [point.setting.consensus for point in more] == [0.0, *CONSENSUS][: len(more)]
-    assert every[taken] == [point for point in more if point.error <= limit][-1]
+    near = [point for point in every if point.error <= limit]
+    stable = max(point.stability for point in near) - ABOUT
+    assert every[taken] == [point for point in more if point in near and point.stability >= stable][-1]
     votes = np.zeros(32)
     for ridge in ridges:
         for voter in voting_groups(10):
@@ -274,11 +277,11 @@ def test_includes_and_excludes_are_kept_to(twins):
 
 @pytest.mark.slow
 def test_columns_that_are_decided_do_not_make_noise_look_stable(rng):
-    noise = rng.normal(size=(200, 20))
+    tables = [rng.normal(size=(200, 20)) for _ in range(4)]
     for roles in ({"include": [0, 1, 2, 3]}, {"exclude": list(range(13))}):
-        frontier = ColumnSubset(5, criterion="stability", **roles).fit(noise).frontier_
+        selectors = [ColumnSubset(5, criterion="stability", **roles).fit(noise) for noise in tables]
         # Counted among all columns, sets drawn at random would have 0.75 and 0.6.
-        assert np.mean(frontier.stability) < 0.5
+        assert np.mean([selector.frontier_.stability.mean() for selector in selectors]) < 0.5
 
 
 @pytest.mark.parametrize("roles", [{"include": [0, 5, 7]}, {"exclude": list(range(3, 20))}])

@@ -12,16 +12,16 @@ from ._arrays import Array, namespace, to_numpy
 
 
 def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: Sequence[str] | None = None) -> None:
-    """Refuse NaN and infinity, naming the columns and how many values each has.
+    """Raise if there is a NaN or infinity, naming the features and how many values each has.
 
     Parameters
     ----------
     X : array or scipy sparse matrix of shape (n, m)
         The table.
     extremes : pair of arrays, optional
-        Column minima and maxima where they are known already: they are finite only if the table is.
+        Feature minima and maxima where they are known already: they are finite only if the table is.
     names : sequence of str, optional
-        Column names for the message.
+        Feature names for the message.
     """
     if sparse.issparse(X):
         if np.all(np.isfinite(X.data)):
@@ -45,24 +45,23 @@ def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: S
         counts = bad.sum(axis=0)
         kind = "NaN" if bool(xp.any(xp.isnan(X))) else "infinity"
     columns = np.flatnonzero(counts)
-    label = [f"{names[j]!r}" if names is not None else f"column {j}" for j in columns[:5]]
+    label = [f"{names[j]!r}" if names is not None else f"feature {j}" for j in columns[:5]]
     listed = ", ".join(f"{name} ({counts[j]})" for name, j in zip(label, columns, strict=False))
-    more = f" and {len(columns) - 5} more columns" if len(columns) > 5 else ""
+    more = f" and {len(columns) - 5} more features" if len(columns) > 5 else ""
     raise ValueError(
-        f"Input X contains {kind} in {listed}{more}; fill in or drop these values first, for instance with "
-        "sklearn.impute.SimpleImputer."
+        f"Input X contains {kind} in {listed}{more}; fill in or drop these values first"
+        f"{', for instance with sklearn.impute.SimpleImputer' if kind == 'NaN' else ''}."
     )
 
 
-
 def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
-    """Return the row weights in double precision, or None where there are none."""
+    """Return the sample weights in double precision, or None where there are none."""
     if sample_weight is None:
         return None
     weights = np.asarray(to_numpy(sample_weight), dtype=np.float64)
     if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise ValueError(
-            f"sample_weight must hold one finite, non-negative number for each of the {n_rows} rows; got shape "
+            f"sample_weight must hold one finite, non-negative number for each of the {n_rows} samples; got shape "
             f"{weights.shape}."
         )
     return weights

@@ -1,9 +1,10 @@
-"""Folds that belong to the rows themselves, not to their order.
+"""Folds that belong to the samples themselves, not to their order.
 
-A row's fold comes from a hash of its values, each to about seven digits. So shuffling rows, giving a row weight 2
-instead of listing it twice, or taking other rows away leaves every row in its fold, and the rounding of a scaler moves
-hardly any. Where rows with the same values in other places are common, as in tables of zeros and ones, the columns'
-places count too; elsewhere the order of the columns does not matter either.
+A sample's fold comes from a hash of its values, each to about seven digits, and of the positions of their features. No
+other sample has a say in it: an array, a stream of blocks and chunks on several machines give the same folds, shuffling
+samples changes nothing, equal samples share a fold, and the rounding of a scaler moves hardly any. The order of the
+features does matter: features in another order give other folds. (A hash without positions cannot tell samples apart
+that hold the same values in other places, as in tables of zeros and ones or after quantile normalisation.)
 """
 
 from __future__ import annotations
@@ -23,32 +24,23 @@ _DROPPED = 29
 
 
 def row_hashes(X: Array) -> np.ndarray:
-    """Return one 64-bit hash per row, the wrapped sum over the row of a mixed hash of every value (zero for zero).
+    """Return one 64-bit hash per sample: the sum of every value's hash times a number of its feature, mixed.
 
-    Where different rows come to the same sum, every value's hash is first multiplied by a number of its column. Columns
-    that repeat each other add even numbers: where all sums are even, or all odd, they are mixed once more.
+    A zero adds nothing, so a sparse table has the hashes of the dense one.
     """
-    plain, placed = _sums(X)
-    sums = placed if np.unique(plain).size < np.unique(placed).size else plain
-    return sums if np.any((sums ^ sums[0]) & 1) else _scramble(sums)
-
-
-def _sums(X: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of the rows' mixed values, without and with regard to their columns."""
     places = (2 * np.random.default_rng(0).integers(2**62, size=X.shape[1]) + 1).astype(np.int64)
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
-        return _by_row(mixed, X.indptr), _by_row(mixed * places[X.indices], X.indptr)
+        return _scramble(_by_row(mixed * places[X.indices], X.indptr))
     xp = namespace(X)
     rows = max(1, BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
     factors = places if xp is namespace() else xp.asarray(places, device=X.device)
-    plain, placed = [], []
+    sums = [np.empty(0, dtype=np.int64)]
     for start in range(0, X.shape[0], rows):
         mixed = _mix(float64(X[start : start + rows], xp) + 0.0, xp)  # + 0.0: -0.0 is 0.0
-        plain.append(to_numpy(xp.sum(mixed, axis=1)))
-        placed.append(to_numpy(xp.sum(mixed * factors, axis=1)))
-    return np.concatenate(plain), np.concatenate(placed)
+        sums.append(to_numpy(xp.sum(mixed * factors, axis=1)))
+    return _scramble(np.concatenate(sums))
 
 
 def _by_row(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -73,48 +65,51 @@ def _scramble(bits: Array) -> Array:
 
 
 def row_folds(X: Array, n_folds: int) -> np.ndarray:
-    """Return the fold of every row, which its values decide: no order, and as good as no other row, has a say in it."""
+    """Return the fold of every sample, which its own values decide."""
     return (row_hashes(X).view(np.uint64) % np.uint64(n_folds)).astype(np.intp)
 
 
-def fold_moments(X: Array, sample_weight: np.ndarray | None, n_folds: int) -> list[Moments]:
-    """Return the moments of each fold that has rows; a row's fold is that of :func:`row_folds`.
+def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.ndarray) -> list[Moments]:
+    """Return the moments of each fold, empty ones included.
+
+    Folds of :func:`row_folds` can be gathered part by part: merging the lists of several parts of a table, fold by
+    fold, gives that of the whole table.
 
     Parameters
     ----------
     X : array of shape (n, m)
         The table.
     sample_weight : array of shape (n,), optional
-        Row weights; rows of weight zero belong to no fold.
-    n_folds : int
-        Number of folds.
+        Sample weights; samples of weight zero belong to no fold.
+    folds : int or array of int, shape (n,)
+        The number of folds, for those of :func:`row_folds`; or the fold of every sample, -1 for none.
 
     Returns
     -------
     list of Moments
-        One for each fold with a row of positive weight, in the folds' order.
     """
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    folds = row_folds(X, n_folds)
+    labels = row_folds(X, folds) if isinstance(folds, int) else np.array(folds)
+    n_folds = folds if isinstance(folds, int) else int(labels.max(initial=-1)) + 1
     if weights is not None:
-        folds[weights == 0] = -1
+        labels[weights == 0] = -1
     xp = namespace(X)
     parts = []
     step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
     for fold in range(n_folds):
-        rows = np.flatnonzero(folds == fold)
+        rows = np.flatnonzero(labels == fold)
         moments = Moments()
         for start in range(0, len(rows), step):
             chosen = rows[start : start + step]
             block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
             moments.update(block, None if weights is None else weights[chosen])
-        if moments.n_rows:
-            parts.append(moments)
+        parts.append(moments)
     m = X.shape[1]
-    if 2 * int((folds >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
+    if 2 * int((labels >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
         # All but one fold together will be held as m x m sums: better converted once than at every merge.
         for moments in parts:
-            moments._to_primal()
+            if moments.n_rows:
+                moments._to_primal()
     return parts
 
 

@@ -1,7 +1,7 @@
-"""Second moments of a table, gathered in one pass over its rows.
+"""Second moments of a table, gathered in one pass over its samples.
 
-Every linear reconstruction loss is a function of the columns' means and of C = X'X/n (columns centred). Once
-:class:`Moments` has seen the rows, their number no longer matters.
+Every linear reconstruction loss is a function of the features' means and of C = X'X/n (features centred). Once
+:class:`Moments` has seen the samples, their number no longer matters.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ._checks import check_finite, check_weights
 from ._gram import DualGram, Gram, PrimalGram
 
 BLOCK_ELEMENTS = 2**22
-"""Cells per block when an array is read block by block: 32 MiB in double precision."""
+"""Values per block when an array is read block by block: 32 MiB in double precision."""
 
 _CANCELLED = 1e-6
-"""A sparse column whose variance is below this share of its squared mean is centred first, as dense rows are."""
+"""A sparse feature whose variance is below this fraction of its squared mean is centred first, as dense samples are."""
 
 
 def memory_limit() -> float:
@@ -34,23 +34,23 @@ def memory_limit() -> float:
 
 
 class Moments:
-    """Weight, mean and centred second moments of the columns of a table.
+    """Weight, mean and centred second moments of the features of a table.
 
-    Blocks of rows may come in any size and order, from several machines, and can be taken out again; the result is
-    the same to rounding. Sums are kept in double precision whatever the blocks' type. Two forms stand behind the same
-    interface: while the rows are few against the columns the rows themselves are kept (``form == "dual"``), else the
-    m x m matrix of second moments (``form == "primal"``).
+    Blocks of samples may come in any size and order, from several machines, and can be taken out again; the result is
+    the same to rounding. Sums are kept in double precision whatever the blocks' type. There are two forms with the same
+    interface: while the samples are few against the features the samples themselves are kept (``form == "dual"``), else
+    the m x m matrix of second moments (``form == "primal"``).
 
     Attributes
     ----------
     weight_sum : float
-        Sum of the sample weights (the number of rows when there are none).
+        Sum of the sample weights (the number of samples when there are none).
     n_rows : int
-        Number of rows of positive weight.
+        Number of samples of positive weight.
     n_features : int or None
-        Number of columns, None before the first block.
+        Number of features, None before the first block.
     range_is_exact : bool
-        False once rows were removed: ``minimum`` and ``maximum`` then still describe the table before the removal.
+        False once samples were removed: ``minimum`` and ``maximum`` then still describe the table before the removal.
 
     References
     ----------
@@ -75,22 +75,22 @@ class Moments:
         self._low: Array = None
         self._high: Array = None
         self._second: Array = None  # primal form: sum of w (x - mean)(x - mean)'
-        self._rows: list[Array] = []  # dual form: rows minus the first block's mean, and their weights
+        self._rows: list[Array] = []  # dual form: samples minus the first block's mean, and their weights
         self._weights: list[Array] = []
         self._shift: Array = None
 
     @classmethod
     def from_array(cls, X: Array, sample_weight: Array = None, *, block_size: int | None = None) -> Moments:
-        """Read a whole array, memory map, tensor or sparse matrix, a block of rows at a time.
+        """Read a whole array, memory map, tensor or sparse matrix, a block of samples at a time.
 
         Parameters
         ----------
         X : array of shape (n, m)
             The table.
         sample_weight : array of shape (n,), optional
-            Non-negative row weights.
+            Non-negative sample weights.
         block_size : int, optional
-            Rows per block; by default about 32 MiB worth.
+            Samples per block; by default about 32 MiB worth.
 
         Returns
         -------
@@ -116,37 +116,37 @@ class Moments:
 
     @property
     def mean(self) -> Array:
-        """Column means, length m."""
+        """Feature means, length m."""
         return self._known("_mean")
 
     @property
     def minimum(self) -> Array:
-        """Smallest value of every column, length m."""
+        """Smallest value of every feature, length m."""
         return self._known("_low")
 
     @property
     def maximum(self) -> Array:
-        """Largest value of every column, length m."""
+        """Largest value of every feature, length m."""
         return self._known("_high")
 
     @property
     def variance(self) -> Array:
-        """Column variances (divisor n), length m."""
+        """Feature variances (divisor n), length m."""
         return self.operator().diagonal()
 
     @property
     def gram(self) -> Array:
-        """C = X'X/n of the centred columns, as a dense m x m array whatever the form."""
+        """C = X'X/n of the centred features, as a dense m x m array whatever the form."""
         return self.operator().dense()
 
     def update(self, block: Array, sample_weight: Array = None) -> Moments:
-        """Add rows.
+        """Add samples.
 
         Parameters
         ----------
-        block : array of shape (rows, m)
-            Dense rows of any numeric type (NumPy, torch) or a scipy sparse matrix.
-        sample_weight : array of shape (rows,), optional
+        block : array of shape (n, m)
+            Dense samples of any numeric type (NumPy, torch) or a scipy sparse matrix.
+        sample_weight : array of shape (n,), optional
             Non-negative weights.
 
         Returns
@@ -168,10 +168,10 @@ class Moments:
                 self._second = namespace(other._second).asarray(other._second, copy=True)
         else:
             if other.n_features != self.n_features:
-                raise ValueError(f"Expected {self.n_features} columns as before, got {other.n_features}.")
+                raise ValueError(f"Expected {self.n_features} features as before, got {other.n_features}.")
             if type(other._mean) is not type(self._mean):
                 raise TypeError(
-                    f"These moments hold {type(self._mean).__name__} arrays, the new rows are "
+                    f"These moments hold {type(self._mean).__name__} arrays, the new samples are "
                     f"{type(other._mean).__name__}; convert them first."
                 )
             self._combine(other, 1.0)
@@ -182,14 +182,14 @@ class Moments:
         self._settle_form()
         return self
 
-    def remove(self, rows: Array, sample_weight: Array = None) -> Moments:
-        """Take rows out again that were added before (leave-one-out); minimum and maximum keep the full range.
+    def remove(self, samples: Array, sample_weight: Array = None) -> Moments:
+        """Take samples out again that were added before (leave-one-out); minimum and maximum keep the full range.
 
         Parameters
         ----------
-        rows : array of shape (rows, m)
-            The rows, as they were given to :meth:`update`.
-        sample_weight : array of shape (rows,), optional
+        samples : array of shape (n, m)
+            The samples, as they were given to :meth:`update`.
+        sample_weight : array of shape (n,), optional
             Their weights.
 
         Returns
@@ -197,20 +197,20 @@ class Moments:
         Moments
             The object itself.
         """
-        part = self._read(rows, sample_weight)
+        part = self._read(samples, sample_weight)
         if part is None:
             return self
         if self.n_features != part.n_features or self.n_rows < part.n_rows:
             raise ValueError(
-                f"Cannot remove {part.n_rows} rows of {part.n_features} columns from {self.n_rows} rows of "
-                f"{self.n_features} columns; remove only rows that were added."
+                f"Cannot remove {part.n_rows} samples of {part.n_features} features from {self.n_rows} samples of "
+                f"{self.n_features} features; remove only samples that were added."
             )
         if self.n_rows == part.n_rows:
             self.__dict__.update(Moments().__dict__)
             return self
         if part.weight_sum >= self.weight_sum:
             raise ValueError(
-                f"Cannot remove a weight of {part.weight_sum:g} from {self.weight_sum:g}; give the rows the weights "
+                f"Cannot remove a weight of {part.weight_sum:g} from {self.weight_sum:g}; give the samples the weights "
                 "they were added with."
             )
         self._combine(part, -1.0)
@@ -224,7 +224,8 @@ class Moments:
         Parameters
         ----------
         kind : {"minmax", "standard"} or None
-            Map every column to [0, 1], to zero mean and unit variance, or leave it. Constant columns are only shifted.
+            Map every feature to [0, 1], to zero mean and unit variance, or leave it. Constant features are only
+            shifted.
 
         Returns
         -------
@@ -251,7 +252,7 @@ class Moments:
     def operator(self) -> Gram:
         """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form."""
         xp = namespace(self._known("_mean"))
-        # A constant column's variance is zero, not the rounding of its mean.
+        # A constant feature's variance is zero, not the rounding of its mean.
         varies = xp.astype(self._high > self._low, xp.float64)
         if self._second is not None:
             C = self._second / self.weight_sum
@@ -264,11 +265,11 @@ class Moments:
 
     def _known(self, name: str) -> Array:
         if self.n_features is None:
-            raise ValueError("These moments hold no rows yet; call update() first.")
+            raise ValueError("These moments hold no samples yet; call update() first.")
         return getattr(self, name)
 
     def _read(self, block: Array, sample_weight: Array) -> Moments | None:
-        """Return the moments of one block, or None if no row has weight."""
+        """Return the moments of one block, or None if no sample has weight."""
         if not sparse.issparse(block) and not hasattr(block, "__array_namespace__") and not hasattr(block, "device"):
             block = np.asarray(block)
         if sparse.issparse(block):
@@ -276,7 +277,7 @@ class Moments:
         if block.ndim != 2:
             raise ValueError(f"Expected a table (two dimensions), got {block.ndim}.")
         if self.n_features is not None and block.shape[1] != self.n_features:
-            raise ValueError(f"Expected {self.n_features} columns as before, got {block.shape[1]}.")
+            raise ValueError(f"Expected {self.n_features} features as before, got {block.shape[1]}.")
         xp = namespace(block)
         weights = check_weights(sample_weight, block.shape[0])
         if weights is not None and not np.all(weights > 0):
@@ -316,9 +317,9 @@ class Moments:
                 self._to_primal()
             elif 8 * stored * m > limit:
                 raise MemoryError(
-                    f"{m} columns need {8 * m * m / 2**30:.1f} GiB for their second moments and the {stored} rows so "
-                    f"far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; drop columns "
-                    "(for instance those of least variance) or take a sample of the rows."
+                    f"{m} features need {8 * m * m / 2**30:.1f} GiB for their second moments and the {stored} samples "
+                    f"so far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; drop "
+                    "features (for instance those of least variance) or use a subsample of the samples."
                 )
 
     def _stacked(self, xp: ModuleType) -> tuple[Array, Array]:
@@ -344,12 +345,12 @@ class Moments:
 
 
 def normalised_moments(moments: Moments) -> tuple[Gram, float]:
-    """Return the moments scaled to mean variance one, and that variance; refuse what double precision cannot hold."""
+    """Return the moments scaled to mean variance one, and that variance; raise if double precision cannot hold them."""
     with np.errstate(over="ignore", invalid="ignore"):
         gram, unit = moments.operator().normalised()
     varies = bool(gram.xp.any(moments.maximum > moments.minimum))
     if not np.isfinite(unit) or (varies and gram.trace() == 0):
-        raise ValueError("The columns' variances leave the range of double precision; scale the table first.")
+        raise ValueError("The features' variances leave the range of double precision; scale the table first.")
     return gram, unit
 
 
@@ -385,7 +386,7 @@ def _sparse_block(block: sparse.sparray, weights: np.ndarray | None) -> Moments:
     part._low, part._high = (np.asarray(f(axis=0).toarray()).ravel() for f in (values.min, values.max))
     part._mean = (w @ values) / part.weight_sum
     weighted = sparse.diags_array(w) @ values
-    # X'WX minus the mean term: the rows stay sparse.
+    # X'WX minus the mean term: the samples stay sparse.
     part._second = (values.T @ weighted).toarray() - part.weight_sum * np.outer(part._mean, part._mean)
     if np.any(np.diagonal(part._second) < _CANCELLED * part.weight_sum * part._mean**2):
         return _dense_block(values.toarray(), weights, namespace())
@@ -393,7 +394,7 @@ def _sparse_block(block: sparse.sparray, weights: np.ndarray | None) -> Moments:
 
 
 def _signed_factor(Z: Array, weights: Array, xp: ModuleType) -> Array:
-    """Return A with A'A = Z' diag(weights) Z where removed rows carry negative weights but the sum is positive."""
+    """Return A with A'A = Z' diag(weights) Z where removed samples carry negative weights but the sum is positive."""
     left, singular, Vt = xp.linalg.svd(Z, full_matrices=False)
     inner = (left * weights[:, None]).T @ left * singular[:, None] * singular[None, :]
     values, vectors = xp.linalg.eigh((inner + inner.T) / 2)

@@ -1,7 +1,7 @@
-"""What every column does for a finished selection, from the moments alone.
+"""What every feature does for a finished selection, from the moments alone.
 
-One pass of algebra over the chosen subset S gives the linear map that rebuilds all columns, the share of every column
-that is explained and by whom, what each kept column is worth, and the best substitute for it.
+One pass of algebra over the chosen subset S gives the linear map that reconstructs all features, the fraction of every
+feature that is explained and by whom, what each kept feature is worth, and the best replacement for it.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, SwapState, absolute_ri
 
 @dataclass(frozen=True)
 class Roles:
-    """Arrays of a finished selection of k out of m columns, kept columns in order of selection."""
+    """Arrays of a finished selection of k out of m features, kept features in order of selection."""
 
     coefficients: np.ndarray
-    """k x m: the linear map from the kept columns to all."""
+    """k x m: the linear map from the kept features to all."""
     loss: float
     """Ridge objective per cell, tr R / m."""
     worth: np.ndarray
-    """m: share of the total variance lost if a kept column is dropped, gained if another is added."""
+    """m: fraction of the total variance lost if a kept feature is dropped, gained if another is added."""
     r2: np.ndarray
-    """m: share of each column's variance the kept ones explain, nan where it has none."""
+    """m: fraction of each feature's variance the kept ones explain, nan where it has none."""
     shares: np.ndarray
-    """k x m: each kept column's part of ``r2``."""
+    """k x m: each kept feature's part of ``r2``."""
     substitutes: np.ndarray
-    """k: the column to take instead, -1 where none is left."""
+    """k: the feature to take instead, -1 where none is left."""
     costs: np.ndarray
     """k: by how much the unexplained share of the variance then rises."""
 
 
 def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Sequence[int] = ()) -> Roles:
-    """Work out the roles of all columns for the chosen ones.
+    """Work out the roles of all features for the chosen ones.
 
     Parameters
     ----------
     gram : Gram
         The moments C.
     chosen : sequence of int
-        The kept columns.
+        The kept features.
     alpha : float
         Ridge weight of the linear map.
     exclude : sequence of int
-        Columns never offered as a substitute.
+        Features never offered as a replacement.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
     C_S = to_numpy(state.C_S)
     shares = np.where(varies, coefficients * (2 * C_S - C_S[:, list(chosen)] @ coefficients) / safe, 0.0)
     if loss <= EXHAUSTED * total and alpha < absolute_ridge(gram, BEYOND_RANK_RIDGE):
-        # The kept columns span the table: without a ridge they could all replace one another freely.
+        # The kept features span the table: without a ridge they could all replace one another freely.
         state = SwapState(gram, chosen, absolute_ridge(gram, BEYOND_RANK_RIDGE))
     gain = state.g / xp.where(state.h + state.alpha > 0, state.h + state.alpha, 1.0)
     worth = to_numpy(gain) / total

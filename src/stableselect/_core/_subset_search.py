@@ -1,8 +1,8 @@
-"""Search for the k columns that rebuild all others best: forward steps, then exchanges to a local optimum.
+"""Search for the k features that reconstruct all others best: forward steps, then exchanges to a local optimum.
 
-With S the kept columns, C the moments and a ridge weight alpha, the loss of S is tr R with R = C - V C_S',
-V = C_S P and P = (C_SS + alpha I)^-1. Adding column j lowers it by |R_j|^2 / (R_jj + alpha). Dropping the a-th kept
-column turns R into R + v v'/p with v = V_a, p = P_aa and raises the loss by |v|^2 / p. Every swap's effect follows
+With S the kept features, C the moments and a ridge weight alpha, the loss of S is tr R with R = C - V C_S',
+V = C_S P and P = (C_SS + alpha I)^-1. Adding feature j lowers it by |R_j|^2 / (R_jj + alpha). Dropping the a-th kept
+feature turns R into R + v v'/p with v = V_a, p = P_aa and raises the loss by |v|^2 / p. Every swap's effect follows
 from R's column norms g, its diagonal h, and the one product Y = R V.
 """
 
@@ -16,13 +16,13 @@ from ._arrays import Array, index, to_numpy
 from ._gram import Deflation, Gram
 
 TIE = 1e-10
-"""Gains within this relative distance are ties; the lowest column index wins."""
+"""Gains within this relative distance are ties; the lowest feature index wins."""
 EXHAUSTED = 1e-10
-"""Once the loss falls below this share of the total, the kept columns span the table."""
+"""Once the loss falls below this fraction of the total, the kept features span the table."""
 BEYOND_RANK_RIDGE = 1e-3
-"""Ridge, relative to the mean variance, by whose gain columns are chosen beyond the rank."""
+"""Ridge, relative to the mean variance, by whose gain features are chosen beyond the rank."""
 TRUST = 1e-12
-"""A column with less than this share of its variance left is a combination of the kept ones."""
+"""A feature with less than this fraction of its variance left is a combination of the kept ones."""
 _DEFLATE = 1e-3
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
 _ESCAPE = 6
@@ -31,11 +31,11 @@ _REFRESH = 32
 """Swaps between two recomputations of the exchange state, to keep rounding from building up."""
 
 _STRETCH = 4096
-"""Columns per stretch of the table of swaps."""
+"""Features per stretch of the table of swaps."""
 
 
 def absolute_ridge(gram: Gram, ridge: float) -> float:
-    """Return the ridge weight alpha for one stated relative to the mean variance of the columns."""
+    """Return the ridge weight alpha for one stated relative to the mean variance of the features."""
     return ridge * gram.trace() / gram.n_features
 
 
@@ -47,7 +47,7 @@ def first_of_best(gain: Array, gram: Gram) -> int:
 
 
 def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
-    """Return a boolean array, true for the columns that may still be chosen."""
+    """Return a boolean array, true for the features that may still be chosen."""
     mask = np.ones(gram.n_features, dtype=bool)
     mask[list(closed)] = False
     return gram.xp.asarray(mask, device=gram.device)
@@ -61,7 +61,7 @@ def forward_search(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[int]:
-    """Choose k columns one at a time, each by the largest fall of the loss, less its price where columns have one.
+    """Choose k features one at a time, each by the largest fall of the loss, less its price where features have one.
 
     With w = R_j / sqrt(R_jj + alpha) the step turns R into R - w w', so R's column norms g lose
     2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
@@ -71,18 +71,18 @@ def forward_search(
     gram : Gram
         The moments C.
     k : int
-        Number of columns.
+        Number of features.
     alpha : float
         Ridge weight.
     include, exclude : sequence of int
-        Columns that come first, in this order, and columns that are never chosen.
+        Features that come first, in this order, and features that are never chosen.
     prices : array of length m, optional
-        What keeping a column costs beside the loss, in its units; none below zero.
+        What keeping a feature costs beside the loss, in its units; none below zero.
 
     Returns
     -------
     list of int
-        The columns in order of selection.
+        The features in order of selection.
     """
     xp = gram.xp
     chosen: list[int] = []
@@ -119,7 +119,7 @@ def forward_search(
 
 
 def _restart(gram: Gram, chosen: Sequence[int], alpha: float) -> tuple[Deflation, Array, Array]:
-    """Return the residual of the chosen columns afresh, ready for more steps, and its column norms and diagonal."""
+    """Return the residual of the chosen features afresh, ready for more steps, and its column norms and diagonal."""
     R = gram.split(chosen, alpha)[2] if chosen else gram
     return R.deflation(), R.squared_norms(), R.diagonal()
 
@@ -128,8 +128,8 @@ class SwapState:
     """R, V and what follows from them for one subset, kept up to date swap by swap.
 
     A swap costs one product of C with a vector and a few passes over k x m arrays; :meth:`refresh` recomputes all.
-    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept column. With ``prices`` (length m, none below
-    zero) a subset costs its loss and the prices of its columns, and gains are falls of that cost.
+    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept feature. With ``prices`` (length m, none below
+    zero) a subset costs its loss and the prices of its features, and gains are falls of that cost.
     """
 
     def __init__(self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None) -> None:
@@ -158,30 +158,30 @@ class SwapState:
 
     @property
     def cost(self) -> float:
-        """Return the loss, and the prices of the kept columns where columns have prices."""
+        """Return the loss, and the prices of the kept features where features have prices."""
         return self.loss + (0.0 if self.prices is None else float(self.gram.xp.sum(self._kept_prices())))
 
     def _kept_prices(self) -> Array:
         return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
 
     def _pivots(self) -> Array:
-        """Return p = diag P, infinite for a kept column the others replace fully."""
+        """Return p = diag P, infinite for a kept feature the others replace fully."""
         p = self.gram.xp.linalg.diagonal(self.P)
         return self.gram.xp.where(p > 0, p, float("inf"))
 
     def _drop_costs(self) -> Array:
-        """Return by how much the loss rises when each kept column is dropped, |V_a|^2 / P_aa."""
+        """Return by how much the loss rises when each kept feature is dropped, |V_a|^2 / P_aa."""
         return self.gram.xp.sum(self.V * self.V, axis=1) / self._pivots()
 
     def swap_gains(self, allowed: Array, start: int = 0, stop: int | None = None) -> Array:
-        """Return how much swapping the a-th kept column for column j lowers the cost, k x (stop - start).
+        """Return how much swapping the a-th kept feature for feature j lowers the cost, k x (stop - start).
 
         Parameters
         ----------
         allowed : boolean array of length m
-            Columns that may come in; the others get minus infinity.
+            Features that may come in; the others get minus infinity.
         start, stop : int
-            The range of columns j.
+            The range of features j.
         """
         gains = self._gains(allowed, self.Y, self.g, self.drop_costs, slice(start, stop))
         if self.prices is None:
@@ -207,11 +207,11 @@ class SwapState:
         return xp.where(usable, gain - costs[:, None], -float("inf"))
 
     def swap(self, a: int, j: int) -> bool:
-        """Replace the a-th kept column by column j; refuse, and stay, where rounding alone made it look possible.
+        """Replace the a-th kept feature by feature j; do nothing where rounding alone made it look possible.
 
-        Dropping gives R + v v'/p, V - v row' with row = P_a / p, and P - p row row'. Adding column r of that residual
+        Dropping gives R + v v'/p, V - v row' with row = P_a / p, and P - p row row'. Adding feature r of that residual
         with pivot tau = r_j + alpha takes r r'/tau away again and gives V + r last', P + tau last last', where
-        last = (-V_j, 1) / tau. The new column takes the old one's place, so both are rank-one changes in place.
+        last = (-V_j, 1) / tau. The new feature takes the old one's place, so both are rank-one changes in place.
         """
         xp, gram, V, Y = self.gram.xp, self.gram, self.V, self.Y
         p = float(self.P[a, a])
@@ -223,11 +223,11 @@ class SwapState:
         h = self.h + v * v / p
         P = self.P - p * row[:, None] * row[None, :]
 
-        # V_a is zero now, so the dropped column's row of C_S no longer counts.
+        # V_a is zero now, so the dropped feature's row of C_S no longer counts.
         column = gram.columns([j])[:, 0]
         r = column - self.C_S[:, j] @ V
         tau = float(r[j]) + self.alpha
-        if tau <= TRUST * float(self.variance[j]):  # the column is a combination of the kept ones after all
+        if tau <= TRUST * float(self.variance[j]):  # the feature is a combination of the kept ones after all
             self.refresh()
             return False
         q = gram.dot(r) - (self.C_S @ r) @ V
@@ -250,9 +250,9 @@ class SwapState:
 
 
 def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, int, int]:
-    """Return the largest gain and its swap (position to drop, column to add); ties go to the lowest columns.
+    """Return the largest gain and its swap (position to drop, feature to add); ties go to the lowest features.
 
-    Columns are looked at in stretches that stay in the processor's cache.
+    Features are looked at in stretches that stay in the processor's cache.
     """
     xp, m = state.gram.xp, state.gram.n_features
     free = [a for a, c in enumerate(state.chosen) if c not in set(fixed)]
@@ -282,9 +282,9 @@ def exchange_search(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> tuple[list[int], int]:
-    """Swap kept columns for others until none lowers the cost: a certified 1-swap optimum.
+    """Swap kept features for others until none lowers the cost: a certified 1-swap optimum.
 
-    The cost is the loss and, where columns have ``prices``, those of the kept ones. From an optimum a few swaps are
+    The cost is the loss and, where features have ``prices``, those of the kept ones. From an optimum a few swaps are
     made that raise the cost least, none of them undone; where they lead below it, the search goes on from there, else
     the optimum stands.
 
@@ -295,12 +295,12 @@ def exchange_search(
     chosen : sequence of int
         The start.
     prices : array of length m, optional
-        What keeping a column costs beside the loss, in its units; none below zero.
+        What keeping a feature costs beside the loss, in its units; none below zero.
 
     Returns
     -------
     chosen : list of int
-        The columns, in no particular order.
+        The features, in no particular order.
     n_swaps : int
         Number of swaps made.
     """

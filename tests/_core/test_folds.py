@@ -1,0 +1,90 @@
+"""Folds: a sample's own values decide its fold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from stableselect import ColumnSubset, Moments
+from stableselect._core._folds import fold_moments, row_folds, row_hashes
+
+
+def test_folds_follow_the_rows_not_their_order(tall, rng):
+    X = np.vstack([tall, tall[:10]])
+    rows = rng.permutation(len(X))
+    np.testing.assert_array_equal(row_hashes(X)[rows], row_hashes(X[rows]))
+    np.testing.assert_array_equal(
+        row_hashes(X), np.concatenate([row_hashes(X[row : row + 1]) for row in range(len(X))])
+    )
+    assert len(np.unique(row_hashes(tall))) == 60
+    assert sum(part.n_rows for part in fold_moments(X, None, 5)) == 70
+    folds = row_folds(X, 5)
+    assert set(folds) == set(range(5))
+    np.testing.assert_array_equal(row_folds(X, 10) % 5, folds)
+
+
+def test_folds_do_not_follow_the_rounding_of_a_scaler(rng):
+    X = rng.normal(size=(400, 20)) * rng.uniform(1, 100, 20) + 5
+    order = rng.permutation(400)
+    one, other = (row_folds(StandardScaler().fit_transform(rows), 10) for rows in (X, X[order]))
+    assert np.mean(one[order] != other) < 0.02
+    np.testing.assert_array_equal(row_folds(X.astype(np.float32), 5), row_folds(X.astype(np.float32).astype(float), 5))
+
+
+@pytest.mark.parametrize("kind", ["one-hot", "ranks", "binary"])
+def test_rows_of_the_same_values_in_other_places_fall_into_all_folds(rng, kind):
+    if kind == "one-hot":
+        X = np.hstack([np.eye(5)[rng.integers(5, size=500)] for _ in range(4)])
+    elif kind == "ranks":
+        X = np.argsort(rng.normal(size=(300, 20)), axis=1).astype(float)
+    else:
+        X = (rng.random((1000, 30)) < 0.3).astype(float)
+    sizes = np.bincount(row_folds(X, 5), minlength=5)
+    assert sizes.min() > 0.1 * len(X)
+    np.testing.assert_array_equal(row_folds(sparse.csr_array(X), 5), row_folds(X, 5))
+
+
+@pytest.mark.parametrize("kind", ["copies", "mirrored", "copies and a constant", "four copies"])
+def test_columns_that_repeat_each_other_leave_no_fold_empty(rng, kind):
+    A = rng.normal(size=(300, 8))
+    blocks = {
+        "copies": [A, A],
+        "mirrored": [A, -A],
+        "copies and a constant": [A, A, np.ones((300, 1))],
+        "four copies": [A, A, A, A],
+    }
+    X = np.hstack(blocks[kind])
+    sizes = np.bincount(row_folds(X, 10), minlength=10)
+    assert sizes.min() > 10
+    order = rng.permutation(300)
+    np.testing.assert_array_equal(row_folds(X[order], 10), row_folds(X, 10)[order])
+    assert ColumnSubset(3, criterion="stability").fit(X).frontier_.error.size > 1
+
+
+def test_a_sample_among_quite_different_ones_keeps_its_fold(rng):
+    """What other samples hold (few values, repeated features) changed the hash of all samples once."""
+    X = rng.normal(size=(40, 6))
+    binary = (rng.random((100, 6)) < 0.5).astype(float)
+    np.testing.assert_array_equal(row_folds(np.vstack([X, binary]), 5)[:40], row_folds(X, 5))
+    np.testing.assert_array_equal(row_folds(np.vstack([X, binary]), 5)[40:], row_folds(binary, 5))
+
+
+def test_a_table_read_in_parts_has_the_folds_of_the_whole(rng):
+    X, weights = rng.normal(size=(90, 5)), rng.integers(3, size=90).astype(float)
+    whole = fold_moments(X, weights, 5)
+    gathered = [Moments() for _ in range(5)]
+    for part in np.array_split(rng.permutation(90), 4):
+        for fold, moments in zip(gathered, fold_moments(X[part], weights[part], 5), strict=True):
+            fold.merge(moments)
+    for one, other in zip(whole, gathered, strict=True):
+        assert one.n_rows == other.n_rows
+        np.testing.assert_allclose(one.gram, other.gram, atol=1e-12)
+
+
+def test_folds_can_be_given_by_sample(rng):
+    X, folds = rng.normal(size=(20, 4)), np.repeat([1, -1, 0, 3], 5)
+    parts = fold_moments(X, None, folds)
+    assert [part.n_rows for part in parts] == [5, 5, 0, 5]
+    np.testing.assert_allclose(parts[3].mean, X[15:].mean(axis=0))
