@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,11 @@ def messy() -> Table:
         "word": ["x", "y"] * 30,
     }
     return Table(pa.table(columns), "messy.csv")
+
+
+@pytest.fixture
+def interruptible():
+    """Let Ctrl-C interrupt, also where the shell that started the tests ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -38,6 +38,7 @@ __all__ = [
     "HAS_CALLBACKS",
     "CallbackSupportMixin",
     "Constraints",
+    "HasMethods",
     "Interval",
     "RealNotInt",
     "StrOptions",

@@ -19,7 +19,7 @@ def test_folds_follow_the_rows_not_their_order(tall, rng):
         row_hashes(X), np.concatenate([row_hashes(X[row : row + 1]) for row in range(len(X))])
     )
     assert len(np.unique(row_hashes(tall))) == 60
-    assert sum(part.n_rows for part in fold_moments(X, None, 5)) == 70
+    assert sum(part.n_samples for part in fold_moments(X, None, 5)) == 70
     folds = row_folds(X, 5)
     assert set(folds) == set(range(5))
     np.testing.assert_array_equal(row_folds(X, 10) % 5, folds)
@@ -79,12 +79,12 @@ def test_a_table_read_in_parts_has_the_folds_of_the_whole(rng):
         for fold, moments in zip(gathered, fold_moments(X[part], weights[part], 5), strict=True):
             fold.merge(moments)
     for one, other in zip(whole, gathered, strict=True):
-        assert one.n_rows == other.n_rows
+        assert one.n_samples == other.n_samples
         np.testing.assert_allclose(one.gram, other.gram, atol=1e-12)
 
 
 def test_folds_can_be_given_by_sample(rng):
     X, folds = rng.normal(size=(20, 4)), np.repeat([1, -1, 0, 3], 5)
     parts = fold_moments(X, None, folds)
-    assert [part.n_rows for part in parts] == [5, 5, 0, 5]
+    assert [part.n_samples for part in parts] == [5, 5, 0, 5]
     np.testing.assert_allclose(parts[3].mean, X[15:].mean(axis=0))

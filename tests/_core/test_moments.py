@@ -42,7 +42,7 @@ def test_matches_the_definition_from_any_type(form, X, dtype):
     np.testing.assert_allclose(moments.gram, C, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(moments.minimum, X.min(axis=0))
     np.testing.assert_array_equal(moments.maximum, X.max(axis=0))
-    assert moments.weight_sum == moments.n_rows == len(X)
+    assert moments.weight_sum == moments.n_samples == len(X)
 
 
 def test_float32_input_is_summed_in_double_precision(rng):
@@ -84,7 +84,7 @@ def test_merge_leaves_the_other_object_alone_and_shares_nothing(X):
     first.merge(second)
     empty.update(X[:2])
     np.testing.assert_array_equal(second.gram, before)
-    assert second.n_rows == len(X) - 4
+    assert second.n_samples == len(X) - 4
 
 
 def test_weights_are_repetitions_and_zero_weights_are_absence(X, rng):
@@ -147,7 +147,7 @@ def test_remove_takes_rows_out_again(X):
     rest = Moments.from_array(np.delete(X, [2, 3], axis=0))
     np.testing.assert_allclose(moments.mean, rest.mean, rtol=1e-10)
     np.testing.assert_allclose(moments.gram, rest.gram, rtol=1e-8, atol=1e-8)
-    assert moments.n_rows == len(X) - 2 and not moments.range_is_exact
+    assert moments.n_samples == len(X) - 2 and not moments.range_is_exact
     np.testing.assert_array_equal(moments.maximum, X.max(axis=0))
 
 
@@ -170,7 +170,7 @@ def test_scaling_needs_no_second_pass(X, kind, scaler):
 def test_no_scaling_is_a_copy(X):
     moments = Moments.from_array(X)
     copy = moments.scale(None).update(X[:1])
-    assert copy.n_rows == moments.n_rows + 1
+    assert copy.n_samples == moments.n_samples + 1
 
 
 def test_constant_columns_have_exactly_no_variance(X):
@@ -205,7 +205,7 @@ def test_bad_blocks_are_refused_and_change_nothing(block, message):
     moments = Moments.from_array(np.arange(12.0).reshape(4, 3))
     with pytest.raises(ValueError, match=message):
         moments.update(block)
-    assert moments.n_rows == 4
+    assert moments.n_samples == 4
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1, 1, 1, -1], [1, 1, 1, np.nan], np.ones((4, 1))])

@@ -17,7 +17,7 @@ def table(rng, n=90, m=14, rank=6):
 
 
 def assert_same(moments, expected, atol=1e-12):
-    assert moments.n_rows == expected.n_rows
+    assert moments.n_samples == expected.n_samples
     assert moments.weight_sum == pytest.approx(expected.weight_sum)
     assert np.allclose(moments.mean, expected.mean, rtol=1e-12, atol=atol)
     assert np.allclose(moments.gram, expected.gram, rtol=1e-10, atol=atol)
@@ -42,7 +42,7 @@ def test_folds_are_those_of_the_resample_itself(rng, cv, shape):
     X = table(rng, *shape)
     shared = ResampledMoments(X, 5)
     for part in resamples(cv, X)[:5]:
-        expected = [fold for fold in fold_moments(X[part.drawn], None, 5) if fold.n_rows]
+        expected = [fold for fold in fold_moments(X[part.drawn], None, 5) if fold.n_samples]
         found = shared.of(part)
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):

@@ -8,7 +8,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector
+from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelectorNetwork
 from stableselect._core import Resample
 from stableselect._refit import Source, resolve_names, seed_parameters, with_held_seed
 
@@ -20,8 +20,8 @@ PART = Resample(np.arange(5, 55))
     [
         (ColumnSubset(3, ridge=0), 0),
         (ColumnSubset(3), 5),
-        (ScorerSelector(3, solver="full_batch", epochs=3, ridge=0, random_state=0), 0),
-        (ScorerSelector(3, solver="minibatch", epochs=2, random_state=0), None),
+        (ScorerSelectorNetwork(3, solver="full_batch", epochs=3, random_state=0), 0),
+        (ScorerSelectorNetwork(3, solver="minibatch", epochs=2, random_state=0), None),
         (LaplacianScore(3), None),
         (VarianceThreshold(), None),
         (make_pipeline(StandardScaler(), ColumnSubset(3)), None),

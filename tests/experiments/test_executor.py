@@ -189,6 +189,7 @@ def test_an_interrupted_run_is_not_stored(tmp_path, runs):
     assert len(Store(tmp_path).runs()) == 1
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_run_that_makes_do_with_less_when_interrupted_is_not_stored(tmp_path, runs):
     """Training ends early at Ctrl-C and returns its best weights so far; that is not the run that was asked for."""
 
@@ -207,6 +208,7 @@ def test_a_run_that_makes_do_with_less_when_interrupted_is_not_stored(tmp_path, 
     assert done(tmp_path) == {0}
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_worker_stores_nothing(tmp_path, runs):
     def evaluate(run, data_home):
         try:

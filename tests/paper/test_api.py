@@ -140,13 +140,13 @@ def test_experiments_and_datasets_come_in_order():
         "table2",
         "table3",
         "summary",
+        "supp_table1",
+        "halves",
+        "timing",
         "figure1",
         "figure2",
         "supp_figure8",
-        "supp_table1",
-        "halves",
         "lambda_search",
-        "timing",
         "stability",
         "assumptions",
         *(f"figure3{panel}" for panel in "abcdefgh"),
@@ -260,6 +260,7 @@ def test_results_are_shown_where_the_data_is_gone(pretend, tmp_path):
     assert [row["mean"] for row in again.data] == [row["mean"] for row in first.data]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_with_130_and_stores_nothing_cut_short(pretend, tmp_path, monkeypatch, invented):
     """A network that is interrupted returns its best weights so far; the run must not pass for a whole one."""
     calls = []

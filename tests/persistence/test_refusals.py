@@ -206,7 +206,7 @@ def test_any_altered_entry_of_the_record_is_refused_or_loads(path, tall, monkeyp
 
 def test_moments_that_do_not_fit_are_refused(path, tall):
     selector = ss.ColumnSubset(3).partial_fit(tall)
-    for name, value in {"_second": {"array": "scores_-0"}, "_rows": [{"array": "scores_-0"}], "n_rows": "x"}.items():
+    for name, value in {"_second": {"array": "scores_-0"}, "_rows": [{"array": "scores_-0"}], "n_samples": "x"}.items():
         ss.save(selector, path, overwrite=True)
 
         def change(old, name=name, value=value):

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from stableselect import ColumnSubset, Moments, RandomSelector, ScorerSelector
-from stableselect._core._folds import fold_moments
+from stableselect._core._folds import fold_moments, hold_out_each
 from stableselect.subset._ridge import RIDGE_GRID, choose_ridge, held_out_error
 
 
@@ -127,7 +127,7 @@ def test_a_failing_partial_fit_adds_no_rows(tall):
     selector.set_params(include=[12])
     with pytest.raises(ValueError, match="Unknown feature 12"):
         selector.partial_fit(tall)
-    assert selector.moments_.n_rows == 60
+    assert selector.moments_.n_samples == 60
 
 
 @pytest.mark.parametrize("size", [1e200, 1e-200])
@@ -182,7 +182,7 @@ def test_automatic_ridge_is_the_best_of_the_grid_on_held_out_folds(wide, rng):
             D = np.eye(40) - B
             total += test.weight_sum * np.trace(D.T @ second @ D)
         errors.append(total)
-    assert choose_ridge(folds, 6, [], []) == RIDGE_GRID[int(np.argmin(errors))]
+    assert choose_ridge(hold_out_each(folds), 6, [], []) == RIDGE_GRID[int(np.argmin(errors))]
 
 
 def test_too_few_rows_to_fold_means_no_ridge(rng):

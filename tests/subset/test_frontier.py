@@ -12,7 +12,6 @@ from stableselect._core._gram import PrimalGram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.subset._frontier import (
-    ABOUT,
     CONSENSUS,
     MAP_RIDGES,
     RIDGES,
@@ -23,7 +22,7 @@ from stableselect.subset._frontier import (
 )
 from stableselect.subset._ridge import held_out_error, leave_out, refit_errors
 from stableselect.subset._search import Setting, find_columns
-from stableselect.subset._stability_frontier import Point, cheapest_stable, good_points
+from stableselect.subset._stability_frontier import ABOUT, Point, cheapest_stable, good_points
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import stableselect as ss
 from stableselect import ColumnSubset, Moments, ScorerSelector
-from stableselect._core._folds import fold_moments, row_folds
+from stableselect._core._folds import fold_moments, hold_out_each, row_folds
 from stableselect._core._subset_search import forward_search
 from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
@@ -71,7 +71,7 @@ def test_with_a_free_ridge_the_curve_has_the_least_error_of_the_grid_for_every_k
         assert path.explained_variance_ratio[k - 1] == pytest.approx(
             1 - errors[:, k].sum() / errors[:, 0].sum(), abs=1e-9
         )
-        assert path.ridge[k - 1] == choose_ridge(fold_moments(X, None, 5), k, [], [])
+        assert path.ridge[k - 1] == choose_ridge(hold_out_each(fold_moments(X, None, 5)), k, [], [])
 
 
 @pytest.mark.parametrize("name", ["tall", "wide"])

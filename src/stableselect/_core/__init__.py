@@ -2,7 +2,7 @@
 
 from ._arrays import Array, float64, index, is_foreign, like, namespace, to_numpy
 from ._checks import check_finite, check_weights
-from ._folds import fold_moments, merged, row_folds, row_hashes
+from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_folds, row_hashes, split_moments
 from ._gram import DualGram, Gram, PrimalGram, pseudo_inverse
 from ._moments import BLOCK_ELEMENTS, Moments, memory_limit, normalised_moments
 from ._resampled_moments import ResampledMoments
@@ -15,6 +15,7 @@ from ._resampling import (
     as_splitter,
     resamples,
     seed_sequence,
+    splits_of,
     take_rows,
     units,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "ComplementaryPairs",
     "DualGram",
     "Gram",
+    "HeldOut",
     "Moments",
     "PrimalGram",
     "Resample",
@@ -48,6 +50,7 @@ __all__ = [
     "float64",
     "fold_moments",
     "forward_search",
+    "hold_out_each",
     "index",
     "is_foreign",
     "like",
@@ -62,6 +65,8 @@ __all__ = [
     "row_folds",
     "row_hashes",
     "seed_sequence",
+    "split_moments",
+    "splits_of",
     "take_rows",
     "to_numpy",
     "units",

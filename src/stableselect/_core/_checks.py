@@ -54,14 +54,14 @@ def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: S
     )
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+def check_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
     """Return the sample weights in double precision, or None where there are none."""
     if sample_weight is None:
         return None
     weights = np.asarray(to_numpy(sample_weight), dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
+    if weights.shape != (n_samples,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise ValueError(
-            f"sample_weight must hold one finite, non-negative number for each of the {n_rows} samples; got shape "
+            f"sample_weight must hold one finite, non-negative number for each of the {n_samples} samples; got shape "
             f"{weights.shape}."
         )
     return weights

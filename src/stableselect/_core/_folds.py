@@ -10,6 +10,7 @@ that hold the same values in other places, as in tables of zeros and ones or aft
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -108,7 +109,7 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
     if 2 * int((labels >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
         # All but one fold together will be held as m x m sums: better converted once than at every merge.
         for moments in parts:
-            if moments.n_rows:
+            if moments.n_samples:
                 moments._to_primal()
     return parts
 
@@ -122,3 +123,61 @@ def merged(parts: Sequence[Moments]) -> Moments:
         for part in parts:
             whole.merge(part)
     return whole
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Moments of samples to fit on, and of samples held out of that fit."""
+
+    train: Moments
+    test: Moments
+
+
+def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
+    """Return every fold as the one held out, with all others together."""
+    return [
+        HeldOut(merged([part for other, part in enumerate(folds) if other != held]), folds[held])
+        for held in range(len(folds))
+    ]
+
+
+def split_moments(
+    X: Array, sample_weight: np.ndarray | None, splits: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> tuple[list[Moments], list[HeldOut] | None]:
+    """Return the moments that (train, test) indices of samples ask for.
+
+    Parameters
+    ----------
+    X : array of shape (n, m)
+        The table.
+    sample_weight : array of shape (n,), optional
+        Sample weights.
+    splits : sequence of (train, test)
+        Indices of samples.
+
+    Returns
+    -------
+    folds : list of Moments
+        Where the test sets hold every sample once and all others are trained on, those of the test sets; else those
+        of all samples, as one fold.
+    held_out : list of HeldOut or None
+        None in the first case: :func:`hold_out_each` gives them.
+    """
+    n = X.shape[0]
+    labels = np.full(n, -1)
+    for fold, (_, test) in enumerate(splits):
+        labels[test] = fold
+    sizes = [(len(np.unique(train)), len(np.unique(test))) for train, test in splits]
+    # Test sets that add up to n and leave no sample out hold each once.
+    if np.all(labels >= 0) and sum(test for _, test in sizes) == n and all(sum(size) == n for size in sizes):
+        return fold_moments(X, sample_weight, labels), None
+    folds = [fold_moments(X, sample_weight, np.zeros(n, dtype=np.intp))[0]]
+    held_out = []
+    for train, test in splits:
+        parts = []
+        for chosen in (train, test):
+            marked = np.full(n, -1)
+            marked[chosen] = 0
+            parts.append(fold_moments(X, sample_weight, marked)[0])
+        held_out.append(HeldOut(*parts))
+    return folds, held_out

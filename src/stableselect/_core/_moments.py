@@ -45,7 +45,7 @@ class Moments:
     ----------
     weight_sum : float
         Sum of the sample weights (the number of samples when there are none).
-    n_rows : int
+    n_samples : int
         Number of samples of positive weight.
     n_features : int or None
         Number of features, None before the first block.
@@ -68,7 +68,7 @@ class Moments:
 
     def __init__(self) -> None:
         self.weight_sum = 0.0
-        self.n_rows = 0
+        self.n_samples = 0
         self.n_features: int | None = None
         self.range_is_exact = True
         self._mean: Array = None
@@ -159,7 +159,7 @@ class Moments:
 
     def merge(self, other: Moments) -> Moments:
         """Add what another object has gathered, and return this one; ``other`` is left as it was."""
-        if other.n_rows == 0:
+        if other.n_samples == 0:
             return self
         if self.n_features is None:
             self.__dict__.update(copy.copy(other).__dict__)
@@ -200,12 +200,12 @@ class Moments:
         part = self._read(samples, sample_weight)
         if part is None:
             return self
-        if self.n_features != part.n_features or self.n_rows < part.n_rows:
+        if self.n_features != part.n_features or self.n_samples < part.n_samples:
             raise ValueError(
-                f"Cannot remove {part.n_rows} samples of {part.n_features} features from {self.n_rows} samples of "
-                f"{self.n_features} features; remove only samples that were added."
+                f"Cannot remove {part.n_samples} samples of {part.n_features} features from {self.n_samples} samples "
+                f"of {self.n_features} features; remove only samples that were added."
             )
-        if self.n_rows == part.n_rows:
+        if self.n_samples == part.n_samples:
             self.__dict__.update(Moments().__dict__)
             return self
         if part.weight_sum >= self.weight_sum:
@@ -305,7 +305,7 @@ class Moments:
             self._second += (before * weight / total) * (difference[:, None] * difference[None, :])
         self._mean = xp.asarray(mean)
         self.weight_sum = total
-        self.n_rows += int(sign) * other.n_rows
+        self.n_samples += int(sign) * other.n_samples
 
     def _settle_form(self) -> None:
         """Hold the cheaper form; refuse when neither fits in memory."""
@@ -357,14 +357,14 @@ def normalised_moments(moments: Moments) -> tuple[Gram, float]:
 def _dense_block(block: Array, weights: np.ndarray | None, xp: ModuleType) -> Moments:
     part = Moments()
     values = float64(block, xp)
-    part.n_rows, part.n_features = int(block.shape[0]), int(block.shape[1])
+    part.n_samples, part.n_features = int(block.shape[0]), int(block.shape[1])
     part._low, part._high = float64(xp.min(block, axis=0), xp), float64(xp.max(block, axis=0), xp)
     check_finite(block, (part._low, part._high))
     w = None if weights is None else like(weights, values, xp)
-    part.weight_sum = float(part.n_rows) if weights is None else float(weights.sum())
+    part.weight_sum = float(part.n_samples) if weights is None else float(weights.sum())
     part._mean = xp.mean(values, axis=0) if w is None else (w @ values) / part.weight_sum
     centred = values - part._mean[None, :]
-    if 2 * part.n_rows > part.n_features:
+    if 2 * part.n_samples > part.n_features:
         root = centred if w is None else centred * xp.sqrt(w)[:, None]
         with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
             part._second = root.T @ root
@@ -381,7 +381,7 @@ def _sparse_block(block: sparse.sparray, weights: np.ndarray | None) -> Moments:
     check_finite(block)
     values = sparse.csr_array(block, dtype=np.float64)
     w = np.ones(values.shape[0]) if weights is None else weights
-    part.n_rows, part.n_features = values.shape
+    part.n_samples, part.n_features = values.shape
     part.weight_sum = float(w.sum())
     part._low, part._high = (np.asarray(f(axis=0).toarray()).ravel() for f in (values.min, values.max))
     part._mean = (w @ values) / part.weight_sum

@@ -56,7 +56,7 @@ class ResampledMoments:
         They may share arrays with those of other resamples: read them, do not change them.
         """
         if resample is None:
-            return [part for part in self._all_rows() if part.n_rows]
+            return [part for part in self._all_rows() if part.n_samples]
         kept = np.zeros(len(self._folds), dtype=bool)
         kept[resample.rows] = True
         if self.removes(resample):
@@ -71,7 +71,7 @@ class ResampledMoments:
                 weights[resample.rows] = resample.counts
             parts = [self._gather(rows[kept[rows]], weights) for rows in self._fold_rows]
             parts = self._primal(parts, len(resample.rows))
-        return [part for part in parts if part.n_rows]
+        return [part for part in parts if part.n_samples]
 
     def _all_rows(self) -> list[Moments]:
         """Return the moments of all samples, fold by fold; gathered once."""
@@ -89,12 +89,12 @@ class ResampledMoments:
         step = max(1024, BLOCK_ELEMENTS // max(1, self.X.shape[1]))
         return [rows[start : start + step] for start in range(0, len(rows), step)]
 
-    def _primal(self, parts: list[Moments], n_rows: int) -> list[Moments]:
+    def _primal(self, parts: list[Moments], n_samples: int) -> list[Moments]:
         """Hold the sums as m x m matrices where those of all samples will be: one conversion instead of many."""
         m = self.X.shape[1]
-        if 2 * n_rows > m and 8 * m * m * (self.n_folds + 1) <= memory_limit():
+        if 2 * n_samples > m and 8 * m * m * (self.n_folds + 1) <= memory_limit():
             for part in parts:
-                if part.n_rows:
+                if part.n_samples:
                     part._to_primal()
         return parts
 

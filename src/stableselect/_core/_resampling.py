@@ -226,13 +226,7 @@ def resamples(cv: Any, X: Any, groups: Any = None, random_state: RandomState = 0
     """
     n = int(X.shape[0])
     labels = None if groups is None else units(groups, n)[0]
-    cv = as_splitter(cv, groups, random_state)
-    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise ValueError(
-            f"cv must be a number of folds, a scikit-learn splitter or pairs of (train, test) indices but is {cv!r}; "
-            "use for example 5 or ShuffleSplit()."
-        )
-    pairs = cv.split(X, None, labels) if hasattr(cv, "split") else cv
+    pairs = _pairs(as_splitter(cv, groups, random_state), X, labels)
     found = [_resample(train, n) for train, _ in pairs]
     if len(found) < 2:
         raise ValueError(f"cv must give at least 2 splits but gives {len(found)}; one run has nothing to agree with.")
@@ -242,6 +236,42 @@ def resamples(cv: Any, X: Any, groups: Any = None, random_state: RandomState = 0
     if labels is not None:
         _check_groups(found, labels)
     return found
+
+
+def splits_of(cv: Any, X: Any, groups: Any = None) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the indices of the samples to fit on and of those held out, for every split.
+
+    Parameters
+    ----------
+    cv : splitter or iterable
+        A splitter with scikit-learn's interface, or an iterable of (train, test) indices.
+    X : table of shape (n, m)
+        What is split.
+    groups : array-like of shape (n,) or None
+        Labels of samples that belong together, for splitters that keep them together.
+
+    Returns
+    -------
+    list of (train, test)
+    """
+    n = int(X.shape[0])
+    labels = None if groups is None else units(groups, n)[0]
+    found = [(_resample(train, n).rows, _resample(test, n).rows) for train, test in _pairs(cv, X, labels)]
+    if len(found) < 2 or any(not len(train) or not len(test) for train, test in found):
+        raise ValueError(
+            "cv must give at least 2 splits, each with samples to fit on and samples to hold out; it gives "
+            f"{len(found)} splits or an empty one."
+        )
+    return found
+
+
+def _pairs(cv: Any, X: Any, groups: np.ndarray | None) -> Iterable[tuple[Any, Any]]:
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(
+            f"cv must be a number of folds, a scikit-learn splitter or pairs of (train, test) indices but is {cv!r}; "
+            "use for example 5 or ShuffleSplit()."
+        )
+    return cv.split(np.zeros((X.shape[0], 1)) if is_foreign(X) else X, None, groups) if hasattr(cv, "split") else cv
 
 
 def as_splitter(cv: Any, groups: Any = None, random_state: RandomState = 0) -> Any:

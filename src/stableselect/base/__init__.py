@@ -19,6 +19,7 @@ from ._streaming import StreamingSelector
 from ._validation import (
     TargetNotReachedWarning,
     TooFewSamplesError,
+    UnevenFoldsWarning,
     check_columns,
     check_unique,
     resolve_columns,
@@ -38,6 +39,7 @@ __all__ = [
     "StreamingSelector",
     "TargetNotReachedWarning",
     "TooFewSamplesError",
+    "UnevenFoldsWarning",
     "check_columns",
     "check_count",
     "check_labels",

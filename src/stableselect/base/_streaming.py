@@ -93,7 +93,7 @@ class StreamingSelector(BaseSelector):
         """
         with unchanged_on_error(self):
             folds = [moments] if isinstance(moments, Moments) else list(moments)
-            folds = [fold for fold in folds if fold.n_rows]
+            folds = [fold for fold in folds if fold.n_samples]
             if not folds:
                 raise ValueError("These moments hold no samples yet; call update() first.")
             self.n_features_in_ = int(folds[0].n_features or 0)
@@ -107,11 +107,13 @@ class StreamingSelector(BaseSelector):
             self._finish(folds)
         return self
 
-    def _finish(self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None) -> None:
-        folds = [fold for fold in folds if fold.n_rows]
+    def _finish(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any
+    ) -> None:
+        folds = [fold for fold in folds if fold.n_samples]
         if not folds:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
-        self._store(self._select_from_folds(folds, X, sample_weight), X)
+        self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
 
     @abstractmethod
     def _select_from_folds(

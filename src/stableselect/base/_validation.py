@@ -28,6 +28,10 @@ class TooFewSamplesError(ValueError):
         return type(self), (*self.args, self.n_folds, self.n_needed)
 
 
+class UnevenFoldsWarning(UserWarning):
+    """Folds of very different sizes; ``fold_sizes_`` of the fitted selector has them."""
+
+
 class TargetNotReachedWarning(UserWarning):
     """No setting reaches what was asked for; ``reached`` of the fitted ``path_`` or ``frontier_`` tells the same."""
 

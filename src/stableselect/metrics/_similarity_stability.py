@@ -180,7 +180,7 @@ def feature_similarity(X: Any) -> np.ndarray:
            [1., 1., 0.],
            [0., 0., 1.]])
     """
-    shape = (X.n_rows, X.n_features or 0) if isinstance(X, Moments) else getattr(X, "shape", None) or np.shape(X)
+    shape = (X.n_samples, X.n_features or 0) if isinstance(X, Moments) else getattr(X, "shape", None) or np.shape(X)
     m, limit = int(shape[-1]) if shape else 0, memory_limit()
     if 8 * m * m > limit:
         raise MemoryError(
@@ -190,8 +190,8 @@ def feature_similarity(X: Any) -> np.ndarray:
     if not isinstance(X, Moments):
         check_columns(X)
         X = Moments.from_array(X)
-    if X.n_rows < 2:
-        raise ValueError(f"X must hold at least two samples but holds {X.n_rows}; correlations need more samples.")
+    if X.n_samples < 2:
+        raise ValueError(f"X must hold at least two samples but holds {X.n_samples}; correlations need more samples.")
     gram = normalised_moments(X)[0]
     spread = np.sqrt(to_numpy(gram.diagonal()))
     inverse = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)

@@ -189,7 +189,7 @@ class Unpacker:
             raise ValueError("its moments have parts that moments do not have")
         vars(moments).update(state)
         m, rows = moments.n_features, [len(weights) for weights in expect(moments._weights, list)]
-        expect(moments.n_rows, int)
+        expect(moments.n_samples, int)
         expect(moments.weight_sum, float)
         expect(moments.range_is_exact, bool)
         if m is None:

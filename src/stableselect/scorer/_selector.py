@@ -56,9 +56,16 @@ class ScorerSelector(MomentsSelector):
         For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
         Choose the setting of least held-out error that is at least this stable, as in :class:`ColumnSubset`.
+    cv : int, splitter, iterable or None, default=None
+        How samples are held out for what is chosen by held-out error: the ridge, the number of features, the setting
+        of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
+        decide its fold, so the order of samples does not matter. Otherwise any splitter of scikit-learn, with the
+        ``groups`` of :meth:`fit`, or (train, test) indices; for stability its test sets must hold every sample once.
 
     Attributes
     ----------
+    fold_sizes_ : ndarray of int
+        Number of samples in every fold held out; that of all samples where nothing was chosen by held-out error.
     frontier_, selection_frequency_
         After asking for stability, as in :class:`ColumnSubset`.
     path_ : SelectionPath
@@ -138,6 +145,7 @@ class ScorerSelector(MomentsSelector):
         criterion: Literal["error", "stability"] = "error",
         max_error_increase: float = 0.05,
         min_stability: float | None = None,
+        cv: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -151,6 +159,7 @@ class ScorerSelector(MomentsSelector):
         self.criterion = criterion
         self.max_error_increase = max_error_increase
         self.min_stability = min_stability
+        self.cv = cv
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run the data through the autoencoder.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from .._compat import Constraints
 from .._core import EXHAUSTED, column_roles
@@ -48,9 +48,16 @@ class ColumnSubset(MomentsSelector):
     min_stability : float or None, default=None
         Choose the setting of least held-out error whose stability (Nogueira's, 1 for identical sets) is at least this;
         where there is none, the most stable one, with a warning.
+    cv : int, splitter, iterable or None, default=None
+        How samples are held out for what is chosen by held-out error: the ridge, the number of features, the setting
+        of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
+        decide its fold, so the order of samples does not matter. Otherwise any splitter of scikit-learn, with the
+        ``groups`` of :meth:`fit`, or (train, test) indices; for stability its test sets must hold every sample once.
 
     Attributes
     ----------
+    fold_sizes_ : ndarray of int
+        Number of samples in every fold held out; that of all samples where nothing was chosen by held-out error.
     frontier_ : StabilityFrontier
         After asking for stability: held-out error and stability of every setting tried.
     selection_frequency_ : ndarray of shape (m,)
@@ -122,6 +129,7 @@ class ColumnSubset(MomentsSelector):
         criterion: Literal["error", "stability"] = "error",
         max_error_increase: float = 0.05,
         min_stability: float | None = None,
+        cv: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -133,6 +141,7 @@ class ColumnSubset(MomentsSelector):
         self.criterion = criterion
         self.max_error_increase = max_error_increase
         self.min_stability = min_stability
+        self.cv = cv
 
     def _select_from(self, problem: Problem) -> Selection:
         gram = problem.gram

@@ -121,7 +121,8 @@ def choose_setting(
     if len(folds) < FEWEST_STABILITY_FOLDS:
         raise TooFewSamplesError(
             f"Stability is measured on folds of the samples and needs at least {FEWEST_STABILITY_FOLDS} folds, got "
-            f"{len(folds)}; fit on more samples, or give fit_moments a list of Moments, one for each fold.",
+            f"{len(folds)}; fit on more samples, give a cv with more folds that hold every sample once, or give "
+            "fit_moments a list of Moments, one for each fold.",
             len(folds),
             FEWEST_STABILITY_FOLDS,
         )

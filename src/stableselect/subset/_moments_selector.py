@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .._compat import Constraints, Interval, StrOptions
-from .._core import Array, Gram, Moments, merged, normalised_moments, to_numpy
-from ..base import FEATURES, N_FEATURES, Selection, StreamingSelector, resolve_include_exclude, resolve_k
+from .._compat import Constraints, HasMethods, Interval, StrOptions, validates_parameters
+from .._core import (
+    Array,
+    Gram,
+    HeldOut,
+    Moments,
+    check_weights,
+    fold_moments,
+    hold_out_each,
+    merged,
+    normalised_moments,
+    split_moments,
+    splits_of,
+    to_numpy,
+)
+from ..base import (
+    FEATURES,
+    N_FEATURES,
+    Selection,
+    StreamingSelector,
+    TooFewSamplesError,
+    UnevenFoldsWarning,
+    resolve_include_exclude,
+    resolve_k,
+    unchanged_on_error,
+)
 from ._frontier import MAP_RIDGES, RIDGES, STABILITY_FOLDS, Task, choose_setting, refit_finisher
 from ._n_features import choose_n_features
-from ._ridge import N_FOLDS, choose_ridge
+from ._ridge import FEWEST_FOLDS, N_FOLDS, choose_ridge
 from ._search import Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
@@ -68,6 +92,7 @@ class MomentsSelector(StreamingSelector):
     criterion: Literal["error", "stability"]
     max_error_increase: float
     min_stability: float | None
+    cv: Any
     selection_frequency_: np.ndarray
     _path: dict[str, Any]
     _frontier: dict[str, Any]
@@ -82,6 +107,7 @@ class MomentsSelector(StreamingSelector):
         "criterion": [StrOptions({"error", "stability"})],
         "max_error_increase": [Interval(Real, 0, None, closed="left")],
         "min_stability": [Interval(Real, 0, 1, closed="right"), None],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
     }
 
     @property
@@ -108,14 +134,74 @@ class MomentsSelector(StreamingSelector):
     def _select_from(self, problem: Problem) -> Selection:
         """Select features; ``mean`` and ``include`` of the selection are filled in afterwards."""
 
+    @validates_parameters
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Select the features.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+            The samples.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the samples.
+        groups : array of shape (n,), optional
+            Labels of samples that belong together, for a ``cv`` that keeps groups together.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            X = self._check_table(X)
+            weights = check_weights(sample_weight, X.shape[0])
+            self.__dict__.pop("moments_", None)
+            folds, held_out = self._gather(X, weights, groups)
+            self._finish(folds, X, weights, held_out=held_out)
+        return self
+
+    def _gather(
+        self, X: Array, weights: np.ndarray | None, groups: Any
+    ) -> tuple[list[Moments], Sequence[HeldOut] | None]:
+        """Return the moments of the folds, and the parts held out where those are not the folds in turn."""
+        n_folds = self._folds_needed()
+        if n_folds and self.cv is not None and not isinstance(self.cv, Integral):
+            return split_moments(X, weights, splits_of(self.cv, X, groups))
+        if groups is not None:
+            raise ValueError(
+                "groups need a cv that keeps them together, such as GroupKFold(), and something to choose by held-out "
+                "error; give such a cv, or no groups."
+            )
+        if not n_folds:
+            return [Moments.from_array(X, weights)], None
+        folds = fold_moments(X, weights, n_folds)
+        sizes = [fold.n_samples for fold in folds]
+        if 2 * n_folds * min(sizes) < sum(sizes):
+            warnings.warn(
+                f"The {n_folds} folds of {sum(sizes)} samples hold {min(sizes)} to {max(sizes)} of them, so what is "
+                "chosen by held-out error is less certain; cv=KFold(...) of scikit-learn gives even folds.",
+                UnevenFoldsWarning,
+                stacklevel=3,
+            )
+        return folds, None
+
     def _select_from_folds(
-        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
+        self,
+        folds: Sequence[Moments],
+        X: Array = None,
+        sample_weight: np.ndarray | None = None,
+        held_out: Sequence[HeldOut] | None = None,
     ) -> Selection:
         moments = merged(folds)
+        parts = folds if held_out is None else [split.test for split in held_out]
+        self.fold_sizes_ = np.array([part.n_samples for part in parts])
+        if held_out is None:
+            held_out = hold_out_each(folds) if len(folds) > 1 else []
         gram, unit = normalised_moments(moments)
         for name in ("_path", "_frontier", "selection_frequency_"):
             self.__dict__.pop(name, None)
-        k, include, exclude = self._wanted(folds)
+        k, include, exclude = self._wanted(held_out, moments)
         votes = None
         if self._prefers_stability():
             setting, votes, frontier = choose_setting(
@@ -125,7 +211,7 @@ class MomentsSelector(StreamingSelector):
             if votes is not None:
                 self.selection_frequency_ = votes
         else:
-            setting = Setting(self._choose_ridge(folds, k, include, exclude), bool(self.exchange))
+            setting = Setting(self._choose_ridge(held_out, k, include, exclude), bool(self.exchange))
         mean = to_numpy(moments.mean)
         problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes)
         selection = self._select_from(problem)
@@ -133,10 +219,16 @@ class MomentsSelector(StreamingSelector):
         self.ridge_ = problem.ridge
         return selection
 
-    def _choose_ridge(self, folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+    def _choose_ridge(
+        self, held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]
+    ) -> float:
         if self.ridge != "auto":
             return float(self.ridge)
-        return choose_ridge(folds, k, include, exclude) if len(folds) > 1 else 0.0
+        return choose_ridge(held_out, k, include, exclude) if len(held_out) >= self._fewest_folds() else 0.0
+
+    def _fewest_folds(self) -> int:
+        """Return how many parts must be held out for a choice to mean anything; a caller's own cv may have fewer."""
+        return FEWEST_FOLDS if self.cv is None else 2
 
     def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
         """Return which settings to compare for stability, and how."""
@@ -154,9 +246,15 @@ class MomentsSelector(StreamingSelector):
         )
 
     def _folds_needed(self) -> int:
-        if self._prefers_stability():
-            return STABILITY_FOLDS
-        return N_FOLDS if self._counts_features() or self.ridge == "auto" else 0
+        if not (self._prefers_stability() or self._counts_features() or self.ridge == "auto"):
+            return 0
+        if isinstance(self.cv, Integral):
+            return int(self.cv)
+        return STABILITY_FOLDS if self._prefers_stability() else N_FOLDS
+
+    def _moments_folds(self) -> int | None:
+        # A splitter needs to see the samples.
+        return self._folds_needed() if self.cv is None or isinstance(self.cv, Integral) else None
 
     def _prefers_stability(self) -> bool:
         return self.criterion == "stability" or self.min_stability is not None
@@ -165,14 +263,24 @@ class MomentsSelector(StreamingSelector):
         """Tell whether the number of features is to be chosen by held-out error."""
         return isinstance(self.n_features_to_select, str)
 
-    def _wanted(self, folds: Sequence[Moments]) -> tuple[int, list[int], list[int]]:
+    def _wanted(self, held_out: Sequence[HeldOut], moments: Moments) -> tuple[int, list[int], list[int]]:
         """Return how many features to select, and those that must or must not be among them."""
         m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
         k = None if self._counts_features() else resolve_k(self.n_features_to_select, m)
         include, exclude = resolve_include_exclude(self.include, self.exclude, m, k, names)
         if k is None:
+            fewest = self._fewest_folds()
+            if len(held_out) < fewest:
+                raise TooFewSamplesError(
+                    f"n_features_to_select='auto' holds out folds of the samples and needs at least {fewest} folds, "
+                    f"got {max(1, len(held_out))}; fit on more samples, give fit_moments a list of Moments, one for "
+                    "each fold, or give the number of features.",
+                    max(1, len(held_out)),
+                    fewest,
+                )
             path = choose_n_features(
-                folds,
+                held_out,
+                moments,
                 ridge=self.ridge,
                 min_explained_variance=self.min_explained_variance,
                 max_features=self.max_features,

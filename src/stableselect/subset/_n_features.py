@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from .._core import Moments, forward_search, merged
-from ..base import TargetNotReachedWarning, TooFewSamplesError
+from .._core import HeldOut, Moments, forward_search
+from ..base import TargetNotReachedWarning
 from ._path_errors import prefix_errors
-from ._ridge import FEWEST_FOLDS, GIVE_UP, RIDGE_GRID, leave_out
+from ._ridge import GIVE_UP, RIDGE_GRID, compared
 from ._selection_path import SelectionPath
 
 MAX_FEATURES = 200
@@ -23,7 +23,8 @@ _TIE = 1e-9
 
 
 def choose_n_features(
-    folds: Sequence[Moments],
+    held_out: Sequence[HeldOut],
+    moments: Moments,
     *,
     ridge: float | Literal["auto"] = "auto",
     min_explained_variance: float | Literal["elbow"] = 0.9,
@@ -35,8 +36,10 @@ def choose_n_features(
 
     Parameters
     ----------
-    folds : sequence of Moments
-        Moments of parts of the samples, three at least.
+    held_out : sequence of HeldOut
+        Parts of the samples held out of the others.
+    moments : Moments
+        Of all samples.
     ridge : float or "auto"
         Relative ridge weight; "auto" for the one of least held-out error, number by number.
     min_explained_variance : float or "elbow"
@@ -50,15 +53,7 @@ def choose_n_features(
     -------
     SelectionPath
     """
-    if len(folds) < FEWEST_FOLDS:
-        raise TooFewSamplesError(
-            f"n_features_to_select='auto' holds out folds of the samples and needs at least {FEWEST_FOLDS} folds, got "
-            f"{len(folds)}; fit on more samples, give fit_moments a list of Moments, one for each fold, or give the "
-            "number of features.",
-            len(folds),
-            FEWEST_FOLDS,
-        )
-    m = int(folds[0].n_features or 0)
+    m = int(moments.n_features or 0)
     n_open, fewest = m - len(exclude), max(1, len(include))
     if max_features is not None and max_features < len(include):
         raise ValueError(
@@ -66,7 +61,7 @@ def choose_n_features(
         )
     limit = min(n_open, int(max_features or len(include) + MAX_FEATURES))
     ridges = RIDGE_GRID if ridge == "auto" else (float(ridge),)
-    errors, best_ridge = held_out_paths(folds, limit, ridges, include, exclude)
+    errors, best_ridge = held_out_paths(held_out, limit, ridges, include, exclude)
     if limit == m:
         errors[:, limit] = 0.0  # nothing is left to reconstruct, whatever the ridge makes of it
 
@@ -79,7 +74,7 @@ def choose_n_features(
     k, reached = chosen
     if not reached:
         _warn(target, k, pooled, limit < n_open)
-    gram = merged(folds).operator().normalised()[0]
+    gram = moments.operator().normalised()[0]
     order = forward_search(gram, limit, float(best_ridge[k]), include, exclude)
     training = np.empty(limit + 1)
     for weight in np.unique(best_ridge):
@@ -101,7 +96,7 @@ def choose_n_features(
 
 
 def held_out_paths(
-    folds: Sequence[Moments], limit: int, ridges: Sequence[float], include: Sequence[int], exclude: Sequence[int]
+    held_out: Sequence[HeldOut], limit: int, ridges: Sequence[float], include: Sequence[int], exclude: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the held-out squared errors of every fold for up to ``limit`` features, each with its best ridge weight.
 
@@ -112,8 +107,8 @@ def held_out_paths(
 
     Parameters
     ----------
-    folds : sequence of Moments
-        Moments of parts of the samples.
+    held_out : sequence of HeldOut
+        Parts of the samples held out of the others.
     limit : int
         The most features.
     ridges : sequence of float
@@ -128,9 +123,9 @@ def held_out_paths(
     ridge : ndarray of shape (limit + 1,)
         The weight they belong to.
     """
-    rounds = [leave_out(folds, [held]) for held in range(len(folds))]
+    rounds = [compared(split.train, split.test) for split in held_out]
     slack = 1e-12 * sum(weight * gram.n_features for gram, _, _, weight in rounds)
-    errors, ridge = np.full((len(folds), limit + 1), np.inf), np.full(limit + 1, ridges[0])
+    errors, ridge = np.full((len(rounds), limit + 1), np.inf), np.full(limit + 1, ridges[0])
     climbing = np.ones(limit + 1, dtype=bool)
     for weight in ridges:
         reach = int(np.flatnonzero(climbing)[-1])

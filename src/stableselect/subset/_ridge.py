@@ -1,4 +1,4 @@
-"""The ridge weight by held-out error: five folds of the samples, forward search, all from fold moments."""
+"""The ridge weight by held-out error: forward search, all from the moments of folds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core import Array, Gram, Moments, forward_search, index, merged, to_numpy
+from .._core import Array, Gram, HeldOut, Moments, forward_search, index, merged, to_numpy
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
@@ -61,15 +61,13 @@ def refit_errors(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], 
     return np.array(errors)
 
 
-def choose_ridge(folds: Sequence[Moments], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
-    """Return the grid's ridge weight of least held-out error, 0 when the samples fall into too few folds to tell.
+def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+    """Return the grid's ridge weight of least held-out error.
 
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
     """
-    if len(folds) < FEWEST_FOLDS:
-        return 0.0
-    rounds = [leave_out(folds, [held]) for held in range(len(folds))]
+    rounds = [compared(split.train, split.test) for split in held_out]
     scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors: list[float] = []
     for ridge in RIDGE_GRID:
@@ -89,7 +87,10 @@ def leave_out(folds: Sequence[Moments], held: Sequence[int]) -> tuple[Gram, Gram
 
     Also the difference of the means, and the weight that brings an error back to the units of the samples.
     """
-    train = merged([part for f, part in enumerate(folds) if f not in held])
-    test = merged([folds[f] for f in held])
+    return compared(merged([part for f, part in enumerate(folds) if f not in held]), merged([folds[f] for f in held]))
+
+
+def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
+    """Return what :func:`leave_out` does, for the moments of the samples to fit on and of those held out."""
     gram, unit = train.operator().normalised()
     return gram, test.operator().scaled(1 / unit), (test.mean - train.mean) / unit**0.5, test.weight_sum * unit

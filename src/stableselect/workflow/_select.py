@@ -14,7 +14,7 @@ import sklearn
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
-from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError
+from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning
 from ..inspection import HeldOutErrors, held_out_report
 from ..io import Table
 from ..persistence import SelectedColumn, TableSelection
@@ -28,8 +28,9 @@ MIN_ROWS = 10
 SELECT_STAGES = ("Measuring the error on held-out rows", "Selecting from all rows")
 """What ``progress`` is told, in order."""
 
-TOLD_ELSEWHERE = (TargetNotReachedWarning, UndefinedMetricWarning)
-"""Warnings that make no note: the path and the frontier of a selection hold what they tell."""
+TOLD_ELSEWHERE = (TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWarning)
+"""Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
+_UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
 
 
 def select_table(
@@ -114,8 +115,10 @@ def select_table(
 
 def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     """Return every warning once, on one line."""
+    caught = list(caught)
+    uneven = [_UNEVEN] if any(issubclass(warning.category, UnevenFoldsWarning) for warning in caught) else []
     told = (warning for warning in caught if not issubclass(warning.category, TOLD_ELSEWHERE))
-    return list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in told))
+    return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
 def _errors(asked: Prepared, scaler: Scaler, seed: int) -> tuple[HeldOutErrors | None, list[str]]:

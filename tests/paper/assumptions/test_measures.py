@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import subspace_angles
 from scipy.optimize import minimize
 
-from stableselect import ScorerSelector
+from stableselect import ScorerSelector, ScorerSelectorNetwork
 from stableselect.paper.assumptions import _measures as measures
 
 WEIGHT = 1 / 8
@@ -18,7 +18,7 @@ WEIGHT = 1 / 8
 @pytest.mark.parametrize("path", ["selector", "scorer"])
 def test_maps_give_the_outputs_of_the_network(table, fitted, path):
     centre = table.mean(axis=0) + 0.3
-    for selector in (fitted, ScorerSelector.published(3, batch_size=8).set_params(epochs=3).fit(table)):
+    for selector in (fitted, ScorerSelectorNetwork.published(3, batch_size=8).set_params(epochs=3).fit(table)):
         maps = measures.fitted_maps(selector, centre)
         found = measures.with_one(table, centre) @ maps.left(path) @ maps.right + centre
         np.testing.assert_allclose(found, selector.forward(table, path), atol=1e-9)

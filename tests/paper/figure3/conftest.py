@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stableselect import ScorerSelector
+from stableselect import ScorerSelectorNetwork
 from stableselect.experiments import Stored
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.figure3 import _beta_report, _curves
@@ -48,7 +48,7 @@ def network():
     """Make the published network with few epochs."""
 
     def make(k, seed, **settings):
-        return ScorerSelector.published(k, batch_size=256, random_state=seed).set_params(epochs=15, **settings)
+        return ScorerSelectorNetwork.published(k, batch_size=256, random_state=seed).set_params(epochs=15, **settings)
 
     return make
 

@@ -25,7 +25,7 @@ def test_beta_under_paper_leaves_out_the_last_sample(tiny, losses, network, meth
     record = evaluate(run.of_task("beta", n=30, weight=0.25, change="row", rows=1))
     rows = load_rows(run)
     make = ScorerSelector(3) if method == SEARCH else network(3, 1, batch_size=8)
-    fits = [ScorerSelector(**make.get_params()).set_params(scorer_weight=0.25).fit(rows.X_train[:n]) for n in (30, 29)]
+    fits = [type(make)(**make.get_params()).set_params(scorer_weight=0.25).fit(rows.X_train[:n]) for n in (30, 29)]
     with_row, without = (losses(selector, rows.X_test) for selector in fits)
     for path in PATHS:
         change = np.abs(np.subtract(with_row[path], without[path]))

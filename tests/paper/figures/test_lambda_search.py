@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from stableselect import ScorerSelector
+from stableselect import ScorerSelector, ScorerSelectorNetwork
 from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
@@ -24,10 +24,10 @@ def test_the_grid_is_the_published_one():
     assert [1 / weight for weight in WEIGHTS] == [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
     assert weighted("|W|", 1 / 128) == "|W|"
     for weight in WEIGHTS:
-        for solver in ("minibatch", "search"):
-            name = weighted("|W|" if solver == "minibatch" else "ScorerSelector", weight)
+        for plain, cls in (("|W|", ScorerSelectorNetwork), ("ScorerSelector", ScorerSelector)):
+            name = weighted(plain, weight)
             selector = find_method(name).build(replace(FASHION, method=name))
-            assert (selector.solver, selector.scorer_weight) == (solver, weight)
+            assert type(selector) is cls and selector.scorer_weight == weight
 
 
 def test_the_weights_are_the_published_network_otherwise():
@@ -51,7 +51,8 @@ def test_validation_errors_are_those_of_the_rows_left_out(tiny):
     run = replace(FASHION, dataset="glioma", method="|W|, weight 2")
     rows = load_rows(run)
     assert (len(rows.X_fit), len(rows.X_valid)) == (36, 4)
-    selector = ScorerSelector.published(3, batch_size=16, random_state=0).set_params(scorer_weight=2.0).fit(rows.X_fit)
+    selector = ScorerSelectorNetwork.published(3, batch_size=16, random_state=0).set_params(scorer_weight=2.0)
+    selector.fit(rows.X_fit)
     own = np.mean((rows.X_valid - selector.forward(rows.X_valid)) ** 2)
     model = LinearRegression().fit(rows.X_fit[:, selector.selected_], rows.X_fit)
     refitted = np.mean((rows.X_valid - model.predict(rows.X_valid[:, selector.selected_])) ** 2)

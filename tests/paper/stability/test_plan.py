@@ -28,7 +28,9 @@ GLIOMA = Run("glioma", "LS", "corrected", 0, 0, 3).of_task("stability")
 
 
 def test_every_registered_selector_has_one_method_with_its_default_settings():
-    assert Counter(find_method(name).selector for name in registered()) == Counter(all_selectors().keys())
+    assert Counter(find_method(name).selector for name in registered()) == Counter(
+        all_selectors().keys() - {"ScorerSelectorNetwork"}  # in the tables as published, and annealed
+    )
     for name in registered():
         method = find_method(name)
         built = method.build(replace(GLIOMA, method=name)).get_params(deep=False)
