@@ -67,6 +67,7 @@ def test_bad_options_get_one_sentence_and_change_nothing(run, messy, monkeypatch
         ("a,b\n", "is empty"),
         ("a,a\n1,2\n", "more than one column named 'a'"),
         ("a,b\n1,0.5\n2,<0.5\n3,7\n", "Not numbers: 'b' (for example '<0.5' in 'b')"),
+        ("a,b\n1,0.5\n2,N/A\n3,ERR\n", "Not numbers: 'b' (for example 'ERR' in 'b')"),
     ],
 )
 def test_bad_tables_get_one_sentence(run, tmp_path, text, message):

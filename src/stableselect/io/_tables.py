@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
 from .._files import printable
 from ._names import NotFiniteError, NotNumericError, TableError, listed, quoted
@@ -74,10 +75,11 @@ def _example(data: pa.Table, j: int) -> str:
 
 
 def _reads_as_number(value: pa.Scalar) -> bool:
+    """Tell whether a value is a number, or a word that a column of numbers would read as missing."""
     try:
         float(value.as_py())
     except (TypeError, ValueError):
-        return False
+        return value.as_py() in pa.csv.ConvertOptions().null_values
     return True
 
 
