@@ -254,3 +254,12 @@ def test_why_ls_explodes_on_glioma():
     assert on_kept[pair] < 0.01 * np.median(on_kept.min(axis=1))
     assert error(rows.X_train) == pytest.approx(9.33, abs=0.01)
     assert error(np.delete(rows.X_train, pair[1], axis=0)) == pytest.approx(0.0785, abs=5e-4)
+
+
+@pytest.mark.parametrize("method", ["ColumnSubset", "ScorerSelector", "LS"])
+def test_a_search_stores_its_training_error_and_the_lower_bound(tiny, method):
+    record = evaluate(replace(CORRECTED, method=method))
+    if method == "LS":
+        assert "training" not in record
+    else:
+        assert record["training"]["error"] >= record["training"]["lower_bound"] > 0

@@ -1,7 +1,7 @@
 """From stored runs to the numbers of a table: one rule for all experiments.
 
 Numbers that stand side by side are over the same splits and seeds. :class:`Comparison` takes the runs of several
-labels (methods, or sizes of a curve), keeps the repeats that all labels have, and refuses to mix revisions. A repeat is
+labels (methods, or sizes of a curve), keeps the repeats that all labels have, and raises if revisions are mixed. A repeat is
 a pair of split and seed. What a label lacks is said by :meth:`Value.mark`, never averaged over in silence.
 """
 
