@@ -16,7 +16,7 @@ from stableselect.datasets import names
 from stableselect.experiments._run import Run
 from stableselect.paper import _measure
 from stableselect.paper._measure import evaluate
-from stableselect.paper.methods import Options, _data, _methods
+from stableselect.paper.methods import Options, _data, _limits, _methods
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import FAULTY, METHODS, WITH_FAULT, plan
 
@@ -112,8 +112,8 @@ def test_published_batch_sizes_go_to_the_methods_that_had_them():
 
 
 def test_limits_name_methods_protocols_and_datasets_that_exist():
-    for method, where, dataset in _methods.CAPS:
-        assert method in _methods.CAPPED
+    for method, where, dataset in _limits.CAPS:
+        assert method in _limits.CAPPED
         assert where.removeprefix("fast ") in ("paper", "corrected")
         assert dataset == "*" or dataset in names()
 

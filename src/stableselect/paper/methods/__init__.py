@@ -3,17 +3,15 @@
 from ._data import Rows, is_available, load_rows
 from ._epoch import NETWORKS, PLAIN, epoch_times
 from ._faults import Ranking, crossed_measures, inf_fs_twice_scaled, spec_wrong_end
+from ._limits import CAPPED, FAULTY, cap
 from ._methods import (
     ALL_FEATURES,
-    CAPPED,
     EPOCH,
-    FAULTY,
     METHODS,
     NO_RIDGE,
     STABLE,
     WEIGHTS,
     WITH_FAULT,
-    cap,
     find_method,
     plan,
     registered,
