@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import lzma
 import os
 
@@ -26,7 +27,7 @@ def test_key_is_canonical_json_and_comes_back():
     assert fast.key == (
         '{"cap":20,"dataset":"glioma","k":64,"method":"|W|","mode":"fast","protocol":"paper","seed":1,"split":0}'
     )
-    assert Run.from_key(fast.key) == fast
+    assert Run(**json.loads(fast.key)) == fast
 
 
 def test_runs_come_back_as_they_were(tmp_path):

@@ -16,7 +16,7 @@ from stableselect.datasets import names
 from stableselect.experiments._run import Run
 from stableselect.paper import _measure
 from stableselect.paper._measure import evaluate
-from stableselect.paper.methods import Options, _data, _methods
+from stableselect.paper.methods import Options, _data, _limits, _methods
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import FAULTY, METHODS, WITH_FAULT, plan
 
@@ -112,8 +112,8 @@ def test_published_batch_sizes_go_to_the_methods_that_had_them():
 
 
 def test_limits_name_methods_protocols_and_datasets_that_exist():
-    for method, where, dataset in _methods.CAPS:
-        assert method in _methods.CAPPED
+    for method, where, dataset in _limits.CAPS:
+        assert method in _limits.CAPPED
         assert where.removeprefix("fast ") in ("paper", "corrected")
         assert dataset == "*" or dataset in names()
 
@@ -257,3 +257,12 @@ def test_why_ls_explodes_on_glioma():
     assert on_kept[pair] < 0.01 * np.median(on_kept.min(axis=1))
     assert error(rows.X_train) == pytest.approx(9.33, abs=0.01)
     assert error(np.delete(rows.X_train, pair[1], axis=0)) == pytest.approx(0.0785, abs=5e-4)
+
+
+@pytest.mark.parametrize("method", ["ColumnSubset", "ScorerSelector", "LS"])
+def test_a_search_stores_its_training_error_and_the_lower_bound(tiny, method):
+    record = evaluate(replace(CORRECTED, method=method))
+    if method == "LS":
+        assert "training" not in record
+    else:
+        assert record["training"]["error"] >= record["training"]["lower_bound"] > 0

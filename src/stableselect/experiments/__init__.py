@@ -2,13 +2,10 @@
 
 from ._aggregate import (
     Comparison,
-    Interval,
     Measure,
     MixedRevisionsError,
     Repeat,
-    Value,
     by_repeat,
-    geometric_mean,
     one_revision,
     part_of,
     stalled,
@@ -18,6 +15,7 @@ from ._executor import Outcome, Report, execute
 from ._revision import CURRENT, Revision
 from ._run import Mode, Run
 from ._store import Rename, Status, Store, Stored, has_results
+from ._values import Interval, Value, geometric_mean
 
 __all__ = [
     "CURRENT",

@@ -1,8 +1,8 @@
 """From stored runs to the numbers of a table: one rule for all experiments.
 
 Numbers that stand side by side are over the same splits and seeds. :class:`Comparison` takes the runs of several
-labels (methods, or sizes of a curve), keeps the repeats that all labels have, and refuses to mix revisions. A repeat is
-a pair of split and seed. What a label lacks is said by :meth:`Value.mark`, never averaged over in silence.
+labels (methods, or sizes of a curve), keeps the repeats that all labels have, and raises if revisions are mixed. A
+repeat is a pair of split and seed. What a label lacks is said by :meth:`Value.mark`, never averaged over in silence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from scipy import stats
 
 from ._revision import Revision
 from ._store import Stored
+from ._values import Interval, Value
 
 Repeat = tuple[int, int]
 """Split and seed."""
@@ -32,68 +32,6 @@ STALLED = 100.0
 
 class MixedRevisionsError(ValueError):
     """Runs of different revisions were to be compared."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number over the runs of one label.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over the splits of the mean over the seeds, or mean over the repeats.
-    spread : float or None
-        Standard error over the splits, or standard deviation over the repeats; None for a single one.
-    count : int
-        Number of runs in the mean.
-    failed : int
-        Number of runs that failed.
-    splits, splits_begun : int
-        Splits in the mean, and splits that some label of the comparison has begun.
-    seeds, seeds_shared : int
-        Seeds of a split in the mean, and seeds that the seeded labels of the comparison share.
-    """
-
-    mean: float
-    spread: float | None
-    count: int
-    failed: int = 0
-    splits: int = 0
-    splits_begun: int = 0
-    seeds: int = 0
-    seeds_shared: int = 0
-
-    @property
-    def mark(self) -> str:
-        """What sets this number apart from a full comparison: "3 of 5 splits", "10 seeds"; empty where nothing does."""
-        if self.splits < self.splits_begun:
-            return f"{self.splits} of {self.splits_begun} splits"
-        if self.failed:
-            return f"{self.count} of {self.count + self.failed} runs"
-        return f"{self.seeds} seeds" if self.seeds != self.seeds_shared and self.seeds > 1 else ""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A paired difference or ratio with its 95 % interval.
-
-    Attributes
-    ----------
-    mean : float
-        Mean difference over the splits, or geometric mean of the ratios.
-    low, high : float
-        Student's t interval over the splits; NaN for a single one.
-    error : float or None
-        Standard error; for a ratio that of the logarithm times the mean. None for a single split.
-    splits : int
-        Number of splits.
-    """
-
-    mean: float
-    low: float
-    high: float
-    error: float | None
-    splits: int
 
 
 def part_of(record: Mapping[str, Any], measure: Measure) -> float | None:
@@ -330,11 +268,6 @@ class Comparison(Generic[Label]):
         repeats = _shared(set(self._numbers.get(size, {})) for size in sizes)
         table = [[self._numbers[size][repeat] for size in sizes] for repeat in sorted(repeats)]
         return fit(sizes, table) if table and min(map(min, table)) > 0 else None
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive numbers."""
-    return float(np.exp(np.mean(np.log(list(values)))))
 
 
 def _interval(values: list[float], level: float = 0.95) -> Interval | None:

@@ -61,11 +61,6 @@ class Run:
         """Return the run of a task on the same split, with the same method and seed."""
         return replace(self, task=task, detail=_canonical(details) if details else "")
 
-    @classmethod
-    def from_key(cls, key: str) -> Run:
-        """Return the run of a key."""
-        return cls(**json.loads(key))
-
     def __str__(self) -> str:
         fast = ", fast" if self.mode == "fast" else ""
         task = f", {self.task}" + "".join(f", {name} {value}" for name, value in self.details.items())

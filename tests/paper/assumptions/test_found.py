@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stableselect.experiments import Run, Stored
+from stableselect.experiments import Run, Stored, Value
 from stableselect.inspection import fit_power_law
 from stableselect.paper.assumptions import _measures as measures
 from stableselect.paper.assumptions._found import Found, holds1, holds3, text
 from stableselect.paper.assumptions._task import NETWORK, SEARCH, TASK
-from stableselect.paper.methods import Results, Value
+from stableselect.paper.methods import Results
 
 CORE = Run("coil20", SEARCH, "corrected", 0, 0, 50)
 WHERE = ("coil20", "corrected", SEARCH)

@@ -18,6 +18,7 @@ from ..report import (
     Experiment,
     Picture,
     Table,
+    csv_value,
     drawn,
     number,
     picture,
@@ -48,7 +49,8 @@ def _render(results: Results) -> Document:
         "Least squares: a linear map fitted to the same features on the 5,400 training samples. The published choice "
         "is 1/128.",
     ]
-    rows, data = [], []
+    rows: list[list[str]] = []
+    data: list[dict[str, Any]] = []
     for weight in WEIGHTS:
         row = [_fraction(weight)]
         for solver, (words, _) in _SOLVERS.items():
@@ -56,7 +58,8 @@ def _render(results: Results) -> Document:
             for measure in _MEASURES:
                 value = results.value(_DATASET, name, "paper", measure)
                 row.append(with_spread(value, "error", results.reason(_DATASET, name, "paper")))
-                data.append(_line(weight, words, measure, value))
+                line = {"weight": weight, "solver": words, "measure": measure.removeprefix("validation.")}
+                data.append(line | csv_value(value))
             if solver == "|W|":
                 row.append(NONE if value is None else str(value.count))
         rows.append(row)
@@ -66,17 +69,6 @@ def _render(results: Results) -> Document:
     if any(row["mean"] != "" for row in data):
         blocks.append(drawn(lambda: _draw(results)))
     return Document("lambda_search", EXPERIMENT.title, blocks, data)
-
-
-def _line(weight: float, solver: str, measure: str, value: Any) -> dict[str, Any]:
-    return {
-        "weight": weight,
-        "solver": solver,
-        "measure": measure.removeprefix("validation."),
-        "mean": "" if value is None else value.mean,
-        "spread": "" if value is None or value.spread is None else value.spread,
-        "seeds": 0 if value is None else value.count,
-    }
 
 
 def _reading(results: Results) -> list[str]:

@@ -13,6 +13,7 @@ from ..report import (
     Experiment,
     Picture,
     Table,
+    csv_value,
     drawn,
     line_style,
     number,
@@ -57,19 +58,7 @@ def _table(results: Results, protocol: Protocol, measure: str, words: str, data:
             value = results.value(_DATASET, method, protocol, measure, k)
             missing = results.reason(_DATASET, method, protocol, k)
             row.append(without_spread(value, measure, "n/a" if missing == NOT_AVAILABLE else NONE))
-            data.append(
-                {
-                    "k": k,
-                    "method": method,
-                    "protocol": protocol,
-                    "measure": measure,
-                    "mean": "" if value is None else value.mean,
-                    "spread": "" if value is None or value.spread is None else value.spread,
-                    "splits": 0 if value is None else value.splits,
-                    "seeds": 0 if value is None else value.seeds,
-                    "mark": "" if value is None else value.mark,
-                }
-            )
+            data.append({"k": k, "method": method, "protocol": protocol, "measure": measure} | csv_value(value))
         rows.append(row)
         if protocol == "paper" and method in printed:
             share = 100 if measure == "accuracy" else 1

@@ -3,17 +3,15 @@
 from ._data import Rows, is_available, load_rows
 from ._epoch import NETWORKS, PLAIN, epoch_times
 from ._faults import Ranking, crossed_measures, inf_fs_twice_scaled, spec_wrong_end
+from ._limits import CAPPED, FAULTY, cap
 from ._methods import (
     ALL_FEATURES,
-    CAPPED,
     EPOCH,
-    FAULTY,
     METHODS,
     NO_RIDGE,
     STABLE,
     WEIGHTS,
     WITH_FAULT,
-    cap,
     find_method,
     plan,
     registered,
@@ -21,7 +19,7 @@ from ._methods import (
     weighted,
 )
 from ._options import Options, Protocol
-from ._results import NOT_AVAILABLE, NOT_RUN, Results, Value, geometric_mean, record_part
+from ._results import NOT_AVAILABLE, NOT_RUN, Results
 from ._subsamples import pool, subsample
 from ._timed_fit import timed_fit, torch_on_one_thread
 
@@ -44,18 +42,15 @@ __all__ = [
     "Ranking",
     "Results",
     "Rows",
-    "Value",
     "cap",
     "crossed_measures",
     "epoch_times",
     "find_method",
-    "geometric_mean",
     "inf_fs_twice_scaled",
     "is_available",
     "load_rows",
     "plan",
     "pool",
-    "record_part",
     "registered",
     "selector_classes",
     "spec_wrong_end",

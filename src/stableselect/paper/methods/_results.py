@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ...datasets import info, names
-from ...experiments import Comparison, Measure, Mode, Run, Stored, Value, geometric_mean, part_of
+from ...experiments import Comparison, Measure, Mode, Run, Stored, Value
 from ._data import is_available
 from ._methods import FAST_DATASETS, METHODS, cap, find_method
 from ._options import Protocol
 
 NOT_AVAILABLE = "not available"
 NOT_RUN = "not run"
-
-__all__ = ["NOT_AVAILABLE", "NOT_RUN", "Results", "Value", "geometric_mean", "record_part"]
 
 
 class Results:
@@ -127,10 +125,6 @@ class Results:
         """Return the median time to select."""
         return self.compared(dataset, protocol, "seconds").median(method)
 
-    def failures(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> int:
-        """Return how many runs of a method on a dataset failed."""
-        return sum(item.status == "failed" for item in self.stored(dataset, method, protocol, k))
-
     def reason(
         self, dataset: str, method: str | None = None, protocol: Protocol | None = None, k: int | None = None
     ) -> str:
@@ -143,6 +137,3 @@ class Results:
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
         return "failed" if "failed" in statuses else NOT_RUN
-
-
-record_part = part_of

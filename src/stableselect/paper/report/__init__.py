@@ -9,6 +9,7 @@ from ._document import (
     Picture,
     Table,
     can_draw,
+    csv_value,
     drawn,
     number,
     picture,
@@ -18,7 +19,7 @@ from ._document import (
 )
 from ._experiment import Experiment
 from ._images import Images, find_images, one_of_each, sheet, why_none
-from ._page import INDEX, write_document, write_index
+from ._page import write_document, write_index
 from ._published import CAUSES, causes, differs, printed, published, published_value
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
     "CAUSES",
     "GREEN",
     "GREY",
-    "INDEX",
     "NONE",
     "NO_PICTURES",
     "ORANGE",
@@ -42,6 +42,7 @@ __all__ = [
     "Table",
     "can_draw",
     "causes",
+    "csv_value",
     "differs",
     "drawn",
     "find_images",

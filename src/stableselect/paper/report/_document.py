@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..methods import Value
+from ...experiments import Value
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -182,6 +182,20 @@ def with_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str
 def without_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
     """Write a value, and what sets it apart from the others."""
     return otherwise if value is None else number(value.mean, measure) + _mark(value)
+
+
+def csv_value(value: Value | None) -> dict[str, Any]:
+    """Return a value in full for the CSV file, with what it is over; empty where there is none."""
+    found = value or Value(math.nan, None, 0)
+    return {
+        "mean": "" if value is None else found.mean,
+        "spread": "" if found.spread is None else found.spread,
+        "splits": found.splits,
+        "seeds": found.seeds,
+        "mark": found.mark,
+        "runs": found.count,
+        "failed": found.failed,
+    }
 
 
 def _mark(value: Value) -> str:

@@ -47,7 +47,7 @@ def published() -> dict[str, Any]:
 
 
 def published_value(dataset: str, method: str, measure: str) -> float | None:
-    """Return a figure of Table 2 ("least_squares") or 3 ("accuracy", as a share); None where there is none."""
+    """Return a figure of Table 2 ("least_squares") or 3 ("accuracy", as a fraction); None where there is none."""
     value = published()[measure].get(dataset, {}).get(method)
     return value / 100 if value is not None and measure == "accuracy" else value
 

@@ -7,7 +7,18 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Options, Protocol, Results, plan
-from ..report import CAUSES, NONE, Table, causes, differs, printed, published_value, with_spread, without_spread
+from ..report import (
+    CAUSES,
+    NONE,
+    Table,
+    causes,
+    csv_value,
+    differs,
+    printed,
+    published_value,
+    with_spread,
+    without_spread,
+)
 
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
@@ -122,24 +133,12 @@ def tidy(results: Results, measures: tuple[str, ...]) -> list[dict[str, Any]]:
                         continue
                     comparable = measure in ("least_squares", "accuracy") and not method.endswith(FAULTY)
                     theirs = published_value(dataset, method, measure) if comparable else None
-                    data.append(
-                        {
-                            "dataset": dataset,
-                            "k": info(dataset).k,
-                            "method": method,
-                            "protocol": protocol,
-                            "measure": measure,
-                            "mean": "" if value is None else value.mean,
-                            "spread": "" if value is None or value.spread is None else value.spread,
-                            "splits": 0 if value is None else value.splits,
-                            "seeds": 0 if value is None else value.seeds,
-                            "mark": "" if value is None else value.mark,
-                            "runs": 0 if value is None else value.count,
-                            "failed": results.failures(dataset, method, protocol),
-                            "published": "" if theirs is None else theirs,
-                            "missing": "" if value else results.reason(dataset, method, protocol),
-                        }
-                    )
+                    line = {"dataset": dataset, "k": info(dataset).k, "method": method, "protocol": protocol}
+                    rest = {
+                        "published": "" if theirs is None else theirs,
+                        "missing": "" if value else results.reason(dataset, method, protocol),
+                    }
+                    data.append(line | {"measure": measure} | csv_value(value) | rest)
     return data
 
 

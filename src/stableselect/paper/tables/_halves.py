@@ -7,7 +7,7 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from ..methods import METHODS, Options, Protocol, Results, plan
-from ..report import Block, Document, Experiment, Table, with_spread
+from ..report import Block, Document, Experiment, Table, csv_value, with_spread
 
 _METHODS = tuple(name for name, method in METHODS.items() if method.halves)
 
@@ -32,19 +32,8 @@ def _render(results: Results) -> Document:
                     for half in ("upper", "lower"):
                         value = results.value(name, method, protocol, f"halves.{half}.{measure}", methods=_METHODS)
                         row.append(with_spread(value, measure, results.reason(name, method, protocol)))
-                        data.append(
-                            {
-                                "dataset": name,
-                                "protocol": protocol,
-                                "method": method,
-                                "measure": measure,
-                                "half": half,
-                                "mean": "" if value is None else value.mean,
-                                "splits": 0 if value is None else value.splits,
-                                "seeds": 0 if value is None else value.seeds,
-                                "mark": "" if value is None else value.mark,
-                            }
-                        )
+                        line = {"dataset": name, "protocol": protocol, "method": method, "measure": measure}
+                        data.append(line | {"half": half} | csv_value(value))
                 rows.append(row)
         header = ["dataset, method", "upper error", "lower error", "upper acc. %", "lower acc. %"]
         blocks.append(Table(f"Upper and lower half, {protocol} (errors after a ridge refit)", header, rows))

@@ -19,6 +19,7 @@ from ..report import (
     Experiment,
     Picture,
     Table,
+    csv_value,
     drawn,
     number,
     picture,
@@ -44,7 +45,7 @@ def _render(results: Results) -> Document:
     data: list[dict[str, Any]] = []
     for protocol in ("paper", "corrected"):
         blocks.append(_table(results, protocol, data))
-    if any(row["kept"] != "" for row in data):
+    if any(row["mean"] != "" for row in data):
         blocks.append(drawn(lambda: _draw(results)))
     return Document("supp_table1", EXPERIMENT.title, blocks, data)
 
@@ -64,19 +65,9 @@ def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> 
             loss = None if whole is None or kept is None else 1 - kept.mean / whole.mean
             both = [with_spread(value, "accuracy", missing) for value in (whole, kept)]
             rows.append([f"{found.title}, {method}", dropped, *both, NONE if loss is None else f"{100 * loss:.1f}"])
-            data.append(
-                {
-                    "dataset": name,
-                    "protocol": protocol,
-                    "method": method,
-                    "all": "" if whole is None else whole.mean,
-                    "kept": "" if kept is None else kept.mean,
-                    "loss": "" if loss is None else loss,
-                    "splits": 0 if kept is None else kept.splits,
-                    "seeds": 0 if kept is None else kept.seeds,
-                    "mark": "" if kept is None else kept.mark,
-                }
-            )
+            line = {"dataset": name, "protocol": protocol, "method": method}
+            every = {"all": "" if whole is None else whole.mean, "loss": "" if loss is None else loss}
+            data.append(line | csv_value(kept) | every)
     header = ["dataset, method", "discarded %", "all features", "selected features", "loss %"]
     return Table(f"Accuracy in per cent, {protocol}", header, rows)
 
