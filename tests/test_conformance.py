@@ -285,7 +285,7 @@ def test_text_and_missing_values_are_named(make, tall):
     with pytest.raises(ValueError, match=r"NaN in 'c4' \(3\).*SimpleImputer"):
         make(3).fit(holes)
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"NaN in column 4 \(3\)"):
+    with pytest.raises(ValueError, match=r"NaN in feature 4 \(3\)"):
         make(3).fit(torch.asarray(holes.to_numpy().copy()))
 
 

@@ -23,6 +23,8 @@ BEYOND_RANK_RIDGE = 1e-3
 """Ridge, relative to the mean variance, by whose gain features are chosen beyond the rank."""
 TRUST = 1e-12
 """A feature with less than this fraction of its variance left is a combination of the kept ones."""
+_ROUNDING = 1e-11
+"""Gains that differ by less than this fraction of the total are ties before the kept features span the table."""
 _DEFLATE = 1e-3
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
 _ESCAPE = 6
@@ -39,11 +41,11 @@ def absolute_ridge(gram: Gram, ridge: float) -> float:
     return ridge * gram.trace() / gram.n_features
 
 
-def first_of_best(gain: Array, gram: Gram) -> int:
-    """Return the lowest index whose gain ties with the largest."""
+def first_of_best(gain: Array, gram: Gram, rounding: float = 0.0) -> int:
+    """Return the lowest index whose gain ties with the largest: within TIE of it, or within ``rounding``."""
     xp = gram.xp
     top = float(xp.max(gain))
-    return int(xp.argmax(xp.astype(gain >= top - TIE * abs(top), xp.int32)))
+    return int(xp.argmax(xp.astype(gain >= top - max(TIE * abs(top), rounding), xp.int32)))
 
 
 def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
@@ -107,7 +109,7 @@ def forward_search(
                 deflation, g, h = _restart(gram, chosen, alpha)
             gain = g / xp.where(h + alpha > 0, h + alpha, 1.0)
             gain = gain if prices is None else gain - prices
-            j = first_of_best(xp.where(usable, gain, -float("inf")), gram)
+            j = first_of_best(xp.where(usable, gain, -float("inf")), gram, 0.0 if exhausted else _ROUNDING * total)
         chosen.append(j)
         allowed[j] = False
         directions = deflation.step(j, alpha, TRUST * float(variance[j]))

@@ -76,11 +76,11 @@ class Explanation:
     >>> from stableselect import ColumnSubset
     >>> print(ColumnSubset(2).fit(load_iris(as_frame=True).data).explain())
     selected feature: best replacement (rise of the unexplained variance)
-      petal length (cm): petal width (cm) (+3.53%)
-      sepal length (cm): sepal width (cm) (+0.13%)
+      petal length (cm): petal width (cm) (+4.26%)
+      sepal length (cm): sepal width (cm) (+0.16%)
     discarded feature: R2, selected features that explain it
-      sepal width (cm): 0.456, petal length (cm) 0.58, sepal length (cm) -0.13
-      petal width (cm): 0.929, petal length (cm) 1.00, sepal length (cm) -0.07
+      sepal width (cm): 0.455, petal length (cm) 0.55, sepal length (cm) -0.10
+      petal width (cm): 0.929, petal length (cm) 0.99, sepal length (cm) -0.06
     """
 
     selected: list[SelectedFeature]

@@ -58,7 +58,7 @@ class SelectionPath:
     >>> from stableselect import ColumnSubset
     >>> path = ColumnSubset("auto", min_explained_variance=0.95).fit(load_iris().data).path_
     >>> print(path)
-    SelectionPath: 2 features explain 0.966 of the held-out variance (target 0.95; 2 to 2 by fold; up to 4 considered).
+    SelectionPath: 2 features explain 0.965 of the held-out variance (target 0.95; 2 to 2 by fold; up to 4 considered).
     >>> path.explained_variance_ratio.round(2).tolist()
     [0.92, 0.97, 0.99, 1.0]
     >>> path.n_features, path.n_features_range
