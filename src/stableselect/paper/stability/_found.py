@@ -172,7 +172,10 @@ def family(method: str) -> str:
     if method in NETWORKS:
         return "published network"
     selector = find_method(method).selector
-    return RANDOM if method == RANDOM or selector is None else selector_classes()[selector].__module__.split(".")[1]
+    if method == RANDOM or selector is None:
+        return RANDOM
+    room = selector_classes()[selector].__module__.split(".")[1]
+    return "subset" if room == "scorer" else room
 
 
 def _of_dataset(dataset: str, runs: dict[str, list[Stored]], alike: np.ndarray | None) -> list[Found]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "subset": ("subset search", BLUE),
-    "scorer": ("subset search", BLUE),
     "ensemble": ("consensus", SKY),
     "published network": ("published network", VERMILION),
     "neural": ("other networks", PURPLE),
