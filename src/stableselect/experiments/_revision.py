@@ -26,9 +26,16 @@ class Revision:
     folds: int = 1
     protocol: int = 1
 
+    @property
+    def remark(self) -> str:
+        """A sentence for pages whose runs this version would not repeat exactly; empty where it would."""
+        if self == CURRENT:
+            return ""
+        return f"The runs are of an earlier revision ({self}); this version computes {CURRENT}."
+
     def __str__(self) -> str:
         return f"engine {self.engine}, folds {self.folds}, protocol {self.protocol}"
 
 
-CURRENT = Revision(engine=1, folds=1, protocol=1)
+CURRENT = Revision(engine=2, folds=2, protocol=1)
 """The revision of the runs that this version computes."""

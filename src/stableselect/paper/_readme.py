@@ -25,6 +25,7 @@ def readme_table(results: Results) -> str:
     """Return the table: error of each dataset after a ridge refit, on the splits and seeds that all methods share."""
     lines = [f"| dataset, k | {' | '.join(_METHODS.values())} |", "|---" * (len(_METHODS) + 1) + "|"]
     splits: set[int] = set()
+    revisions = {item.revision for item in results.everything()}
     for name in results.datasets:
         compared = results.compared(name, "corrected", "ridge", methods=tuple(_METHODS))
         found = [compared.value(method) for method in _METHODS]
@@ -37,7 +38,8 @@ def readme_table(results: Results) -> str:
         "Mean squared error on held-out samples (averaged over samples and features, features scaled to [0, 1] by the "
         f"training samples), when all features are reconstructed from the k selected ones by ridge regression. Mean of "
         f"{' or '.join(map(str, sorted(splits)))} splits, the same for all methods; random: of ten draws a split. "
-        "k principal components are a guide, not a bound, on held-out samples."
+        "k principal components are a guide, not a bound, on held-out samples. "
+        f"{' '.join(revision.remark for revision in sorted(revisions))}"
     )
     return "\n".join([*wrap(text, 120), "", *lines])
 

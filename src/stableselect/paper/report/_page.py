@@ -40,7 +40,8 @@ def _provenance(results: Results) -> list[str]:
     done = [item for item in runs if item.status == "done"]
     failed = sorted((str(item.run), item.error) for item in runs if item.status == "failed")
     lines = [f"{len(done)} runs ({results.mode}), {len(failed)} failed. One thread each."]
-    lines += [f"Revision: {text}." for text in sorted({str(item.revision) for item in done})]
+    for revision in sorted({item.revision for item in done}):
+        lines.append(f"Revision: {revision}. {revision.remark}".rstrip())
     for name in ("versions", "machine"):
         found = {", ".join(f"{k} {v}" for k, v in sorted(item.record.get(name, {}).items())) for item in done}
         lines += [f"{name.capitalize()}: {text}." for text in sorted(found)]
