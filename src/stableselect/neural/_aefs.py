@@ -22,8 +22,8 @@ class AEFS(SparseInputSelector):
 
         1/(2 v) |x - g(f(x))|^2 + alpha |W_1|_{2,1} + beta/2 sum_{l > 1} |W_l|_F^2
 
-    on average over the samples. W_1 (m x d) is the first layer, v the mean variance of the features. |W_1|_{2,1} is the
-    sum of the lengths of its rows, one per feature, so that whole rows become zero. The score of feature j is the
+    on average over the samples. W_1 (m x d) is the first layer, v the mean variance of the features. ``|W_1|_{2,1}`` is
+    the sum of the lengths of its rows, one per feature, so that whole rows become zero. The score of feature j is the
     length of row j. Features are centred (linear networks) or the network has biases; they are never scaled.
 
     Linear networks are trained on the second moments by exact alternating steps, without random numbers.
@@ -94,8 +94,8 @@ class AEFS(SparseInputSelector):
     A factor can move from W_1 to a linear decoder without changing the output, so that for linear networks only
     alpha^2 beta matters, and with beta = 0 alpha would have no effect. For this reason beta must be above 0.
 
-    Since |w| <= |w|^2 / (2 |w_0|) + |w_0| / 2, every alternating step solves a ridge regression for each layer, and the
-    objective never increases between two drops. A row that converges to zero is dropped below 1e-10 of the longest.
+    Since ``|w| <= |w|^2 / (2 |w_0|) + |w_0| / 2``, every alternating step solves a ridge regression for each layer, and
+    the objective never increases between two drops. A row that converges to zero is dropped below 1e-10 of the longest.
 
     A strong penalty may drop more features than ``eliminate`` asks for. Exactly k are selected all the same, those
     dropped last first; ``n_active_`` is the number that the network still uses.

@@ -19,7 +19,7 @@ from ._trained_selector import NOT_NEGATIVE, POSITIVE
 class AgnoSS(SparseInputSelector):
     """Select the features with the largest slack variables at the input of an autoencoder.
 
-    Every feature is multiplied by a slack variable a_j >= 0 before it enters the network g(f(x)), which minimises
+    Every feature is multiplied by a slack variable a_j >= 0 before it enters the network g(f(x)), which minimises ::
 
         1/(2 v) |x - g(f(a * x))|^2 + l1 sum_j a_j + beta/2 sum_l |W_l|_F^2
 
@@ -97,11 +97,11 @@ class AgnoSS(SparseInputSelector):
     Notes
     -----
     A factor can move from a slack to the first layer E, so that without weight decay the l1 term has no effect: slacks
-    shrink, E grows, the output stays the same. With decay, a row w = a e of the product costs
-    l1 a + beta |w|^2 / (2 a^2). The minimum is at a = (beta |w|^2 / l1)^(1/3), where the cost is
-    (3/2) l1^(2/3) beta^(1/3) |w|^(2/3): a penalty concave in the length of the row, which removes whole features more
-    strongly than the penalty of AEFS. The alternating steps use this slack and a ridge regression for each layer; the
-    objective never increases between two drops.
+    shrink, E grows, the output stays the same. With decay, a row w = a e of the product costs ``l1 a + beta |w|^2 / (2
+    a^2)``. The minimum is at ``a = (beta |w|^2 / l1)^(1/3)``, where the cost is ``(3/2) l1^(2/3) beta^(1/3)
+    |w|^(2/3)``: a penalty concave in the length of the row, which removes whole features more strongly than the penalty
+    of AEFS. The alternating steps use this slack and a ridge regression for each layer; the objective never increases
+    between two drops.
 
     A strong penalty may drop more features than ``eliminate`` asks for. Exactly k are selected all the same, those
     dropped last first; ``n_active_`` is the number that the network still uses.

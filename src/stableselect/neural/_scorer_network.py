@@ -110,9 +110,9 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     loss_selector_, loss_scorer_ : float
         Mean squared error (averaged over samples and features) of the two paths on the training samples, with exactly k
         features.
-    loss_history_ : ndarray of shape (n_epochs_, 2)
+    loss_history_ : ndarray of shape (n_epochs, 2)
         Both errors during training.
-    validation_history_ : ndarray of shape (n_epochs_,) or (0,)
+    validation_history_ : ndarray of shape (n_epochs,) or (0,)
         The selector's error on the held-out samples.
     n_epochs_, best_epoch_ : int
         Number of epochs, and the epoch whose weights were kept.
@@ -124,7 +124,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         Lower bound on the objective of any linear network: (1 + scorer_weight) times the error of d principal
         components. 0 for nonlinear networks.
     optimality_gap_ : float
-        (objective_ - lower_bound_) / objective_.
+        ``(objective_ - lower_bound_) / objective_``.
     ridge_ : float
         Relative ridge weight of the search that ``init="search"`` starts from; 0 otherwise.
 
