@@ -6,6 +6,7 @@ Names are checked here, against the table. Numbers and ranges are the selector's
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, lis
             "method", f"there is no '{printable(request.method)}'; the methods are {', '.join(selectors)}."
         )
     method = names[_plain(request.method)]
-    accepted = {name: cls().get_params() for name, cls in selectors.items()}
+    accepted = {name: signature(cls).parameters for name, cls in selectors.items()}
     given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None}
     given |= {role: positions for role, positions in roles.items() if positions}
     # The criterion of SPEC is another one.
