@@ -39,7 +39,7 @@ def demo(
 
         from ..io import apply, write_table
         from ..persistence import save
-        from ..workflow import SELECT_STAGES, SelectionRequest, select_table
+        from ..workflow import SelectionRequest, select_table
         from ._report import errors_table
 
         if output.exists() and not output.is_dir():
@@ -47,7 +47,7 @@ def demo(
         report = console(quiet=quiet)
         X = load_digits().data
         digits, new = _as_table(X[_NEW:], "digits.csv"), _as_table(X[:_NEW], "new_digits.csv")
-        with progress_bar(len(SELECT_STAGES), quiet=quiet) as begin:
+        with progress_bar(2, quiet=quiet) as begin:
             selection = select_table(digits, SelectionRequest(k=_KEPT, scale="none"), progress=begin)
         output.mkdir(parents=True, exist_ok=True)
         kept = apply(selection, digits)

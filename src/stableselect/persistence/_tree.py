@@ -232,11 +232,9 @@ def _check_form(state: Any, pattern: Any, name: str = "") -> None:
     """Raise if a generator state's parts differ in kind, type or shape from those of a fresh generator."""
     same = type(state) is type(pattern)
     if same and isinstance(state, dict):
-        if state.keys() != pattern.keys():
-            same = False
-        else:
-            for key in state:
-                _check_form(state[key], pattern[key], key)
+        same = state.keys() == pattern.keys()
+        for key in state if same else ():
+            _check_form(state[key], pattern[key], key)
     elif same and isinstance(state, np.ndarray):
         same = state.dtype == pattern.dtype and state.shape == pattern.shape
     elif same and name in _POSITIONS:

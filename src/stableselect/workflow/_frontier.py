@@ -17,9 +17,6 @@ from ._request import RequestError, SelectionRequest
 from ._scaling import fitted_scaler
 from ._select import notes_of
 
-FRONTIER_STAGES = ("Measuring settings",)
-"""What ``progress`` is told, in order."""
-
 
 @dataclass(frozen=True)
 class TableFrontier:
@@ -86,7 +83,7 @@ def measure_frontier(
     asked = prepare(table, request)
     if asked.k is not None:
         _check_choice(asked, asked.k)
-    progress(FRONTIER_STAGES[0])
+    progress("Measuring settings")
     scaler = fitted_scaler(request.scale, asked.X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

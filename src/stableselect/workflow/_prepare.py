@@ -6,6 +6,7 @@ Names are checked here, against the table. Numbers and ranges are the selector's
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, UnknownColumnError, listed, looks_like_data, numeric_matrix, resolve
+from ..io import Table, listed, looks_like_data, numeric_matrix, quoted
 from ._request import RequestError, SelectionRequest
 
 _SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability")
@@ -78,10 +79,13 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
 
 
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
-    try:
-        return resolve(getattr(request, parameter), columns)
-    except UnknownColumnError as error:
-        raise RequestError(parameter, str(error)) from None
+    """Return the columns that a field of the request names, in table order, each once."""
+    wanted = set(getattr(request, parameter))
+    for name in sorted(wanted - set(columns)):
+        close = get_close_matches(name, columns, n=1)
+        hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
+        raise RequestError(parameter, f"the table has no column {quoted(name)}; {hint}")
+    return [name for name in columns if name in wanted]
 
 
 def _check_numbers(

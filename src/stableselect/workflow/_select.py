@@ -25,9 +25,6 @@ from ._scaling import Scaler, fitted_scaler, unscale_map
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-SELECT_STAGES = ("Measuring the error on held-out rows", "Selecting from all rows")
-"""What ``progress`` is told, in order."""
-
 TOLD_ELSEWHERE = (TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWarning)
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
@@ -71,9 +68,9 @@ def select_table(
     scaler = fitted_scaler(request.scale, X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        progress(SELECT_STAGES[0])
+        progress("Measuring the error on held-out rows")
         errors, why_not = _errors(asked, scaler, request.seed)
-        progress(SELECT_STAGES[1])
+        progress("Selecting from all rows")
         X = X if scaler is None else scaler.transform(X)
         selector.fit(X)
         explanation = _named(selector.explain(X), features) if request.explain else None
