@@ -62,8 +62,8 @@ def demo(
             report.print(errors_table(selection.errors, selection.scaling))
         picture = _save_picture(output / "digits.png", X[:_NEW], selection)
         report.print(f"\n{picture}")
-        report.print(f"Tables and selection are in {printable(str(output))}. Try next:\n")
         path = printable(str(output))
+        report.print(f"Tables and selection are in {path}. Try next:\n")
         for line in (
             f"{program()} select {path}/digits.csv -k 8 --scale none --explain",
             f"{program()} apply {path}/selected_pixels.selection.json {path}/new_digits.csv",
@@ -78,7 +78,7 @@ def _as_table(X: np.ndarray, name: str) -> Table:
 
     rows, columns = _SHAPE
     names = [f"row{i}_col{j}" for i in range(rows) for j in range(columns)]
-    return Table(pa.Table.from_arrays([pa.array(pixel) for pixel in X.astype("int64").T], names=names), name)
+    return Table(pa.table(list(X.astype("int64").T), names=names), name)
 
 
 def _draw(report: Console, selection: TableSelection) -> None:

@@ -54,24 +54,18 @@ def frontier(
     given = options.parsed(locals())
     given["criterion"] = "stability" if min_stability is None else None
     with reported(debug, may_drop=True):
+        from ..io import table_format
         from ..workflow import measure_frontier
 
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         if output is not None:
-            _check_picture(output)
+            table_format(output, _PICTURES, "a picture, ")
         check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             found = measure_frontier(*options.read_request(given), progress=begin)
             wrote = _write(found, targets, force) if targets else ""
         _report(found, _command(given), wrote, quiet)
-
-
-def _check_picture(path: Path) -> None:
-    suffix = path.suffix.lower()
-    if suffix not in _PICTURES:
-        came = f"the extension {printable(suffix)}" if suffix else "no extension"
-        raise ValueError(f"{printable(str(path))} has {came}; expected a picture, one of {', '.join(_PICTURES)}.")
 
 
 def _write(found: TableFrontier, targets: list[Path], force: bool) -> str:

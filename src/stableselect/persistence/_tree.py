@@ -52,12 +52,9 @@ class Packer:
         before = dict(self.arrays)
         try:
             return self._pack(value, name)
-        except RecursionError:
+        except (RecursionError, Unstorable) as error:
             self.arrays = before
-            raise Unstorable("it contains itself") from None
-        except Unstorable:
-            self.arrays = before
-            raise
+            raise Unstorable("it contains itself" if isinstance(error, RecursionError) else str(error)) from None
 
     def _pack(self, value: Any, name: str) -> Any:
         kind = type(value)

@@ -41,15 +41,8 @@ class TableFrontier:
             "n_features_to_select": self.n_features_to_select,
             "scale": self.scaling,
         }
-        own = {
-            "setting": [frontier.describe(i) for i in range(p)],
-            "error": frontier.error,
-            "stability": frontier.stability,
-            "standard_error": frontier.standard_error,
-            "ridge": frontier.ridge,
-            "map_ridge": frontier.map_ridge,
-            "exchange": frontier.exchange,
-            "consensus": frontier.consensus,
+        measured = {name: array for name, array in vars(frontier).items() if isinstance(array, np.ndarray)}
+        own = {"setting": [frontier.describe(i) for i in range(p)], **measured} | {
             "latent_width": [int(width) or None for width in frontier.latent_width],
             "pareto_optimal": frontier.pareto_optimal,
             "chosen": np.arange(p) == frontier.chosen,

@@ -71,7 +71,7 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
         if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
             raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
     include, exclude = (_named(request, parameter, features) for parameter in ("include", "exclude"))
-    k = _check_numbers(request, features, include, exclude)
+    k = _check_numbers(request, len(features), include, exclude)
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
@@ -88,11 +88,8 @@ def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> lis
     return [name for name in columns if name in wanted]
 
 
-def _check_numbers(
-    request: SelectionRequest, features: list[str], include: list[str], exclude: list[str]
-) -> int | None:
+def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclude: list[str]) -> int | None:
     """Return the number of columns to select, None where it is open; raise if it cannot be."""
-    m = len(features)
     if isinstance(request.k, int) and request.k > m:
         raise RequestError("k", f"{request.k} columns are asked for and there are {m} to select from; ask for fewer.")
     k = None if request.k == "auto" else resolve_k(request.k, m)

@@ -146,24 +146,15 @@ def _error_notes(errors: HeldOutErrors | None, k: int, asked: Prepared) -> list[
 
 def _named(explained: Explanation, features: list[str]) -> Explanation:
     """Return an explanation with column names for positions."""
-
-    def name(column: Any) -> Any:
-        return features[column] if isinstance(column, int) else column
-
-    return Explanation(
-        [
-            replace(entry, feature=name(entry.feature), replacement=name(entry.replacement))
-            for entry in explained.selected
-        ],
-        [
-            replace(
-                entry,
-                feature=name(entry.feature),
-                explained_by=[(name(column), fraction) for column, fraction in entry.explained_by],
-            )
-            for entry in explained.discarded
-        ],
-    )
+    name: Any = dict(enumerate(features)).get  # None where there is no replacement
+    selected = [
+        replace(kept, feature=name(kept.feature), replacement=name(kept.replacement)) for kept in explained.selected
+    ]
+    discarded = [
+        replace(gone, feature=name(gone.feature), explained_by=[(name(j), part) for j, part in gone.explained_by])
+        for gone in explained.discarded
+    ]
+    return Explanation(selected, discarded)
 
 
 def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
