@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stableselect.io import read_table
-from stableselect.persistence._records import to_plain
+from stableselect.persistence._selection_file import to_plain
 from stableselect.workflow import SelectionRequest, select_table
 
 ROLES = ("--id-column", "id", "--drop-columns", "word")

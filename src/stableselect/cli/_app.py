@@ -18,25 +18,23 @@ from ._paper import paper
 from ._select import select
 
 
-class _Commands(TyperGroup):
-    """The commands, with flags shown without a type."""
+class _PlainFlags:
+    """Shows flags without a type."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
 
 
-class _Command(TyperCommand):
-    """One command, with flags shown without a type."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _plain_flags(super().get_params(ctx))
+class _Commands(_PlainFlags, TyperGroup):
+    """The commands."""
 
 
-def _plain_flags(params: list[Any]) -> list[Any]:
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-    return params
+class _Command(_PlainFlags, TyperCommand):
+    """One command."""
 
 
 app = typer.Typer(

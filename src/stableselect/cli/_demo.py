@@ -39,7 +39,7 @@ def demo(
 
         from ..io import apply, write_table
         from ..persistence import save
-        from ..workflow import SELECT_STAGES, SelectionRequest, select_table
+        from ..workflow import SelectionRequest, select_table
         from ._report import errors_table
 
         if output.exists() and not output.is_dir():
@@ -47,7 +47,7 @@ def demo(
         report = console(quiet=quiet)
         X = load_digits().data
         digits, new = _as_table(X[_NEW:], "digits.csv"), _as_table(X[:_NEW], "new_digits.csv")
-        with progress_bar(len(SELECT_STAGES), quiet=quiet) as begin:
+        with progress_bar(2, quiet=quiet) as begin:
             selection = select_table(digits, SelectionRequest(k=_KEPT, scale="none"), progress=begin)
         output.mkdir(parents=True, exist_ok=True)
         kept = apply(selection, digits)
@@ -62,8 +62,8 @@ def demo(
             report.print(errors_table(selection.errors, selection.scaling))
         picture = _save_picture(output / "digits.png", X[:_NEW], selection)
         report.print(f"\n{picture}")
-        report.print(f"Tables and selection are in {printable(str(output))}. Try next:\n")
         path = printable(str(output))
+        report.print(f"Tables and selection are in {path}. Try next:\n")
         for line in (
             f"{program()} select {path}/digits.csv -k 8 --scale none --explain",
             f"{program()} apply {path}/selected_pixels.selection.json {path}/new_digits.csv",
@@ -78,7 +78,7 @@ def _as_table(X: np.ndarray, name: str) -> Table:
 
     rows, columns = _SHAPE
     names = [f"row{i}_col{j}" for i in range(rows) for j in range(columns)]
-    return Table(pa.Table.from_arrays([pa.array(pixel) for pixel in X.astype("int64").T], names=names), name)
+    return Table(pa.table(list(X.astype("int64").T), names=names), name)
 
 
 def _draw(report: Console, selection: TableSelection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,29 +51,21 @@ def frontier(
     With -o OUT the picture is written there. A second file, named after OUT
     and ending in .frontier.csv, holds the figures of all settings tried.
     """
-    fields = options.parsed(locals())
-    fields["criterion"] = "stability" if min_stability is None else None
+    given = options.parsed(locals())
+    given["criterion"] = "stability" if min_stability is None else None
     with reported(debug, may_drop=True):
-        from ..io import read_table
-        from ..workflow import FRONTIER_STAGES, measure_frontier
+        from ..io import table_format
+        from ..workflow import measure_frontier
 
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         if output is not None:
-            _check_picture(output)
+            table_format(output, _PICTURES, "a picture, ")
         check_outputs(targets, inputs=[table], overwrite=force)
-        with progress_bar(len(FRONTIER_STAGES) + 1, quiet=quiet) as begin:
+        with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
-            data = read_table(table, header=not no_header, verbatim=options.possible_names(id_column))
-            found = measure_frontier(data, options.make_request(fields, data.columns), progress=begin)
+            found = measure_frontier(*options.read_request(given), progress=begin)
             wrote = _write(found, targets, force) if targets else ""
-        _report(found, _command(table, fields, no_header), wrote, quiet)
-
-
-def _check_picture(path: Path) -> None:
-    suffix = path.suffix.lower()
-    if suffix not in _PICTURES:
-        came = f"the extension {printable(suffix)}" if suffix else "no extension"
-        raise ValueError(f"{printable(str(path))} has {came}; expected a picture, one of {', '.join(_PICTURES)}.")
+        _report(found, _command(given), wrote, quiet)
 
 
 def _write(found: TableFrontier, targets: list[Path], force: bool) -> str:
@@ -100,18 +93,17 @@ def _write(found: TableFrontier, targets: list[Path], force: bool) -> str:
     return f"{missing}Wrote {' and '.join(printable(str(path)) for path in targets)}."
 
 
-def _command(table: str, fields: dict[str, Any], no_header: bool) -> str:
+def _command(given: dict[str, Any]) -> str:
     """Return the select command for the same request as a shell takes it, without options at their defaults."""
     from ..workflow import SelectionRequest
 
-    defaults = SelectionRequest()
-    words = ["select", table, *(["--no-header"] if no_header else [])]
-    for field, option in options.OPTIONS.items():
-        value = fields.get(field)
-        if value in (None, []) or value == getattr(defaults, field):
+    words = ["select", given["table"], *(["--no-header"] if given["no_header"] else [])]
+    for field in fields(SelectionRequest):
+        value = given.get(field.name)
+        if value in (None, [], field.default):
             continue
         for entry in value if isinstance(value, list) else [value]:
-            words += [option, f"{entry:g}" if isinstance(entry, float) else str(entry)]
+            words += [options.option(field.name), f"{entry:g}" if isinstance(entry, float) else str(entry)]
     return f"{program()} {shlex.join(words)}"
 
 

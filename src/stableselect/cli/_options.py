@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
+    from ..io import Table
     from ..workflow import SelectionRequest
 
-OPTIONS = {
-    "k": "-k",
-    "method": "--method",
-    "include": "--include",
-    "exclude": "--exclude",
-    "drop": "--drop-columns",
-    "id_columns": "--id-column",
-    "scale": "--scale",
-    "ridge": "--ridge",
-    "min_explained_variance": "--min-explained-variance",
-    "criterion": "--criterion",
-    "max_error_increase": "--max-error-increase",
-    "min_stability": "--min-stability",
-    "seed": "--seed",
-    "explain": "--explain",
-}
-"""By field of a request: what it is called here."""
+_NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column"}
+"""By field of a request: the option, where it is not called as the field is."""
+
+
+def option(field: str) -> str:
+    """Return the option for a field of a request."""
+    return _NAMES.get(field, "--" + field.replace("_", "-"))
 
 
 _NUMBERS = {
@@ -49,7 +40,7 @@ def _number(field: str, text: str | None) -> Any:
     except ValueError:
         number = math.nan
     if not above < number < below:
-        raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint=OPTIONS[field])
+        raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint=option(field))
     return number
 
 
@@ -143,24 +134,28 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist
 
 
 def parsed(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request from the options of a command; names are still as they were typed."""
+    """Return the options of a command with numbers for text, and under the names that a request has for them."""
     if not 0 <= options["seed"] < 2**32:
         raise typer.BadParameter(f"must be from 0 to 2**32 - 1, got {options['seed']}.", param_hint="--seed")
-    given = {name: options[name] for name in OPTIONS if name in options}
-    given |= {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
-    given |= {name: _number(name, given[name]) for name in _NUMBERS}
-    return given | {"k": _parse_k(given["k"])}
+    numbers = {name: _number(name, options[name]) for name in _NUMBERS}
+    columns = {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
+    return options | numbers | columns | {"k": _parse_k(options["k"])}
 
 
-def possible_names(given: list[str] | None) -> list[str]:
-    """Return what lists of names may mean before the table's own names are known."""
-    return [name for value in given or [] for name in (value, *(part.strip() for part in value.split(",")))]
-
-
-def make_request(fields: dict[str, Any], columns: Sequence[str]) -> SelectionRequest:
-    """Return the request, with lists of names split at their commas."""
-    from ..io import split_names
+def read_request(given: dict[str, Any]) -> tuple[Table, SelectionRequest]:
+    """Read the table of a command, and return it with the request for it."""
+    from ..io import read_table
     from ..workflow import SelectionRequest
 
-    names = {name: split_names(fields[name] or [], columns) for name in ("include", "exclude", "drop", "id_columns")}
-    return SelectionRequest(**{**fields, **names})
+    possible = [name for value in given["id_columns"] for name in (value, *_split(value))]
+    table = read_table(given["table"], header=not given["no_header"], verbatim=possible)
+    known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
+    for role in ("include", "exclude", "drop", "id_columns"):
+        # A comma may belong to the name of a column.
+        values = ([value] if value in table.columns else _split(value) for value in known[role] or ())
+        known[role] = [name for names in values for name in names]
+    return table, SelectionRequest(**known)
+
+
+def _split(value: str) -> list[str]:
+    return [name.strip() for name in value.split(",")]

@@ -48,22 +48,21 @@ def select(
     named after OUT and ending in .selection.json, holds the selection: columns,
     errors, settings and the linear map that reconstructs the other columns.
     """
-    fields = options.parsed(locals())
+    given = options.parsed(locals())
     with reported(debug, may_drop=True):
-        from ..io import apply, check_writable, read_table, split_names, table_format, write_stream
+        from ..io import apply, check_writable, table_format, write_stream
         from ..persistence import to_json
-        from ..workflow import SELECT_STAGES, select_table
+        from ..workflow import select_table
 
         targets = [] if output is None else [output, output.with_suffix(".selection.json")]
         suffix = "" if output is None else table_format(output)
         check_outputs(targets, inputs=[table], overwrite=force)
-        with progress_bar(len(SELECT_STAGES) + 1, quiet=quiet) as begin:
+        with progress_bar(3, quiet=quiet) as begin:
             begin("Reading the table")
-            data = read_table(table, header=not no_header, verbatim=options.possible_names(id_column))
+            data, request = options.read_request(given)
             if output is not None:
-                ids = split_names(id_column or [], data.columns)
-                check_writable(data.data.select([name for name in ids if name in data.columns]), suffix)
-            selection = select_table(data, options.make_request(fields, data.columns), progress=begin)
+                check_writable(data.data.select([name for name in request.id_columns if name in data.columns]), suffix)
+            selection = select_table(data, request, progress=begin)
             if targets:
                 with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
                     write_stream(apply(selection, data), kept_file, suffix)

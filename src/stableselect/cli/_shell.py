@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ._options import OPTIONS
+from ._options import option
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -35,7 +35,7 @@ def reported(debug: bool, *, may_drop: bool = False) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        _fail(_sentence(error) + (_drop_hint(error) if may_drop else ""), 2, debug)
+        _fail(_sentence(error, may_drop), 2, debug)
     except Exception as error:
         # Exceptions for misused options format themselves; see run in _app.
         if isinstance(error, typer.Exit) or hasattr(error, "format_message"):
@@ -43,47 +43,33 @@ def reported(debug: bool, *, may_drop: bool = False) -> Iterator[None]:
         _fail(f"Unexpected {type(error).__name__}: {_sentence(error)} Run with --debug for a traceback.", 1, debug)
 
 
-def _sentence(error: BaseException) -> str:
-    """Return what went wrong, with options for the names of parameters."""
-    if isinstance(error, MemoryError):
-        return "The table does not fit in memory; give fewer rows or columns."
+def _sentence(error: BaseException, may_drop: bool = False) -> str:
+    """Return what went wrong and what to do, with options for the names of parameters."""
     from .._files import OutputExistsError, printable
-
-    if isinstance(error, OutputExistsError):
-        return f"{printable(str(error.path))} exists already; choose another output name or use --force."
-    if isinstance(error, OSError) and error.errno is not None:
-        name = f"{printable(str(error.filename))}: " if error.filename else ""
-        return f"{name}{error.strerror}."
-    text = _in_options(error) or " ".join(str(error).split()) or type(error).__name__
-    return text if text.endswith((".", "?", "!", ")", '"')) else text + "."
-
-
-def _in_options(error: BaseException) -> str | None:
-    """Return the sentence for an error that this program words in its own way."""
-    if "stableselect.workflow" not in sys.modules:  # none of these can have been raised
-        return None
     from ..base import TooFewSamplesError
+    from ..io import NotFiniteError, NotNumericError
     from ..workflow import RequestError
 
-    if isinstance(error, RequestError):
-        return f"{OPTIONS[error.parameter]}: {' '.join(error.reason.split())}"
+    if isinstance(error, MemoryError):
+        return "The table does not fit in memory; give fewer rows or columns."
+    if isinstance(error, OutputExistsError):
+        return f"{printable(str(error.path))} exists already; choose another output name or use --force."
     if isinstance(error, TooFewSamplesError):
         folds = counted(error.n_folds, "fold")
         filled = f"the rows fill {folds} and {error.n_needed} are needed (equal rows share a fold)"
         advice = "give more rows, or use neither '-k auto' nor a stability option"
         return f"The table has too few rows to hold some out: {filled}; {advice}."
-    return None
-
-
-def _drop_hint(error: BaseException) -> str:
-    """Return how to do without columns that cannot be used."""
-    if "stableselect.io" not in sys.modules:
-        return ""
-    from ..io import NotFiniteError, NotNumericError
-
-    if isinstance(error, NotNumericError):
-        return " Ignore them with --drop-columns, or copy them to the output with --id-column."
-    return " Or ignore these columns with --drop-columns." if isinstance(error, NotFiniteError) else ""
+    if isinstance(error, OSError) and error.errno is not None:
+        name = f"{printable(str(error.filename))}: " if error.filename else ""
+        return f"{name}{error.strerror}."
+    told = f"{option(error.parameter)}: {error.reason}" if isinstance(error, RequestError) else str(error)
+    text = " ".join(told.split()) or type(error).__name__
+    text = text if text.endswith((".", "?", "!", ")", '"')) else text + "."
+    if may_drop and isinstance(error, NotNumericError):
+        text += " Ignore them with --drop-columns, or copy them to the output with --id-column."
+    elif may_drop and isinstance(error, NotFiniteError):
+        text += " Or ignore these columns with --drop-columns."
+    return text
 
 
 def _fail(sentence: str, code: int, debug: bool) -> None:

@@ -9,16 +9,7 @@ except ImportError as error:
     raise ImportError('reading and writing tables needs pyarrow: pip install "stableselect[cli]"') from error
 
 from ._apply import apply, id_columns, reconstruct
-from ._names import (
-    NotFiniteError,
-    NotNumericError,
-    TableError,
-    UnknownColumnError,
-    listed,
-    looks_like_data,
-    resolve,
-    split_names,
-)
+from ._names import NotFiniteError, NotNumericError, TableError, listed, looks_like_data, quoted
 from ._read import FORMATS, Table, read_table, table_format
 from ._tables import numeric_matrix
 from ._write import check_writable, write_stream, write_table
@@ -29,17 +20,15 @@ __all__ = [
     "NotNumericError",
     "Table",
     "TableError",
-    "UnknownColumnError",
     "apply",
     "check_writable",
     "id_columns",
     "listed",
     "looks_like_data",
     "numeric_matrix",
+    "quoted",
     "read_table",
     "reconstruct",
-    "resolve",
-    "split_names",
     "table_format",
     "write_stream",
     "write_table",

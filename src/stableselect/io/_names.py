@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from .._files import printable
 
@@ -27,10 +26,6 @@ class NotNumericError(TableError):
 
 class NotFiniteError(TableError):
     """Columns with missing or infinite values."""
-
-
-class UnknownColumnError(TableError):
-    """A name that no column of the table has."""
 
 
 def quoted(name: str) -> str:
@@ -57,29 +52,3 @@ def looks_like_data(names: Sequence[str]) -> bool:
         return len([float(name) for name in names]) > 1
     except ValueError:
         return False
-
-
-def resolve(given: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Return the columns that ``given`` names, in table order, each once; raise if a name is not there."""
-    known = set(columns)
-    wanted = set(given)
-    for name in sorted(wanted - known):
-        close = get_close_matches(name, columns, n=1)
-        hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
-        raise UnknownColumnError(f"the table has no column {quoted(name)}; {hint}")
-    return [name for name in columns if name in wanted]
-
-
-def split_names(given: Iterable[str], columns: Sequence[str]) -> list[str]:
-    """Split values at their commas, except where a column's own name holds the comma.
-
-    Examples
-    --------
-    >>> split_names(["a,b", "x, y"], ["a", "b", "x, y"])
-    ['a', 'b', 'x, y']
-    """
-    known = set(columns)
-    names: list[str] = []
-    for value in given:
-        names += [value] if value in known else [name.strip() for name in value.split(",")]
-    return names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import zipfile
 from collections import Counter
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from .._files import printable
+from .._files import PathLike, printable
 from ._names import TableError, listed, looks_like_data
 
 FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
@@ -59,16 +58,16 @@ class Table:
         return list(self.data.column_names)
 
 
-def table_format(path: str | os.PathLike[str]) -> str:
-    """Return the extension of ``path`` in lower case, or raise if no table has it."""
+def table_format(path: PathLike, formats: tuple[str, ...] = FORMATS, kind: str = "") -> str:
+    """Return the extension of ``path`` in lower case, or raise if it is not one of ``formats``."""
     suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
+    if suffix not in formats:
         came = f"the extension {printable(suffix)}" if suffix else "no extension"
-        raise TableError(f"{printable(str(path))} has {came}; expected one of {', '.join(FORMATS)}.")
+        raise TableError(f"{printable(str(path))} has {came}; expected {kind}one of {', '.join(formats)}.")
     return suffix
 
 
-def read_table(path: str | os.PathLike[str], *, header: bool = True, verbatim: Iterable[str] = ()) -> Table:
+def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] = ()) -> Table:
     r"""Read a table from a file, or CSV from standard input where ``path`` is ``"-"``.
 
     Parameters
@@ -136,6 +135,7 @@ def _check_unique(names: list[str], source: str) -> None:
 
 def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:
     """Read delimited text; types are inferred over the whole file."""
+    verbatim = set(verbatim)
     # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
     types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim}
     table = pa.csv.read_csv(
@@ -149,10 +149,9 @@ def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str
     )
     if not header:
         table = table.rename_columns(_positional(table.num_columns))
-    for name in set(verbatim) & set(table.column_names):
-        if not pa.types.is_string(table[name].type):
-            continue
-        table = table.set_column(table.column_names.index(name), name, _restore_integers(table[name]))
+    for j, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if name in verbatim and pa.types.is_string(column.type):
+            table = table.set_column(j, name, _restore_integers(column))
     return table
 
 
@@ -165,7 +164,7 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
 
 
-def _read_numpy(path: str | os.PathLike[str], name: str) -> tuple[pa.Table, bool]:
+def _read_numpy(path: PathLike, name: str) -> tuple[pa.Table, bool]:
     """Read a two-dimensional numeric array; say whether the file names its columns."""
     names: np.ndarray | None = None
     # Opened here, because np.load leaves its own file open when an archive is damaged.

@@ -91,10 +91,7 @@ def _excerpt(value: pa.Scalar | str) -> str:
 def _check_present(data: pa.Table) -> None:
     counts = {}
     for name, column in zip(data.column_names, data.columns, strict=True):
-        missing = column.null_count
-        if pa.types.is_floating(column.type):
-            missing = pc.sum(pc.is_null(column, nan_is_null=True)).as_py()
-        if missing:
+        if missing := pc.sum(pc.is_null(column, nan_is_null=True)).as_py():
             counts[name] = missing
     if counts:
         worst = sorted(counts, key=lambda name: -counts[name])

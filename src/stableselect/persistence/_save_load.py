@@ -10,7 +10,7 @@ from ..base import BaseSelector
 from ._checks import ADVICE, Refusal
 from ._selection import TableSelection
 from ._selection_file import read_selection, to_json
-from ._selector_file import DAMAGE, check_selector, read_selector, write_selector
+from ._selector_file import check_selector, read_selector, write_selector
 
 
 def save(made: BaseSelector | TableSelection, path: PathLike, *, overwrite: bool = False) -> None:
@@ -96,7 +96,9 @@ def load(path: PathLike, /, **parameters: Any) -> BaseSelector | TableSelection:
             return read_selection(stream.read())
         except Refusal as refusal:
             raise ValueError(f"{printable(os.fspath(path))} {refusal}") from None
-        except DAMAGE as error:
+        except (ImportError, MemoryError):
+            raise
+        except Exception as error:  # a damaged file can fail anywhere
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(
                 f"{printable(os.fspath(path))} is damaged: {printable(what):.200}; make the file again."

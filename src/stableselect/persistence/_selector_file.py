@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import struct
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -22,26 +21,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._registry import all_selectors
 from ..base import BaseSelector
 from ._checks import ADVICE, Refusal, check_version, no_constant
-from ._tree import Packer, Unpacker, Unstorable, check_array, expect, is_plain_array
+from ._tree import KINDS, Packer, Unpacker, Unstorable, check_array, expect, is_plain_array
 
 FORMAT = "stableselect selector"
 VERSION = 1
 
 _TREE = "selector.json"
 _NAME = re.compile(r"\w+-[0-9]+\.npy")
-_MAGIC = b"\x93NUMPY\x01\x00"
-_HEADER = re.compile(
-    r"\{'descr': *'([<>|][biufcU][0-9]{1,9})', *'fortran_order': *(True|False), *'shape': *\(([0-9, ]*)\),? *\} *\n?"
-)
-_CHUNK = 2**20
 _PASSING = ("_skl_callbacks", "_callback", "_parent_callback", "_metadata_request")
 """How the attributes begin that belong to a session and not to the result: callbacks and metadata routing."""
-
-DAMAGE = (
-    *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError),
-    *(EOFError, OSError, struct.error, zipfile.BadZipFile),
-)
-"""What reading a damaged file may raise."""
 
 
 def write_selector(selector: BaseSelector, stream: BinaryIO) -> None:
@@ -106,25 +94,21 @@ def _describe(selector: BaseSelector) -> tuple[dict[str, Any], dict[str, np.ndar
 
 
 def read_selector(stream: BinaryIO, parameters: dict[str, Any]) -> BaseSelector:
-    """Read a selector from an open file; Refusal or one of DAMAGE says what is wrong with it."""
+    """Read a selector from an open file; the error says what is wrong with it."""
     size = stream.seek(0, os.SEEK_END)
-    with zipfile.ZipFile(stream) as archive:
-        return _read_archive(archive, size, parameters)
-
-
-def _read_archive(archive: zipfile.ZipFile, size: int, parameters: dict[str, Any]) -> BaseSelector:
-    if _TREE not in archive.namelist():
+    archive = zipfile.ZipFile(stream)
+    members = {info.filename: info for info in archive.infolist()}
+    if _TREE not in members:
         raise Refusal(f"is not a selector saved by stableselect: it has no {_TREE}; {ADVICE}")
     if sum(info.file_size for info in archive.infolist()) > size:
         raise ValueError("its parts claim to be longer than the file")
-    _check_stored(archive.getinfo(_TREE))
+    if any(info.compress_type != zipfile.ZIP_STORED for info in members.values()):
+        raise ValueError("a part of it is compressed, which save does not do")
     record = json.loads(archive.read(_TREE).decode(), parse_constant=no_constant)
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise Refusal(f"is not a selector saved by stableselect: its {_TREE} is another's; {ADVICE}")
     check_version(record.get("version"), VERSION)
-    members = {info.filename: info for info in archive.infolist()}
-    names = set(members) - {_TREE}
-    if len(members) != len(archive.infolist()) or not all(_NAME.fullmatch(name) for name in names):
+    if len(members) != len(archive.infolist()) or not all(_NAME.fullmatch(name) for name in {*members} - {_TREE}):
         raise ValueError("it has a part whose name is not plain or not the only one")
     return _build(record, lambda name: _read_array(archive, members[f"{name}.npy"]), parameters)
 
@@ -195,29 +179,17 @@ def _expect_array(fitted: dict[str, Any], name: str) -> np.ndarray:
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     """Read one ``.npy`` member; memory is taken only when its header agrees with its length."""
-    _check_stored(info)
     with archive.open(info) as member:
-        start = member.read(len(_MAGIC) + 2)
-        length = int.from_bytes(start[len(_MAGIC) :], "little")
-        header = _HEADER.fullmatch(member.read(length).decode("latin1"))
-        if not start.startswith(_MAGIC) or header is None:
+        try:
+            version = np.lib.format.read_magic(member)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(member)
+        except ValueError:
+            version = None
+        if version != (1, 0) or dtype.kind not in KINDS:
             raise ValueError(f"{info.filename} is not a plain array of numbers or text")
-        dtype, shape = np.dtype(header[1]), tuple(int(n) for n in header[3].replace(" ", "").split(",") if n)
         # Text of no characters would take no bytes in the file, but some in memory.
-        if not dtype.itemsize or math.prod(shape) * dtype.itemsize != info.file_size - len(start) - length:
+        if not dtype.itemsize or math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
             raise ValueError(f"{info.filename} does not have the size that its header says")
-        array = np.empty(shape, dtype, order="F" if header[2] == "True" else "C")
-        flat, done = array.reshape(-1, order="A"), 0
-        raw = flat.view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
-        # The zip's checksum is compared when the last byte has been read.
-        while block := member.read(_CHUNK):
-            raw[done : done + len(block)] = np.frombuffer(block, np.uint8)
-            done += len(block)
-    if done != len(raw):
-        raise ValueError(f"{info.filename} is cut short")
-    return check_array(array)
-
-
-def _check_stored(info: zipfile.ZipInfo) -> None:
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{info.filename!r:.60} is compressed, which save does not do")
+    # Opened again rather than rewound: the zip's checksum is compared when the last byte of a first reading is read.
+    with archive.open(info) as member:
+        return check_array(np.lib.format.read_array(member, allow_pickle=False))

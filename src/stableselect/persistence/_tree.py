@@ -52,12 +52,9 @@ class Packer:
         before = dict(self.arrays)
         try:
             return self._pack(value, name)
-        except RecursionError:
+        except (RecursionError, Unstorable) as error:
             self.arrays = before
-            raise Unstorable("it contains itself") from None
-        except Unstorable:
-            self.arrays = before
-            raise
+            raise Unstorable("it contains itself" if isinstance(error, RecursionError) else str(error)) from None
 
     def _pack(self, value: Any, name: str) -> Any:
         kind = type(value)
@@ -232,11 +229,9 @@ def _check_form(state: Any, pattern: Any, name: str = "") -> None:
     """Raise if a generator state's parts differ in kind, type or shape from those of a fresh generator."""
     same = type(state) is type(pattern)
     if same and isinstance(state, dict):
-        if state.keys() != pattern.keys():
-            same = False
-        else:
-            for key in state:
-                _check_form(state[key], pattern[key], key)
+        same = state.keys() == pattern.keys()
+        for key in state if same else ():
+            _check_form(state[key], pattern[key], key)
     elif same and isinstance(state, np.ndarray):
         same = state.dtype == pattern.dtype and state.shape == pattern.shape
     elif same and name in _POSITIONS:

@@ -17,9 +17,6 @@ from ._request import RequestError, SelectionRequest
 from ._scaling import fitted_scaler
 from ._select import notes_of
 
-FRONTIER_STAGES = ("Measuring settings",)
-"""What ``progress`` is told, in order."""
-
 
 @dataclass(frozen=True)
 class TableFrontier:
@@ -44,15 +41,8 @@ class TableFrontier:
             "n_features_to_select": self.n_features_to_select,
             "scale": self.scaling,
         }
-        own = {
-            "setting": [frontier.describe(i) for i in range(p)],
-            "error": frontier.error,
-            "stability": frontier.stability,
-            "standard_error": frontier.standard_error,
-            "ridge": frontier.ridge,
-            "map_ridge": frontier.map_ridge,
-            "exchange": frontier.exchange,
-            "consensus": frontier.consensus,
+        measured = {name: array for name, array in vars(frontier).items() if isinstance(array, np.ndarray)}
+        own = {"setting": [frontier.describe(i) for i in range(p)], **measured} | {
             "latent_width": [int(width) or None for width in frontier.latent_width],
             "pareto_optimal": frontier.pareto_optimal,
             "chosen": np.arange(p) == frontier.chosen,
@@ -86,7 +76,7 @@ def measure_frontier(
     asked = prepare(table, request)
     if asked.k is not None:
         _check_choice(asked, asked.k)
-    progress(FRONTIER_STAGES[0])
+    progress("Measuring settings")
     scaler = fitted_scaler(request.scale, asked.X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -6,6 +6,7 @@ Names are checked here, against the table. Numbers and ranges are the selector's
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, UnknownColumnError, listed, looks_like_data, numeric_matrix, resolve
+from ..io import Table, listed, looks_like_data, numeric_matrix, quoted
 from ._request import RequestError, SelectionRequest
 
 _SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability")
@@ -71,7 +72,7 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
         if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
             raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
     include, exclude = (_named(request, parameter, features) for parameter in ("include", "exclude"))
-    k = _check_numbers(request, features, include, exclude)
+    k = _check_numbers(request, len(features), include, exclude)
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
@@ -79,17 +80,17 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
 
 
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
-    try:
-        return resolve(getattr(request, parameter), columns)
-    except UnknownColumnError as error:
-        raise RequestError(parameter, str(error)) from None
+    """Return the columns that a field of the request names, in table order, each once."""
+    wanted = set(getattr(request, parameter))
+    for name in sorted(wanted - set(columns)):
+        close = get_close_matches(name, columns, n=1)
+        hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
+        raise RequestError(parameter, f"the table has no column {quoted(name)}; {hint}")
+    return [name for name in columns if name in wanted]
 
 
-def _check_numbers(
-    request: SelectionRequest, features: list[str], include: list[str], exclude: list[str]
-) -> int | None:
+def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclude: list[str]) -> int | None:
     """Return the number of columns to select, None where it is open; raise if it cannot be."""
-    m = len(features)
     if isinstance(request.k, int) and request.k > m:
         raise RequestError("k", f"{request.k} columns are asked for and there are {m} to select from; ask for fewer.")
     k = None if request.k == "auto" else resolve_k(request.k, m)

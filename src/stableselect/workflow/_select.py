@@ -25,9 +25,6 @@ from ._scaling import Scaler, fitted_scaler, unscale_map
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-SELECT_STAGES = ("Measuring the error on held-out rows", "Selecting from all rows")
-"""What ``progress`` is told, in order."""
-
 TOLD_ELSEWHERE = (TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWarning)
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
@@ -71,9 +68,9 @@ def select_table(
     scaler = fitted_scaler(request.scale, X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        progress(SELECT_STAGES[0])
+        progress("Measuring the error on held-out rows")
         errors, why_not = _errors(asked, scaler, request.seed)
-        progress(SELECT_STAGES[1])
+        progress("Selecting from all rows")
         X = X if scaler is None else scaler.transform(X)
         selector.fit(X)
         explanation = _named(selector.explain(X), features) if request.explain else None
@@ -149,24 +146,15 @@ def _error_notes(errors: HeldOutErrors | None, k: int, asked: Prepared) -> list[
 
 def _named(explained: Explanation, features: list[str]) -> Explanation:
     """Return an explanation with column names for positions."""
-
-    def name(column: Any) -> Any:
-        return features[column] if isinstance(column, int) else column
-
-    return Explanation(
-        [
-            replace(entry, feature=name(entry.feature), replacement=name(entry.replacement))
-            for entry in explained.selected
-        ],
-        [
-            replace(
-                entry,
-                feature=name(entry.feature),
-                explained_by=[(name(column), fraction) for column, fraction in entry.explained_by],
-            )
-            for entry in explained.discarded
-        ],
-    )
+    name: Any = dict(enumerate(features)).get  # None where there is no replacement
+    selected = [
+        replace(kept, feature=name(kept.feature), replacement=name(kept.replacement)) for kept in explained.selected
+    ]
+    discarded = [
+        replace(gone, feature=name(gone.feature), explained_by=[(name(j), part) for j, part in gone.explained_by])
+        for gone in explained.discarded
+    ]
+    return Explanation(selected, discarded)
 
 
 def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
