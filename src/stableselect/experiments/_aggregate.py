@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from scipy import stats
 
-from ._revision import Revision
+from ._run import Revision
 from ._store import Stored
 from ._values import Interval, Value
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from ..datasets import resolve_home
 from ..experiments import Mode, Report, Run, Status, Store, execute, has_results
 from ._measure import evaluate
+from ._page import write_document, write_index
 from ._registry import EXPERIMENTS, find_experiment
 from ._renamed import renamed
 from ._request import Folder, Request, output_folder
 from .methods import Results, find_method, is_available
-from .report import Document, write_document, write_index
+from .report import Document
 
 
 def list_experiments() -> dict[str, str]:
@@ -41,7 +42,8 @@ def run(request: Request, *, report: Report | None = None) -> dict[str, Document
     request : Request
         What to compute.
     report : callable, optional
-        Called with an outcome, the number of runs ended and the number of all, as each ends.
+        Called as each run ends, with what is stored of it (:class:`stableselect.experiments.Stored`), the number of
+        runs ended and the number of all.
 
     Returns
     -------
@@ -99,7 +101,7 @@ class Batch:
         request = self.request
         # What failed under an earlier experiment of the batch has been tried again already.
         runs = [run for run in computable(self._runs[name], request.home) if run not in self._failed]
-        outcomes = execute(
+        ended = execute(
             runs,
             request.results,
             evaluate,
@@ -109,7 +111,7 @@ class Batch:
             report=report,
             rename=renamed,
         )
-        self._failed.update(outcome.run for outcome in outcomes if outcome.status == "failed")
+        self._failed.update(item.run for item in ended if item.status == "failed")
         results = read(request.results, fast=request.fast, data_home=request.home, empty=True)
         return _written(name, results, request.results)
 

@@ -6,21 +6,8 @@ from typing import Any
 
 from ...experiments import Run
 from ..methods import Options, Protocol, Results, plan
-from ..report import (
-    ORANGE,
-    Block,
-    Document,
-    Experiment,
-    Images,
-    Picture,
-    drawn,
-    find_images,
-    number,
-    one_of_each,
-    picture,
-    sheet,
-    why_none,
-)
+from ..report import ORANGE, Block, Document, Experiment, Picture, drawn, number, picture
+from ._images import Images, find_images, one_of_each, sheet, why_none
 
 _DATASET = "usps"
 _METHODS = {

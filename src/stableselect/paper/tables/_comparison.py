@@ -7,18 +7,8 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Options, Protocol, Results, plan
-from ..report import (
-    CAUSES,
-    NONE,
-    Table,
-    causes,
-    csv_value,
-    differs,
-    printed,
-    published_value,
-    with_spread,
-    without_spread,
-)
+from ..report import NONE, Table, csv_value, published_value, with_spread, without_spread
+from ._causes import CAUSES, causes, differs, printed
 
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
