@@ -147,12 +147,12 @@ def fake_pool(monkeypatch, deadly):
     """Stand in for processes: the runs whose split is deadly break the pool; return the batches that were tried."""
     batches = []
 
-    def pool(runs, jobs, evaluate, data_home):
+    def pool(runs, jobs, compute):
         batches.append([run.split for run in runs])
         for run in runs:
             if run.split in deadly:
                 raise BrokenProcessPool
-            yield _executor._whole(_executor._compute(run, evaluate, data_home))
+            yield _executor._whole(compute(run))
 
     monkeypatch.setattr(_executor, "_pool", pool)
     return batches

@@ -1,14 +1,6 @@
 """Run many fits, keep their results in a store, go on after an interruption, and compare them on equal terms."""
 
-from ._aggregate import (
-    Comparison,
-    Measure,
-    MixedRevisionsError,
-    by_repeat,
-    one_revision,
-    part_of,
-    stalled,
-)
+from ._aggregate import Comparison, Measure, MixedRevisionsError, by_repeat, one_revision, part_of, stalled
 from ._executor import Report, execute
 from ._run import CURRENT, Mode, Revision, Run
 from ._store import Status, Store, Stored, has_results

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
@@ -19,6 +20,7 @@ from ._run import CURRENT, Run
 from ._store import Rename, Store, Stored
 
 Evaluate = Callable[[Run, str | None], dict[str, Any]]
+Compute = Callable[[Run], Stored | None]
 
 _KILLED = "The process that computed this run was ended from outside; the usual cause is too little memory."
 
@@ -83,11 +85,12 @@ def execute(
             if report is not None:
                 report(item, len(ended), len(wanted))
 
+        compute = partial(_compute, evaluate=evaluate, data_home=data_home)
         if jobs == 1:
             for run in wanted:
-                take(_whole(_compute(run, evaluate, data_home)))
+                take(_whole(compute(run)))
         else:
-            _in_processes(wanted, jobs, evaluate, data_home, take)
+            _in_processes(wanted, jobs, compute, take)
         return ended
 
 
@@ -96,15 +99,17 @@ def _is_open(found: Stored | None, retry: bool) -> bool:
     return found is None or found.revision != CURRENT or (retry and found.status == "failed")
 
 
-def _in_processes(
-    wanted: list[Run], jobs: int, evaluate: Evaluate, data_home: str | None, take: Callable[[Stored], None]
-) -> None:
+def _in_processes(wanted: list[Run], jobs: int, compute: Compute, take: Callable[[Stored], None]) -> None:
     left = dict.fromkeys(wanted)
+
+    def end(item: Stored) -> None:
+        del left[item.run]
+        take(item)
+
     while left:
         try:
-            for item in _pool(list(left), jobs, evaluate, data_home):
-                del left[item.run]
-                take(item)
+            for item in _pool(list(left), jobs, compute):
+                end(item)
         except BrokenProcessPool:
             # A process that dies takes the others with it. Those that were under way go on one at a time, each in a
             # process of its own, so that the one at fault is found and the rest are not blamed.
@@ -112,20 +117,16 @@ def _in_processes(
             dead = []
             for run in suspects:
                 try:
-                    items = list(_pool([run], jobs, evaluate, data_home))
+                    end(*_pool([run], jobs, compute))
                 except BrokenProcessPool:
-                    dead.append(run)
-                    continue
-                del left[run]
-                take(items[0])
+                    dead.append(Stored(run, "failed", {}, _KILLED))
             if len(dead) == len(suspects) > 1:
                 raise ChildProcessError(
                     "Every process ended before it had computed a run; the usual cause is too little memory. Ask for "
                     "fewer jobs: one computes in this process, and shows the error."
                 ) from None
-            for run in dead:
-                del left[run]
-                take(Stored(run, "failed", {}, _KILLED))
+            for item in dead:
+                end(item)
 
 
 def _dispatched(jobs: int) -> int:
@@ -133,12 +134,12 @@ def _dispatched(jobs: int) -> int:
     return 2 * max(2, jobs)
 
 
-def _pool(runs: Sequence[Run], jobs: int, evaluate: Evaluate, data_home: str | None) -> Iterator[Stored]:
+def _pool(runs: Sequence[Run], jobs: int, compute: Compute) -> Iterator[Stored]:
     with parallel_config(backend="loky", inner_max_num_threads=1):
         # Two processes at least: joblib would compute in this one otherwise, and a crash would end it.
         found = Parallel(
             n_jobs=max(2, jobs), batch_size=1, pre_dispatch=_dispatched(jobs), return_as="generator_unordered"
-        )(delayed(_compute)(run, evaluate, data_home) for run in runs)
+        )(delayed(compute)(run) for run in runs)
         try:
             for item in found:
                 yield _whole(item)

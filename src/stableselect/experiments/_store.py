@@ -222,6 +222,5 @@ def has_results(folder: str | os.PathLike[str]) -> bool:
     """Tell whether a folder has stored runs."""
     base = Path(folder)
     journal = base / JOURNAL
-    return any((base / part).is_dir() for part in (RUNS, f"fast/{RUNS}")) or (
-        journal.is_file() and journal.stat().st_size > 0
-    )
+    stored = (base / RUNS).is_dir() or (base / "fast" / RUNS).is_dir()
+    return stored or (journal.is_file() and journal.stat().st_size > 0)

@@ -100,7 +100,8 @@ class Batch:
         """Compute what one of the experiments lacks, write its files and return what it shows."""
         request = self.request
         # What failed under an earlier experiment of the batch has been tried again already.
-        runs = [run for run in computable(self._runs[name], request.home) if run not in self._failed]
+        here = [run for run in self._runs[name] if run.dataset not in self.absent and run not in self._failed]
+        runs = [run for run in here if find_method(run.method).available()]
         ended = execute(
             runs,
             request.results,
@@ -192,12 +193,6 @@ def build(*, results: Folder = "results", fast: bool | None = None, data_home: F
         if any(run.key in done for run in needed) or not Request(name).runs()[name]:
             shown.append(_written(name, found, results))
     return write_index(output_folder(results, fast=found.mode == "fast"), shown, found)
-
-
-def computable(runs: list[Run], data_home: str | None) -> list[Run]:
-    """Return the runs whose dataset is there and whose selector this version has."""
-    here = {name: is_available(name, data_home) for name in {run.dataset for run in runs}}
-    return [run for run in runs if here[run.dataset] and find_method(run.method).available()]
 
 
 def _written(name: str, results: Results, folder: Folder) -> Document:

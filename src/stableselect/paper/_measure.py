@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 import warnings
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from ..datasets import info
 from ..experiments import Run
 from ..metrics import downstream_accuracy, mean_predictor_error, pca_reconstruction_error, reconstruction_error
 from ._faults import crossed_measures, inf_fs_twice_scaled, spec_wrong_end
-from ._tasks import find_task
+from ._registry import TASKS
 from .methods import ALL_FEATURES, EPOCH, FAULTY, Rows, epoch_times, find_method, load_rows, timed_fit
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 _WARNINGS_KEPT = 5
 _PUBLISHED_RANKINGS = {"SPEC": spec_wrong_end, "Inf-FS": inf_fs_twice_scaled}
 
@@ -48,7 +48,7 @@ def evaluate(run: Run, data_home: str | None = None) -> dict[str, Any]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        record = find_task(run.task)(run, data_home) if run.task else _measure(run, load_rows(run, data_home))
+        record = TASKS[run.task](run, data_home) if run.task else _measure(run, load_rows(run, data_home))
     texts = dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)
     return record | {
         "cap": run.cap,
@@ -129,13 +129,7 @@ def _own_errors(selector: BaseSelector, X_test: np.ndarray) -> dict[str, float] 
 
 
 def _versions() -> dict[str, str]:
-    found = {"stableselect": __version__, "python": platform.python_version()}
-    for name in _PACKAGES:
-        # A package that was not loaded had no part in the result.
-        if name == "torch" and name not in sys.modules:
-            continue
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    # Torch that was not loaded had no part in the result.
+    packages = (*_PACKAGES, "torch") if "torch" in sys.modules else _PACKAGES
+    found = {name: version(name) for name in packages}
+    return {"stableselect": __version__, "python": platform.python_version(), **found}

@@ -1,6 +1,6 @@
 """The methods that the paper compares, the data they see and the measures of each run."""
 
-from ._data import Rows, is_available, load_rows
+from ._data import Rows, is_available, load_rows, pool, subsample
 from ._epoch import NETWORKS, PLAIN, epoch_times
 from ._limits import CAPPED, FAULTY, cap
 from ._methods import (
@@ -19,7 +19,6 @@ from ._methods import (
 )
 from ._options import Options, Protocol
 from ._results import NOT_AVAILABLE, NOT_RUN, Results
-from ._subsamples import pool, subsample
 from ._timed_fit import timed_fit
 
 __all__ = [

@@ -106,7 +106,7 @@ class Method:
         # The same seed on two splits must not mean the same draw; a graphics card would not repeat itself.
         offered = {"random_state": 1000 * run.split + run.seed, "device": "cpu"}
         kind = selector_classes()[self.selector]
-        if self.published == "always" or (self.published == "paper" and run.protocol == "paper"):
+        if self.published in ("always", run.protocol):
             make = kind.published
             published = {"n_clusters": found.n_classes, "batch_size": found.batch_size}
             offered |= {name: published[name] for name in self.tuned}

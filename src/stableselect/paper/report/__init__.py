@@ -6,6 +6,7 @@ from ._document import (
     NONE,
     Block,
     Document,
+    Experiment,
     Picture,
     Table,
     can_draw,
@@ -14,11 +15,11 @@ from ._document import (
     number,
     picture,
     plain_ticks,
+    plotted,
     with_spread,
     without_spread,
 )
-from ._experiment import Experiment
-from ._published import published, published_value
+from ._published import published
 
 __all__ = [
     "BLACK",
@@ -43,8 +44,8 @@ __all__ = [
     "number",
     "picture",
     "plain_ticks",
+    "plotted",
     "published",
-    "published_value",
     "with_spread",
     "without_spread",
 ]

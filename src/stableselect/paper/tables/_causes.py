@@ -35,6 +35,12 @@ CAUSES = {
 """What may lie behind a large difference, by letter; A to H as in the project's notes on the published notebooks."""
 
 
+def published_value(dataset: str, method: str, measure: str) -> float | None:
+    """Return a figure of Table 2 ("least_squares") or 3 ("accuracy", as a fraction); None where there is none."""
+    value = published()[measure].get(dataset, {}).get(method)
+    return value / 100 if value is not None and measure == "accuracy" else value
+
+
 def printed(dataset: str, method: str, measure: str) -> str:
     """Return a figure as the paper prints it: "stopped" for a run that was given up, a dash for no such entry."""
     row = published()[measure].get(dataset, {})

@@ -7,8 +7,8 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Options, Protocol, Results, plan
-from ..report import NONE, Table, csv_value, published_value, with_spread, without_spread
-from ._causes import CAUSES, causes, differs, printed
+from ..report import NONE, Table, csv_value, with_spread, without_spread
+from ._causes import CAUSES, causes, differs, printed, published_value
 
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
@@ -147,8 +147,3 @@ def introduction(results: Results) -> list[str]:
     if results.mode == "fast":
         text.append("A fast run: four tables, at most 2,000 samples, one split, few steps. Not for comparison.")
     return text
-
-
-def complete(number: int, total: int) -> str:
-    """Say over how many datasets a figure is, where it is not over all."""
-    return "" if number == total else f" ({number} of {total} datasets)"
