@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Run, Value
+from ...experiments import Run, Value, by_repeat
 from ..methods import WEIGHTS, Options, Protocol, Results, plan, weighted
 from ..report import BLUE, GREY, NONE, VERMILION, Document, Experiment, Table, csv_value, number, plotted, with_spread
 
@@ -68,9 +68,7 @@ def _reading(results: Results) -> list[str]:
                 f"Least own error, {words}: {number(found[best], 'error')} at {_fraction(best)}; over the weights it "
                 f"goes up to {number(max(found.values()), 'error')}."
             )
-    seeds = [
-        record["validation"]["own"] for _, record in results.records(_DATASET, "|W|", "paper") if "validation" in record
-    ]
+    seeds = by_repeat(results.stored(_DATASET, "|W|", "paper"), "validation.own").values()
     if len(seeds) > 1:
         text.append(
             f"At the published weight alone, {len(seeds)} seeds of the network go from {number(min(seeds), 'error')} "

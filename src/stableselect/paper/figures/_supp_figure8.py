@@ -28,8 +28,8 @@ _MEASURES = {"least_squares": "reconstruction error", "accuracy": "accuracy"}
 
 def _runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return all methods at every k: two splits, one seed; none in a fast run, which leaves ISOLET out."""
-    one_seed = Options(fast=options.fast, splits=options.splits, seeds=1)
-    runs = [run for k in _KS for run in plan(protocol, one_seed, (_DATASET,), k=k, splits=_SPLITS)]
+    methods = tuple(METHODS)
+    runs = [run for k in _KS for run in plan(protocol, options, (_DATASET,), methods=methods, k=k, splits=_SPLITS)]
     return [run for run in runs if run.seed == 0]
 
 
