@@ -11,9 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 from stableselect.experiments import _executor
-from stableselect.experiments._executor import execute, pending
-from stableselect.experiments._revision import CURRENT, Revision
-from stableselect.experiments._run import Run
+from stableselect.experiments._executor import execute
+from stableselect.experiments._run import CURRENT, Revision, Run
 from stableselect.experiments._store import Store, Stored
 
 SCRIPT = """
@@ -113,10 +112,10 @@ def test_a_failed_run_says_why_and_the_rest_go_on(tmp_path, runs):
     assert execute(runs, tmp_path, evaluate) == []
     store = Store(tmp_path)
     assert collections.Counter(item.status for item in store.runs()) == {"done": 11, "failed": 1}
-    assert pending(runs, store) == []
-    assert pending(runs, store, retry=True) == [runs[3]]
+    assert execute(runs, tmp_path, evaluate) == []
     broken.unlink()
-    assert [outcome.status for outcome in execute(runs, tmp_path, evaluate, retry=True)] == ["done"]
+    (again,) = execute(runs, tmp_path, evaluate, retry=True)
+    assert (again.run, again.status) == (runs[3], "done")
 
 
 def test_runs_of_an_earlier_revision_are_computed_again(tmp_path, runs):
@@ -148,12 +147,12 @@ def fake_pool(monkeypatch, deadly):
     """Stand in for processes: the runs whose split is deadly break the pool; return the batches that were tried."""
     batches = []
 
-    def pool(runs, jobs, evaluate, data_home):
+    def pool(runs, jobs, compute):
         batches.append([run.split for run in runs])
         for run in runs:
             if run.split in deadly:
                 raise BrokenProcessPool
-            yield _executor._whole(_executor._compute(run, evaluate, data_home))
+            yield _executor._whole(compute(run))
 
     monkeypatch.setattr(_executor, "_pool", pool)
     return batches

@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from stableselect.experiments._revision import CURRENT, Revision
-from stableselect.experiments._run import Run
+from stableselect.experiments._run import CURRENT, Revision, Run
 from stableselect.experiments._store import JOURNAL, Store, Stored, has_results
 
 RUN = Run("glioma", "|W|", "paper", 0, 1, 64)

@@ -11,9 +11,8 @@ import pytest
 
 from stableselect import datasets
 from stableselect.cli import _progress, main
-from stableselect.experiments._executor import Outcome
 from stableselect.experiments._run import Run
-from stableselect.experiments._store import Store
+from stableselect.experiments._store import Store, Stored
 from stableselect.paper import Request, _api, build, list_experiments, run, show
 from stableselect.paper._registry import EXPERIMENTS
 
@@ -160,9 +159,9 @@ class Terminal(io.StringIO):
 
 
 OUTCOMES = [
-    Outcome(Run("glioma", "LS", "corrected", 0, 0, 64), "done", 1.25),
-    Outcome(Run("glioma", "|W|", "paper", 0, 1, 64, "fast", 20), "failed", error="ValueError: [bad]"),
-    Outcome(Run("glioma", "UDFS", "corrected", 0, 0, 64), "done"),
+    Stored(Run("glioma", "LS", "corrected", 0, 0, 64), "done", {"seconds": 1.25}, ""),
+    Stored(Run("glioma", "|W|", "paper", 0, 1, 64, "fast", 20), "failed", {}, "ValueError: [bad]"),
+    Stored(Run("glioma", "UDFS", "corrected", 0, 0, 64), "done", {}, ""),
 ]
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from .._files import printable as shown
 from ._shell import Debug, Quiet, console, reported
-
-if TYPE_CHECKING:
-    from ..paper import Request
 
 paper = typer.Typer(
     name="paper",
@@ -85,7 +82,9 @@ def run(
     Failed runs are left alone without --retry; while there are any, the exit code is 1.
     """
     with reported(debug):
-        from ..paper import Request
+        from ..paper import Batch, Request
+        from ..paper.report import NO_PICTURES, can_draw
+        from ._progress import progress
 
         request = Request(
             names,
@@ -101,7 +100,24 @@ def run(
             retry=retry,
             data_home=data,
         )
-        _run(request, quiet=quiet)
+        report = console(quiet=quiet)
+        batch = Batch(request)
+        if batch.absent:
+            report.print(f"Datasets that are missing, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
+        if not can_draw():
+            report.print(NO_PICTURES, soft_wrap=True)
+        folder = shown(str(request.folder))
+        for name in request.names:
+            with progress(quiet=quiet) as tell:
+                batch.run(name, report=tell)
+            report.print(f"{name}: wrote {folder}/{name}.md.", soft_wrap=True)
+        if failed := batch.failed:
+            count = "1 run" if failed == 1 else f"{failed} runs"
+            print(
+                f"stableselect: {count} failed; 'stableselect paper build' lists why, --retry tries again.",
+                file=sys.stderr,
+            )
+            raise typer.Exit(1)
 
 
 @paper.command()
@@ -142,27 +158,3 @@ def readme(
             write_readme(file, found)
         else:
             print(readme_table(found))
-
-
-def _run(request: Request, *, quiet: bool) -> None:
-    from ..paper import Batch
-    from ..paper.report import NO_PICTURES, can_draw
-    from ._progress import progress
-
-    report = console(quiet=quiet)
-    batch = Batch(request)
-    if batch.absent:
-        report.print(f"Datasets that are missing, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
-    if not can_draw():
-        report.print(NO_PICTURES, soft_wrap=True)
-    folder = shown(str(request.folder))
-    for name in request.names:
-        with progress(quiet=quiet) as tell:
-            batch.run(name, report=tell)
-        report.print(f"{name}: wrote {folder}/{name}.md.", soft_wrap=True)
-    if failed := batch.failed:
-        count = "1 run" if failed == 1 else f"{failed} runs"
-        print(
-            f"stableselect: {count} failed; 'stableselect paper build' lists why, --retry tries again.", file=sys.stderr
-        )
-        raise typer.Exit(1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from ..experiments import Outcome, Report
+from ..experiments import Report, Stored
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[R
     if quiet:
         yield None
     elif not stream.isatty():
-        yield lambda outcome, ended, total: print(_line(outcome, ended, total), file=stream, flush=True)
+        yield lambda item, ended, total: print(_line(item, ended, total), file=stream, flush=True)
     else:
         with _bar(stream) as report:
             yield report
@@ -33,32 +33,27 @@ def progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[R
 
 @contextmanager
 def _bar(stream: TextIO) -> Iterator[Report]:
+    from rich import progress as parts
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(file=stream, markup=False, highlight=False, emoji=False)
-    left = TextColumn("left", markup=False)
-    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), left)
+    left = parts.TextColumn("left", markup=False)
+    times = parts.TimeElapsedColumn(), parts.TimeRemainingColumn()
+    columns = (parts.BarColumn(20), parts.MofNCompleteColumn(), *times, left)
     # The rate is taken over many runs: quick and slow ones come in turns.
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
+    with parts.Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
         task = bar.add_task("", total=None)
 
-        def report(outcome: Outcome, ended: int, total: int) -> None:
+        def report(item: Stored, ended: int, total: int) -> None:
             bar.update(task, completed=ended, total=total)
-            if outcome.status == "failed":
-                bar.console.print(_line(outcome, ended, total), soft_wrap=True)
+            if item.status == "failed":
+                bar.console.print(_line(item, ended, total), soft_wrap=True)
 
         yield report
 
 
-def _line(outcome: Outcome, ended: int, total: int) -> str:
-    seconds = "" if outcome.seconds is None else f" in {outcome.seconds:.1f} s"
-    error = f": {outcome.error}" if outcome.error else ""
-    return f"[{ended}/{total}] {outcome.run}: {outcome.status}{seconds}{error}"
+def _line(item: Stored, ended: int, total: int) -> str:
+    taken = item.record.get("seconds")
+    seconds = "" if taken is None else f" in {taken:.1f} s"
+    error = f": {item.error}" if item.error else ""
+    return f"[{ended}/{total}] {item.run}: {item.status}{seconds}{error}"

@@ -1,20 +1,10 @@
 """Run many fits, keep their results in a store, go on after an interruption, and compare them on equal terms."""
 
-from ._aggregate import (
-    Comparison,
-    Measure,
-    MixedRevisionsError,
-    by_repeat,
-    one_revision,
-    part_of,
-    stalled,
-)
-from ._bootstrap import paired_interval
-from ._executor import Outcome, Report, execute
-from ._revision import CURRENT, Revision
-from ._run import Mode, Run
-from ._store import Rename, Status, Store, Stored, has_results
-from ._values import Interval, Value, geometric_mean
+from ._aggregate import Comparison, Measure, MixedRevisionsError, by_repeat, one_revision, part_of, stalled
+from ._executor import Report, execute
+from ._run import CURRENT, Mode, Revision, Run
+from ._store import Status, Store, Stored, has_results
+from ._values import Interval, Value, geometric_mean, paired_interval
 
 __all__ = [
     "CURRENT",
@@ -23,8 +13,6 @@ __all__ = [
     "Measure",
     "MixedRevisionsError",
     "Mode",
-    "Outcome",
-    "Rename",
     "Report",
     "Revision",
     "Run",

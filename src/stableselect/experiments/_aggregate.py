@@ -8,14 +8,14 @@ repeat is a pair of split and seed. What a label lacks is said by :meth:`Value.m
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 from scipy import stats
 
-from ._revision import Revision
+from ._run import Revision
 from ._store import Stored
 from ._values import Interval, Value
 
@@ -85,15 +85,13 @@ def one_revision(runs: Iterable[Stored]) -> Revision | None:
     return found[0] if found else None
 
 
-def stalled(runs: Iterable[Stored], measure: Measure = "seconds") -> list[Stored]:
+def stalled(runs: Iterable[Stored]) -> list[Stored]:
     """Return the runs of one label that took a hundred times the median of the others."""
-    timed = [(item, number) for item in runs if (number := part_of(item.record, measure)) is not None]
-    found = []
-    for place, (item, number) in enumerate(timed):
-        others = [other for i, (_, other) in enumerate(timed) if i != place]
-        if others and number > STALLED * float(np.median(others)):
-            found.append(item)
-    return found
+    timed = [(item, number) for item in runs if (number := part_of(item.record, "seconds")) is not None]
+    times = np.array([number for _, number in timed])
+    if len(timed) < 2:
+        return []
+    return [item for i, (item, number) in enumerate(timed) if number > STALLED * np.median(np.delete(times, i))]
 
 
 class Comparison(Generic[Label]):
@@ -165,14 +163,14 @@ class Comparison(Generic[Label]):
             splits.append({split for split, _ in common})
         self.splits = tuple(sorted(_shared(splits)))
         self.repeats = tuple(sorted(repeat for repeat in common if repeat[0] in self.splits))
-        self._numbers: dict[Label, dict[Repeat, float]] = {}
-        for label in self.labels:
-            kept = set(self.repeats) if label in seeded else None
-            self._numbers[label] = {
+        self._numbers = {
+            label: {
                 repeat: number
                 for repeat, number in numbers[label].items()
-                if repeat[0] in self.splits and (kept is None or repeat in kept)
+                if repeat[0] in self.splits and (label not in seeded or repeat in common)
             }
+            for label in self.labels
+        }
         self._seeds_shared = _most_seeds(self.repeats) if seeded else 1
         self._seedless = frozenset(seedless)
 
@@ -207,22 +205,10 @@ class Comparison(Generic[Label]):
         if not found:
             return None
         means = list(self.by_split(label).values())
-        if over == "splits":
-            mean = float(np.mean(means))
-            spread = _deviation(means) / math.sqrt(len(means)) if len(means) > 1 else None
-        else:
-            mean, spread = float(np.mean(found)), _deviation(found) if len(found) > 1 else None
-        seeds = 1 if label in self._seedless else _most_seeds(self._numbers[label])
-        return Value(
-            mean,
-            spread,
-            len(found),
-            self._failed[label],
-            len(means),
-            len(self.splits_begun),
-            seeds,
-            1 if label in self._seedless else self._seeds_shared,
-        )
+        values, divisor = (means, math.sqrt(len(means))) if over == "splits" else (found, 1.0)
+        mean, spread = float(np.mean(values)), _deviation(values) / divisor if len(values) > 1 else None
+        seeds = (1, 1) if label in self._seedless else (_most_seeds(self._numbers[label]), self._seeds_shared)
+        return Value(mean, spread, len(found), self._failed[label], len(means), len(self.splits_begun), *seeds)
 
     def median(self, label: Label) -> float | None:
         """Return the median of a label's numbers, as times need it: one run on a busy machine does not decide it."""
@@ -270,14 +256,14 @@ class Comparison(Generic[Label]):
         return fit(sizes, table) if table and min(map(min, table)) > 0 else None
 
 
-def _interval(values: list[float], level: float = 0.95) -> Interval | None:
+def _interval(values: list[float]) -> Interval | None:
     if not values:
         return None
     mean = float(np.mean(values))
     if len(values) == 1:
         return Interval(mean, math.nan, math.nan, None, 1)
     error = _deviation(values) / math.sqrt(len(values))
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
+    half = float(stats.t.ppf((1 + 0.95) / 2, len(values) - 1)) * error
     return Interval(mean, mean - half, mean + half, error, len(values))
 
 
@@ -291,7 +277,4 @@ def _shared(sets: Iterable[set[Any]]) -> set[Any]:
 
 
 def _most_seeds(repeats: Iterable[Repeat]) -> int:
-    counts: dict[int, int] = defaultdict(int)
-    for split, _ in repeats:
-        counts[split] += 1
-    return max(counts.values(), default=0)
+    return max(Counter(split for split, _ in repeats).values(), default=0)

@@ -7,58 +7,26 @@ import signal
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from ._revision import CURRENT
-from ._run import Run
-from ._store import Rename, Status, Store, Stored
+from ._run import CURRENT, Run
+from ._store import Rename, Store, Stored
 
 Evaluate = Callable[[Run, str | None], dict[str, Any]]
+Compute = Callable[[Run], Stored | None]
 
 _KILLED = "The process that computed this run was ended from outside; the usual cause is too little memory."
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
-
-    Attributes
-    ----------
-    run : Run
-        Which.
-    status : {"done", "failed"}
-        How.
-    seconds : float or None
-        Time to select.
-    error : str
-        Why it failed, in one line.
-    """
-
-    run: Run
-    status: Status
-    seconds: float | None = None
-    error: str = ""
-
-
-Report = Callable[[Outcome, int, int], None]
-"""Called with an outcome, the number of runs ended and the number of all, as each run ends."""
-
-
-def pending(runs: Iterable[Run], store: Store, *, retry: bool = False) -> list[Run]:
-    """Return the runs that have no result of the current revision, each once; failed ones with ``retry`` only."""
-
-    def is_open(run: Run) -> bool:
-        found = store.get(run)
-        return found is None or found.revision != CURRENT or (retry and found.status == "failed")
-
-    return [run for run in dict.fromkeys(runs) if is_open(run)]
+Report = Callable[[Stored, int, int], None]
+"""Called with a run that has ended, the number of runs ended and the number of all, as each run ends."""
 
 
 def execute(
@@ -71,7 +39,7 @@ def execute(
     data_home: str | None = None,
     report: Report | None = None,
     rename: Rename | None = None,
-) -> list[Outcome]:
+) -> list[Stored]:
     """Compute the runs that a store lacks.
 
     Stop it at any time: what has ended is stored, a run that was cut short is not, and the next call goes on.
@@ -97,7 +65,7 @@ def execute(
 
     Returns
     -------
-    list of Outcome
+    list of Stored
         One for each run that had to be computed, in the order in which they ended.
 
     Raises
@@ -108,32 +76,40 @@ def execute(
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}.")
     with Store(folder, write=True, rename=rename) as store:
-        wanted = pending(runs, store, retry=retry)
-        outcomes: list[Outcome] = []
+        wanted = [run for run in dict.fromkeys(runs) if _is_open(store.get(run), retry)]
+        ended: list[Stored] = []
 
         def take(item: Stored) -> None:
             store.add(item)
-            outcomes.append(Outcome(item.run, item.status, item.record.get("seconds"), item.error))
+            ended.append(item)
             if report is not None:
-                report(outcomes[-1], len(outcomes), len(wanted))
+                report(item, len(ended), len(wanted))
 
+        compute = partial(_compute, evaluate=evaluate, data_home=data_home)
         if jobs == 1:
             for run in wanted:
-                take(_whole(_compute(run, evaluate, data_home)))
+                take(_whole(compute(run)))
         else:
-            _in_processes(wanted, jobs, evaluate, data_home, take)
-        return outcomes
+            _in_processes(wanted, jobs, compute, take)
+        return ended
 
 
-def _in_processes(
-    wanted: list[Run], jobs: int, evaluate: Evaluate, data_home: str | None, take: Callable[[Stored], None]
-) -> None:
+def _is_open(found: Stored | None, retry: bool) -> bool:
+    """Tell whether a run has no result of the current revision; a failed one is open with ``retry`` only."""
+    return found is None or found.revision != CURRENT or (retry and found.status == "failed")
+
+
+def _in_processes(wanted: list[Run], jobs: int, compute: Compute, take: Callable[[Stored], None]) -> None:
     left = dict.fromkeys(wanted)
+
+    def end(item: Stored) -> None:
+        del left[item.run]
+        take(item)
+
     while left:
         try:
-            for item in _pool(list(left), jobs, evaluate, data_home):
-                del left[item.run]
-                take(item)
+            for item in _pool(list(left), jobs, compute):
+                end(item)
         except BrokenProcessPool:
             # A process that dies takes the others with it. Those that were under way go on one at a time, each in a
             # process of its own, so that the one at fault is found and the rest are not blamed.
@@ -141,20 +117,16 @@ def _in_processes(
             dead = []
             for run in suspects:
                 try:
-                    items = list(_pool([run], jobs, evaluate, data_home))
+                    end(*_pool([run], jobs, compute))
                 except BrokenProcessPool:
-                    dead.append(run)
-                    continue
-                del left[run]
-                take(items[0])
+                    dead.append(Stored(run, "failed", {}, _KILLED))
             if len(dead) == len(suspects) > 1:
                 raise ChildProcessError(
                     "Every process ended before it had computed a run; the usual cause is too little memory. Ask for "
                     "fewer jobs: one computes in this process, and shows the error."
                 ) from None
-            for run in dead:
-                del left[run]
-                take(Stored(run, "failed", {}, _KILLED))
+            for item in dead:
+                end(item)
 
 
 def _dispatched(jobs: int) -> int:
@@ -162,12 +134,12 @@ def _dispatched(jobs: int) -> int:
     return 2 * max(2, jobs)
 
 
-def _pool(runs: Sequence[Run], jobs: int, evaluate: Evaluate, data_home: str | None) -> Iterator[Stored]:
+def _pool(runs: Sequence[Run], jobs: int, compute: Compute) -> Iterator[Stored]:
     with parallel_config(backend="loky", inner_max_num_threads=1):
         # Two processes at least: joblib would compute in this one otherwise, and a crash would end it.
         found = Parallel(
             n_jobs=max(2, jobs), batch_size=1, pre_dispatch=_dispatched(jobs), return_as="generator_unordered"
-        )(delayed(_compute)(run, evaluate, data_home) for run in runs)
+        )(delayed(compute)(run) for run in runs)
         try:
             for item in found:
                 yield _whole(item)

@@ -13,15 +13,13 @@ import lzma
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from .._files import replace_file
-from ._revision import CURRENT, Revision
-from ._run import Run
+from ._run import CURRENT, Revision, Run
 
 RUNS = "runs"
 JOURNAL = "journal.jsonl"
@@ -123,8 +121,13 @@ class Store:
         self._changed: set[Path] = set()
         try:
             for path in sorted({*self.folder.glob(f"{RUNS}/*.xz"), *self.folder.glob(f"fast/{RUNS}/*.xz")}):
-                self._take(_lines(path), path)
-            self._recover()
+                self._take(path)
+            # A process that was killed leaves its runs in the journal.
+            journal = self.folder / JOURNAL
+            left = self._take(journal) if journal.is_file() else []
+            if write:
+                self._changed = {self._path(run) for run in left}
+                self._save()
         except BaseException:
             self._unlock()
             raise
@@ -142,12 +145,13 @@ class Store:
         if self._journal is None:
             raise ValueError(f"The store {self.folder} is open for reading only; open it with write=True.")
         if item.ended is None:
-            item = Stored(item.run, item.status, item.record, item.error, item.revision, round(time.time(), 3))
+            item = replace(item, ended=round(time.time(), 3))
         # The line is made first: a record that JSON cannot hold leaves no trace.
         line = item.line().encode() + b"\n"
         self._journal.write(line)
         self._journal.flush()
-        self._keep(item)
+        self._runs[item.run.key] = item
+        self._changed.add(self._path(item.run))
 
     def close(self) -> None:
         """Move the journal into the files and let other processes write."""
@@ -160,38 +164,25 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _keep(self, item: Stored) -> None:
-        self._runs[item.run.key] = item
-        self._changed.add(self._path(item.run))
 
     def _path(self, run: Run) -> Path:
         base = self.folder / "fast" if run.mode == "fast" else self.folder
         return base / RUNS / f"{run.task or SELECTION}-{run.dataset}.jsonl.xz"
 
-    def _take(self, lines: Iterable[str], path: Path) -> None:
-        for line in lines:
-            try:
-                item = Stored.from_line(line, self._rename)
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(
-                    f"{path} is damaged ({error}); restore it, or delete it to compute its runs again."
-                ) from error
-            self._runs[item.run.key] = item
-
-    def _recover(self) -> None:
-        """Take the runs of a journal that a killed process left; its last line may be cut short."""
-        path = self.folder / JOURNAL
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-        whole = text[: text.rfind("\n") + 1].splitlines()
-        self._take(whole, path)
-        if self._journal is not None and text:
-            self._changed |= {self._path(Stored.from_line(line, self._rename).run) for line in whole}
-            self._save()
+    def _take(self, path: Path) -> list[Run]:
+        content = path.read_bytes()
+        try:
+            # The last line of a journal may have been cut short.
+            text = content[: content.rfind(b"\n") + 1] if path.name == JOURNAL else lzma.decompress(content)
+            items = [Stored.from_line(line, self._rename) for line in text.decode().splitlines()]
+        except (lzma.LZMAError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}); restore it, or delete it to compute its runs again."
+            ) from error
+        self._runs |= {item.run.key: item for item in items}
+        return [item.run for item in items]
 
     def _save(self) -> None:
         assert self._journal is not None
@@ -231,13 +222,5 @@ def has_results(folder: str | os.PathLike[str]) -> bool:
     """Tell whether a folder has stored runs."""
     base = Path(folder)
     journal = base / JOURNAL
-    return any((base / part).is_dir() for part in (RUNS, f"fast/{RUNS}")) or (
-        journal.is_file() and journal.stat().st_size > 0
-    )
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        return iter(lzma.decompress(path.read_bytes()).decode().splitlines())
-    except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is damaged ({error}); restore it, or delete it to compute its runs again.") from error
+    stored = (base / RUNS).is_dir() or (base / "fast" / RUNS).is_dir()
+    return stored or (journal.is_file() and journal.stat().st_size > 0)

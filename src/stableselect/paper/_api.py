@@ -7,11 +7,12 @@ from pathlib import Path
 from ..datasets import resolve_home
 from ..experiments import Mode, Report, Run, Status, Store, execute, has_results
 from ._measure import evaluate
+from ._page import write_document, write_index
 from ._registry import EXPERIMENTS, find_experiment
 from ._renamed import renamed
 from ._request import Folder, Request, output_folder
 from .methods import Results, find_method, is_available
-from .report import Document, write_document, write_index
+from .report import Document
 
 
 def list_experiments() -> dict[str, str]:
@@ -41,7 +42,8 @@ def run(request: Request, *, report: Report | None = None) -> dict[str, Document
     request : Request
         What to compute.
     report : callable, optional
-        Called with an outcome, the number of runs ended and the number of all, as each ends.
+        Called as each run ends, with what is stored of it (:class:`stableselect.experiments.Stored`), the number of
+        runs ended and the number of all.
 
     Returns
     -------
@@ -98,8 +100,9 @@ class Batch:
         """Compute what one of the experiments lacks, write its files and return what it shows."""
         request = self.request
         # What failed under an earlier experiment of the batch has been tried again already.
-        runs = [run for run in computable(self._runs[name], request.home) if run not in self._failed]
-        outcomes = execute(
+        here = [run for run in self._runs[name] if run.dataset not in self.absent and run not in self._failed]
+        runs = [run for run in here if find_method(run.method).available()]
+        ended = execute(
             runs,
             request.results,
             evaluate,
@@ -109,7 +112,7 @@ class Batch:
             report=report,
             rename=renamed,
         )
-        self._failed.update(outcome.run for outcome in outcomes if outcome.status == "failed")
+        self._failed.update(item.run for item in ended if item.status == "failed")
         results = read(request.results, fast=request.fast, data_home=request.home, empty=True)
         return _written(name, results, request.results)
 
@@ -190,12 +193,6 @@ def build(*, results: Folder = "results", fast: bool | None = None, data_home: F
         if any(run.key in done for run in needed) or not Request(name).runs()[name]:
             shown.append(_written(name, found, results))
     return write_index(output_folder(results, fast=found.mode == "fast"), shown, found)
-
-
-def computable(runs: list[Run], data_home: str | None) -> list[Run]:
-    """Return the runs whose dataset is there and whose selector this version has."""
-    here = {name: is_available(name, data_home) for name in {run.dataset for run in runs}}
-    return [run for run in runs if here[run.dataset] and find_method(run.method).available()]
 
 
 def _written(name: str, results: Results, folder: Folder) -> Document:

@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 import warnings
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,13 @@ from ..base import BaseSelector
 from ..datasets import info
 from ..experiments import Run
 from ..metrics import downstream_accuracy, mean_predictor_error, pca_reconstruction_error, reconstruction_error
-from ._tasks import find_task
-from .methods import (
-    ALL_FEATURES,
-    EPOCH,
-    FAULTY,
-    Ranking,
-    Rows,
-    crossed_measures,
-    epoch_times,
-    find_method,
-    inf_fs_twice_scaled,
-    load_rows,
-    spec_wrong_end,
-    timed_fit,
-    torch_on_one_thread,
-)
+from ._faults import crossed_measures, inf_fs_twice_scaled, spec_wrong_end
+from ._registry import TASKS
+from .methods import ALL_FEATURES, EPOCH, FAULTY, Rows, epoch_times, find_method, load_rows, timed_fit
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 _WARNINGS_KEPT = 5
+_PUBLISHED_RANKINGS = {"SPEC": spec_wrong_end, "Inf-FS": inf_fs_twice_scaled}
 
 
 def evaluate(run: Run, data_home: str | None = None) -> dict[str, Any]:
@@ -60,7 +48,7 @@ def evaluate(run: Run, data_home: str | None = None) -> dict[str, Any]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        record = find_task(run.task)(run, data_home) if run.task else _measure(run, load_rows(run, data_home))
+        record = TASKS[run.task](run, data_home) if run.task else _measure(run, load_rows(run, data_home))
     texts = dict.fromkeys(f"{item.category.__name__}: {item.message}" for item in caught)
     return record | {
         "cap": run.cap,
@@ -75,8 +63,7 @@ def _measure(run: Run, rows: Rows) -> dict[str, Any]:
         return _with_fault(run, rows)
     method = find_method(run.method)
     if method is EPOCH:
-        with torch_on_one_thread(needed=True):
-            return epoch_times(rows.X_fit, run.k, info(run.dataset).batch_size)
+        return epoch_times(rows.X_fit, run.k, info(run.dataset).batch_size)
     if method.selector is None:
         return _reference(run, rows)
     selector, record = timed_fit(method, run, rows.X_fit)
@@ -124,8 +111,7 @@ def _reference(run: Run, rows: Rows) -> dict[str, Any]:
 
 def _with_fault(run: Run, rows: Rows) -> dict[str, Any]:
     method = find_method(run.method)
-    rankings: dict[str, Ranking] = {"SPEC": spec_wrong_end, "Inf-FS": inf_fs_twice_scaled}
-    ranking = rankings.get(method.name, lambda X: method.build(run).fit(X).selected_)
+    ranking = _PUBLISHED_RANKINGS.get(method.name, lambda X: method.build(run).fit(X).selected_)
     start = time.perf_counter()
     selected, found = crossed_measures(rows.X_train, rows.y_train, rows.X_test, rows.y_test, run.k, ranking)
     seconds = time.perf_counter() - start
@@ -143,13 +129,7 @@ def _own_errors(selector: BaseSelector, X_test: np.ndarray) -> dict[str, float] 
 
 
 def _versions() -> dict[str, str]:
-    found = {"stableselect": __version__, "python": platform.python_version()}
-    for name in _PACKAGES:
-        # A package that was not loaded had no part in the result.
-        if name == "torch" and name not in sys.modules:
-            continue
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    # Torch that was not loaded had no part in the result.
+    packages = (*_PACKAGES, "torch") if "torch" in sys.modules else _PACKAGES
+    found = {name: version(name) for name in packages}
+    return {"stableselect": __version__, "python": platform.python_version(), **found}

@@ -1,7 +1,11 @@
-"""The one list of experiments; a new one is a module with an ``EXPERIMENT`` and a line in its room."""
+"""The one list of experiments and tasks; a new one is a line in its room."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from ..experiments import Run
 from . import assumptions, figure3, figures, stability, tables
 from .report import Experiment
 
@@ -11,6 +15,14 @@ EXPERIMENTS: dict[str, Experiment] = {
     for experiment in room.EXPERIMENTS
 }
 """Every experiment by name, in the order in which ``all`` runs them."""
+
+TASKS: dict[str, Callable[[Run, str | None], dict[str, Any]]] = {
+    **figure3.TASKS,
+    **assumptions.TASKS,
+    **stability.TASKS,
+}
+"""What a run can compute beside a selection, by the name that the run carries: from a run and the folder of the
+datasets to the record, which should hold ``seconds``."""
 
 
 def find_experiment(name: str) -> Experiment:

@@ -16,15 +16,11 @@ from .methods import FAULTY, Options, Protocol, find_method
 Folder = str | os.PathLike[str]
 ALL = "all"
 """In place of names: every experiment."""
-_PROTOCOLS: dict[str, tuple[Protocol, ...]] = {
-    "paper": ("paper",),
-    "corrected": ("corrected",),
-    "both": ("paper", "corrected"),
-}
+_PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Options):
     """Which experiments to compute, and how much of them.
 
     Parameters
@@ -67,10 +63,6 @@ class Request:
     protocol: Literal["paper", "corrected", "both"] = "both"
     datasets: Sequence[str] | None = None
     methods: Sequence[str] | None = None
-    splits: int = 5
-    seeds: int = 2
-    fast: bool = False
-    with_faults: bool = False
     jobs: int = 1
     retry: bool = False
     data_home: Folder | None = None
@@ -82,8 +74,8 @@ class Request:
             find_method(method)
         for dataset in self.datasets or ():
             info(dataset)
-        if self.protocol not in _PROTOCOLS:
-            raise ValueError(f"protocol must be one of {', '.join(map(repr, _PROTOCOLS))}, got {self.protocol!r}.")
+        if self.protocol not in (*_PROTOCOLS, "both"):
+            raise ValueError(f"protocol must be one of 'paper', 'corrected', 'both', got {self.protocol!r}.")
         for name in ("splits", "seeds", "jobs"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -107,13 +99,13 @@ class Request:
 
     def runs(self) -> dict[str, list[Run]]:
         """Return the wanted runs of each experiment."""
-        options = Options(fast=self.fast, splits=self.splits, seeds=self.seeds, with_faults=self.with_faults)
         chosen = None if self.methods is None else {find_method(method).name for method in self.methods}
         return {
             name: [
                 run
-                for protocol in _PROTOCOLS[self.protocol]
-                for run in find_experiment(name).runs(protocol, options)
+                for protocol in _PROTOCOLS
+                if self.protocol in (protocol, "both")
+                for run in find_experiment(name).runs(protocol, self)
                 if (chosen is None or run.method.removesuffix(FAULTY) in chosen)
                 and (self.datasets is None or run.dataset in self.datasets)
             ]

@@ -17,8 +17,8 @@ from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.methods import Options, _data, _limits, _methods
+from stableselect.paper.methods._data import pool, subsample
 from stableselect.paper.methods._methods import NO_RIDGE, STABLE, find_method, registered
-from stableselect.paper.methods._subsamples import pool, subsample
 from stableselect.paper.stability import _plan as _stability
 from stableselect.paper.stability._plan import RANDOM, SEEDLESS
 

@@ -10,20 +10,8 @@ import numpy as np
 from ...datasets import info
 from ...experiments import Run
 from ..methods import Options, Protocol, Results, plan
-from ..report import (
-    Block,
-    Document,
-    Experiment,
-    Images,
-    Picture,
-    drawn,
-    find_images,
-    number,
-    one_of_each,
-    picture,
-    sheet,
-    why_none,
-)
+from ..report import Block, Document, Experiment, Picture, drawn, number, picture
+from ._images import Images, find_images, one_of_each, sheet, why_none
 
 _DATASETS = ("mnist_fashion", "coil20")
 _METHODS = {

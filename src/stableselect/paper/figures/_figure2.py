@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ...experiments import Run
 from ..methods import Options, Protocol, Results, plan
-from ..report import (
-    ORANGE,
-    Block,
-    Document,
-    Experiment,
-    Images,
-    Picture,
-    drawn,
-    find_images,
-    number,
-    one_of_each,
-    picture,
-    sheet,
-    why_none,
-)
+from ..report import ORANGE, Block, Document, Experiment, Picture, drawn, number, picture
+from ._images import Images, find_images, one_of_each, sheet, why_none
 
 _DATASET = "usps"
 _METHODS = {
@@ -62,6 +50,7 @@ def _draw(found: list[Images]) -> Picture:
 
     shown = one_of_each(found[0].labels, _DIGITS)
     height, width = found[0].shape
+    seeds = Counter(images.run.method for images in found)
     figure = Figure(figsize=(9, 0.92 * len(found)), layout="constrained")
     for axis, images in zip(figure.subplots(len(found), 1, squeeze=False)[:, 0], found, strict=True):
         axis.imshow(sheet(images.grey(images.original[shown]), len(shown)), interpolation="none")
@@ -71,7 +60,7 @@ def _draw(found: list[Images]) -> Picture:
             axis.scatter(
                 columns + place * (width + 1), rows, s=9, color=ORANGE, edgecolors="black", linewidths=0.5, marker="o"
             )
-        seed = f", seed {images.run.seed}" if _seeded(found, images) else ""
+        seed = f", seed {images.run.seed}" if seeds[images.run.method] > 1 else ""
         words = f"{_METHODS[images.run.method]}{seed}\nerror {number(images.error, 'error')}"
         axis.set_yticks([height / 2 - 0.5], [words], fontsize=9)
         axis.set_xticks([])
@@ -82,10 +71,6 @@ def _draw(found: list[Images]) -> Picture:
     return picture(
         "figure2", f"USPS, {where}: the {run.k} selected of {height * width} pixels, as orange dots.", figure
     )
-
-
-def _seeded(found: list[Images], images: Images) -> bool:
-    return sum(other.run.method == images.run.method for other in found) > 1
 
 
 EXPERIMENT = Experiment("figure2", "Figure 2: selected pixels over USPS digits", _runs, _render)

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ...datasets import info
-from ...experiments import Run
+from ...experiments import Run, Value, by_repeat
 from ..methods import WEIGHTS, Options, Protocol, Results, plan, weighted
-from ..report import (
-    BLUE,
-    GREY,
-    NONE,
-    VERMILION,
-    Block,
-    Document,
-    Experiment,
-    Picture,
-    Table,
-    csv_value,
-    drawn,
-    number,
-    picture,
-    with_spread,
-)
+from ..report import BLUE, GREY, NONE, VERMILION, Document, Experiment, Table, csv_value, number, plotted, with_spread
 
 _DATASET = "mnist_fashion"
 _SOLVERS = {"|W|": ("published network", VERMILION), "ScorerSelector": ("search", BLUE)}
@@ -43,12 +29,12 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 
 
 def _render(results: Results) -> Document:
-    blocks: list[Block] = [
+    text = (
         "Mean squared error on the 600 validation samples of the published split of MNIST-Fashion, 50 of 784 pixels, "
         "for each weight of the scorer's term. Own output: what the network itself makes of its selected features. "
         "Least squares: a linear map fitted to the same features on the 5,400 training samples. The published choice "
-        "is 1/128.",
-    ]
+        "is 1/128."
+    )
     rows: list[list[str]] = []
     data: list[dict[str, Any]] = []
     for weight in WEIGHTS:
@@ -65,30 +51,24 @@ def _render(results: Results) -> Document:
         rows.append(row)
     header = ["weight", "network own", "network refit", "seeds", "search own", "search refit"]
     notes = ["± is the standard deviation over seeds, where there are several.", *_reading(results)]
-    blocks.append(Table(f"{info(_DATASET).title}, validation error", header, rows, notes))
-    if any(row["mean"] != "" for row in data):
-        blocks.append(drawn(lambda: _draw(results)))
-    return Document("lambda_search", EXPERIMENT.title, blocks, data)
+    table = Table(f"{info(_DATASET).title}, validation error", header, rows, notes)
+    caption = "Validation error on MNIST-Fashion against the scorer's weight."
+    plot = plotted(data, "lambda_search", caption, (8, 4.2), partial(_draw, results))
+    return Document("lambda_search", EXPERIMENT.title, [text, table, *plot], data)
 
 
 def _reading(results: Results) -> list[str]:
     """Say which weight is best, and how far apart the seeds of one weight are beside all weights."""
     text = []
     for solver, (words, _) in _SOLVERS.items():
-        found = {
-            weight: value.mean
-            for weight in WEIGHTS
-            if (value := results.value(_DATASET, weighted(solver, weight), "paper", "validation.own"))
-        }
+        found = {weight: value.mean for weight, value in _values(results, solver, "validation.own").items()}
         if found:
             best = min(found, key=lambda weight: found[weight])
             text.append(
                 f"Least own error, {words}: {number(found[best], 'error')} at {_fraction(best)}; over the weights it "
                 f"goes up to {number(max(found.values()), 'error')}."
             )
-    seeds = [
-        record["validation"]["own"] for _, record in results.records(_DATASET, "|W|", "paper") if "validation" in record
-    ]
+    seeds = by_repeat(results.stored(_DATASET, "|W|", "paper"), "validation.own").values()
     if len(seeds) > 1:
         text.append(
             f"At the published weight alone, {len(seeds)} seeds of the network go from {number(min(seeds), 'error')} "
@@ -97,22 +77,21 @@ def _reading(results: Results) -> list[str]:
     return text
 
 
+def _values(results: Results, solver: str, measure: str) -> dict[float, Value]:
+    """Return a measure by weight, where there is one."""
+    found = {weight: results.value(_DATASET, weighted(solver, weight), "paper", measure) for weight in WEIGHTS}
+    return {weight: value for weight, value in found.items() if value}
+
+
 def _fraction(weight: float) -> str:
     return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"
 
 
-def _draw(results: Results) -> Picture:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.2), layout="constrained")
+def _draw(results: Results, figure: Any) -> None:
     axis = figure.subplots()
     for solver, (words, colour) in _SOLVERS.items():
         for measure, (kind, dashes, mark) in _MEASURES.items():
-            points = {
-                weight: value
-                for weight in WEIGHTS
-                if (value := results.value(_DATASET, weighted(solver, weight), "paper", measure))
-            }
+            points = _values(results, solver, measure)
             axis.errorbar(
                 list(points),
                 [value.mean for value in points.values()],
@@ -132,7 +111,6 @@ def _draw(results: Results) -> Picture:
     axis.set_ylabel("validation error (mean square)")
     axis.grid(axis="y", alpha=0.3)
     figure.legend(loc="outside upper center", ncols=3, fontsize="small")
-    return picture("lambda_search", "Validation error on MNIST-Fashion against the scorer's weight.", figure)
 
 
 EXPERIMENT = Experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _runs, _render)

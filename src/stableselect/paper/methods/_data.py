@@ -1,8 +1,8 @@
-"""The samples of a run: which are fitted on, refitted on and tested on."""
+"""The samples of a run: which are fitted on, refitted on and tested on; for ``stability``, subsamples of a table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import datasets
-from ...datasets import resolve_home
+from ...datasets import FASHION_TRAIN, TEST_SIZE, Dataset, Split, cut, hold_out_groups, hold_out_rows, resolve_home
 from ...experiments import Run
 from ._methods import FAST_ROWS, find_method
 
@@ -75,6 +75,36 @@ def load_rows(run: Run, data_home: str | Path | None = None) -> Rows:
     )
 
 
+def pool(run: Run, data_home: str | None = None) -> Dataset:
+    """Return the table that subsamples are drawn from.
+
+    It is the whole table, but for Fashion-MNIST: there as many images, drawn once, as make a subsample of the published
+    size. Fast runs have fewer samples.
+    """
+    dataset = _load(run.dataset, "corrected", data_home)
+    number = len(dataset.y)
+    if dataset.info.published_split == "fashion":
+        number = round(FASHION_TRAIN / (1 - TEST_SIZE))
+    if run.mode == "fast":
+        number = min(number, FAST_ROWS)
+    if number == len(dataset.y):
+        return dataset
+    kept = np.sort(np.random.default_rng(0).permutation(len(dataset.y))[:number])
+    groups = None if dataset.groups is None else dataset.groups[kept]
+    return replace(dataset, raw=dataset.raw[kept], y=dataset.y[kept], groups=groups)
+
+
+def subsample(run: Run, data_home: str | None = None) -> Split:
+    """Return a run's samples: four fifths of the table (of the groups, where there are any), and those left out."""
+    table = pool(run, data_home)
+    rows = np.arange(len(table.y))
+    if table.groups is None:
+        kept, left = hold_out_rows(rows, TEST_SIZE, run.split)
+    else:
+        kept, left = hold_out_groups(rows, table.groups, TEST_SIZE, run.split)
+    return cut(table.raw, table.y, table.info, (kept, rows[:0], left), "corrected")
+
+
 def is_available(name: str, data_home: str | Path | None = None) -> bool:
     """Tell whether the file of a dataset is there, without reading it."""
     return (resolve_home(data_home) / f"{name}.npz").is_file()
@@ -92,8 +122,5 @@ def _cut(parts: list[tuple[np.ndarray, np.ndarray]], seed: int) -> list[tuple[np
     if total <= FAST_ROWS:
         return parts
     rng = np.random.default_rng(seed)
-    cut = []
-    for X, y in parts:
-        kept = np.sort(rng.permutation(len(X))[: round(len(X) * FAST_ROWS / total)])
-        cut.append((X[kept], y[kept]))
-    return cut
+    kept = [np.sort(rng.permutation(len(X))[: round(len(X) * FAST_ROWS / total)]) for X, _ in parts]
+    return [(X[rows], y[rows]) for (X, y), rows in zip(parts, kept, strict=True)]

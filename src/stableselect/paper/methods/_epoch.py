@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...neural import ScorerSelectorNetwork
+from ._timed_fit import torch_on_one_thread
 
 PLAIN = "plain autoencoder, torch"
 NETWORKS = ("scorer-selector, torch", "scorer-selector, NumPy")
@@ -18,6 +19,7 @@ _ROUNDS = 5
 _RATE = 1e-3
 
 
+@torch_on_one_thread(needed=True)
 def epoch_times(X: np.ndarray, k: int, batch_size: int) -> dict[str, Any]:
     """Measure the epochs of all three in turn, several times; needs torch and scikit-learn 1.9 or later.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
+from itertools import product
 from typing import Any, Literal
 
 from ..._registry import all_selectors
@@ -106,7 +106,7 @@ class Method:
         # The same seed on two splits must not mean the same draw; a graphics card would not repeat itself.
         offered = {"random_state": 1000 * run.split + run.seed, "device": "cpu"}
         kind = selector_classes()[self.selector]
-        if self.published == "always" or (self.published == "paper" and run.protocol == "paper"):
+        if self.published in ("always", run.protocol):
             make = kind.published
             published = {"n_clusters": found.n_classes, "batch_size": found.batch_size}
             offered |= {name: published[name] for name in self.tuned}
@@ -133,27 +133,19 @@ _ALL = (
         "AgnoS-S", "baseline", "AgnoSS", published="paper", tuned=("batch_size",), seeded=True, part="train", restarts=1
     ),
     Method("CAE", "baseline", "CAE", published="paper", seeded=True, restarts=1),
-    Method(
-        "|W|",
-        "network",
-        "ScorerSelectorNetwork",
-        {"score_function": "abs"},
-        published="always",
-        tuned=("batch_size",),
-        seeded=True,
-        part="train",
-        halves=True,
-    ),
-    Method(
-        "W^2",
-        "network",
-        "ScorerSelectorNetwork",
-        {"score_function": "square"},
-        published="always",
-        tuned=("batch_size",),
-        seeded=True,
-        part="train",
-        halves=True,
+    *(
+        Method(
+            name,
+            "network",
+            "ScorerSelectorNetwork",
+            {"score_function": score_function},
+            published="always",
+            tuned=("batch_size",),
+            seeded=True,
+            part="train",
+            halves=True,
+        )
+        for name, score_function in (("|W|", "abs"), ("W^2", "square"))
     ),
     Method("ScorerSelector", "ours", "ScorerSelector", part="train", halves=True),
     Method(
@@ -195,27 +187,31 @@ STABLE = {"ColumnSubset": "ColumnSubset stable", "ScorerSelector": "ScorerSelect
 """Methods that can be asked for stability, and their names when they are."""
 NO_RIDGE = "ColumnSubset ridge 0"
 
+WITH_FAULT = ("LS", "SPEC", "NDFS", "MCFS", "Inf-FS")
+"""Baselines whose published figures rank the test samples apart."""
+
+
+def _varied(plain: str, name: str, **own: Any) -> Method:
+    """Return a method of the tables under another name, with further settings."""
+    return replace(METHODS[plain], name=name, own=METHODS[plain].own | own, halves=False)
+
+
 _BESIDE = {
     method.name: method
     for method in (
         ALL_FEATURES,
         EPOCH,
-        replace(METHODS["ColumnSubset"], name=NO_RIDGE, own={"ridge": 0.0}, halves=False),
+        _varied("ColumnSubset", NO_RIDGE, ridge=0.0),
+        *(_varied(plain, name, criterion="stability") for plain, name in STABLE.items()),
         *(
-            replace(METHODS[plain], name=name, own={"criterion": "stability"}, halves=False)
-            for plain, name in STABLE.items()
+            _varied(plain, weighted(plain, weight), scorer_weight=weight)
+            for plain in ("|W|", "ScorerSelector")
+            for weight in WEIGHTS
+            if weight != _PUBLISHED_WEIGHT
         ),
     )
-} | {
-    name: replace(METHODS[plain], name=name, own=METHODS[plain].own | {"scorer_weight": weight}, halves=False)
-    for plain in ("|W|", "ScorerSelector")
-    for weight in WEIGHTS
-    if (name := weighted(plain, weight)) != plain
-}
+} | {name + FAULTY: METHODS[name] for name in WITH_FAULT}
 """Methods that are not rows of the tables."""
-
-WITH_FAULT = ("LS", "SPEC", "NDFS", "MCFS", "Inf-FS")
-"""Baselines whose published figures rank the test samples apart."""
 
 
 @cache
@@ -240,14 +236,10 @@ def registered() -> tuple[str, ...]:
 
 def find_method(name: str) -> Method:
     """Return a method by name, faulty or not."""
-    plain = name.removesuffix(FAULTY)
-    if name in _BESIDE:
-        return _BESIDE[name]
-    if name in _unlisted():
-        return _unlisted()[name]
-    if plain not in METHODS or (plain != name and plain not in WITH_FAULT):
+    found = METHODS.get(name) or _BESIDE.get(name) or _unlisted().get(name)
+    if found is None:
         raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
-    return METHODS[plain]
+    return found
 
 
 def plan(
@@ -285,18 +277,15 @@ def plan(
         methods = (*METHODS, *(faulty if options.with_faults and protocol == "paper" else ()))
     number = 1 if protocol == "paper" or options.fast else options.splits
     number = number if splits is None else min(number, splits)
-    kept = [name for name in datasets if name in FAST_DATASETS or not options.fast]
-    return [run for name in kept for run in _of_dataset(name, protocol, options, methods, k, number)]
-
-
-def _of_dataset(
-    name: str, protocol: Protocol, options: Options, methods: tuple[str, ...], k: int | None, splits: int
-) -> Iterator[Run]:
-    wanted = info(name).k if k is None else k
-    for method in methods:
-        # The published rankings were made once.
-        seeds = 1 if method.endswith(FAULTY) else find_method(method).seeds(protocol, options)
-        limit = cap(method, protocol, name, fast=options.fast)
-        for split in range(splits):
-            for seed in range(seeds):
-                yield Run(name, method, protocol, split, seed, wanted, options.mode, limit)
+    runs = []
+    for name in datasets:
+        if options.fast and name not in FAST_DATASETS:
+            continue
+        for method in methods:
+            # The published rankings were made once.
+            seeds = 1 if method.endswith(FAULTY) else find_method(method).seeds(protocol, options)
+            limit = cap(method, protocol, name, fast=options.fast)
+            wanted = info(name).k if k is None else k
+            for split, seed in product(range(number), range(seeds)):
+                runs.append(Run(name, method, protocol, split, seed, wanted, options.mode, limit))
+    return runs

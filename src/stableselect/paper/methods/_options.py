@@ -11,7 +11,7 @@ Protocol = Literal["paper", "corrected"]
 """As published, with one split; or scaled by the training samples, with several."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """How much to compute.
 

@@ -42,13 +42,12 @@ class Results:
         self._by_task: dict[str, list[Stored]] = defaultdict(list)
         for item in stored:
             run = item.run
-            if run.task:
-                if run.mode == mode:
-                    self._by_task[run.task].append(item)
+            if run.mode != mode:
                 continue
+            if run.task:
+                self._by_task[run.task].append(item)
             # Runs of an earlier limit on the steps stay in the file, but are another experiment.
-            current = cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast")
-            if run.mode == mode and run.cap == current:
+            elif run.cap == cap(run.method, run.protocol, run.dataset, fast=mode == "fast"):
                 self._by_row[run.dataset, run.method, run.protocol, run.k].append(item)
 
     @property

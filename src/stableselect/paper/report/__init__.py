@@ -6,6 +6,7 @@ from ._document import (
     NONE,
     Block,
     Document,
+    Experiment,
     Picture,
     Table,
     can_draw,
@@ -14,18 +15,15 @@ from ._document import (
     number,
     picture,
     plain_ticks,
+    plotted,
     with_spread,
     without_spread,
 )
-from ._experiment import Experiment
-from ._images import Images, find_images, one_of_each, sheet, why_none
-from ._page import write_document, write_index
-from ._published import CAUSES, causes, differs, printed, published, published_value
+from ._published import published
 
 __all__ = [
     "BLACK",
     "BLUE",
-    "CAUSES",
     "GREEN",
     "GREY",
     "NONE",
@@ -37,27 +35,17 @@ __all__ = [
     "Block",
     "Document",
     "Experiment",
-    "Images",
     "Picture",
     "Table",
     "can_draw",
-    "causes",
     "csv_value",
-    "differs",
     "drawn",
-    "find_images",
     "line_style",
     "number",
-    "one_of_each",
     "picture",
     "plain_ticks",
-    "printed",
+    "plotted",
     "published",
-    "published_value",
-    "sheet",
-    "why_none",
     "with_spread",
     "without_spread",
-    "write_document",
-    "write_index",
 ]

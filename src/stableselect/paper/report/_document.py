@@ -1,4 +1,4 @@
-"""What an experiment shows: tables, pictures and sentences, and how numbers are written in them."""
+"""An experiment and what it shows: tables, pictures and sentences, and how numbers are written in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ...experiments import Value
+from ...experiments import Run, Value
+from ..methods import Options, Protocol, Results
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -124,6 +125,26 @@ class Document:
         return stream.getvalue()
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper.
+
+    Attributes
+    ----------
+    name, title : str
+        For the command line and for the reader.
+    runs : callable
+        From a protocol and the options to the runs it needs; shared runs are computed once.
+    render : callable
+        From the results to what is shown; copes with runs that are missing.
+    """
+
+    name: str
+    title: str
+    runs: Callable[[Protocol, Options], list[Run]]
+    render: Callable[[Results], Document]
+
+
 def can_draw() -> bool:
     """Tell whether the packages that pictures need are here."""
     return find_spec("matplotlib") is not None and find_spec("PIL") is not None
@@ -147,6 +168,21 @@ def picture(name: str, caption: str, figure: Figure) -> Picture:
     with Image.open(drawn) as image:
         image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(png, format="png", optimize=True)
     return Picture(name, caption, png.getvalue(), vector.getvalue())
+
+
+def plotted(
+    data: list[dict[str, Any]], name: str, caption: str, size: tuple[float, float], draw: Callable[[Figure], None]
+) -> list[Block]:
+    """Return a picture that ``draw`` fills, or a sentence in its place; nothing where no row of the data has a mean."""
+    if all(row["mean"] == "" for row in data):
+        return []
+    if not can_draw():
+        return [NO_PICTURES]
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    draw(figure)
+    return [picture(name, caption, figure)]
 
 
 def plain_ticks(axis: Axis) -> None:

@@ -7,20 +7,12 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from ..methods import FAULTY, METHODS, NOT_AVAILABLE, WITH_FAULT, Options, Protocol, Results, plan
-from ..report import (
-    CAUSES,
-    NONE,
-    Table,
-    causes,
-    csv_value,
-    differs,
-    printed,
-    published_value,
-    with_spread,
-    without_spread,
-)
+from ..report import NONE, Table, csv_value, with_spread, without_spread
+from ._causes import CAUSES, causes, differs, printed, published_value
 
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
+_FAULT_PLACE = 3
+"""Column of the figures with fault A: after method, published and the first measure under "paper"."""
 
 
 def all_runs(protocol: Protocol, options: Options) -> list[Run]:
@@ -61,7 +53,7 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
     measures : dict
         Measure to the words that follow the protocol in a column's head.
     compared : str
-        The measure that was published.
+        The measure that was published; the first of them.
 
     Returns
     -------
@@ -71,11 +63,9 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
     found = info(dataset)
     faulty = any(results.value(dataset, name + FAULTY, "paper", compared) for name in WITH_FAULT)
     columns = [(protocol, measure) for protocol in PROTOCOLS for measure in measures]
-    header = ["method", "published"]
-    for protocol, measure in columns:
-        header.append(f"{protocol}{measures[measure]}")
-        if faulty and (protocol, measure) == ("paper", compared):
-            header.append("fault A")
+    header = ["method", "published", *(f"{protocol}{measures[measure]}" for protocol, measure in columns), "why"]
+    if faulty:
+        header.insert(_FAULT_PLACE, "fault A")
     missing = results.reason(dataset) == NOT_AVAILABLE
     rows = []
     for method in METHODS:
@@ -88,14 +78,14 @@ def dataset_table(results: Results, dataset: str, measures: dict[str, str], comp
             # Nothing was selected, so there is no accuracy to have.
             empty = value is None and bool(results.records(dataset, method, protocol))
             row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
-            if faulty and (protocol, measure) == ("paper", compared):
-                fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
-                row.append(with_spread(fault, compared))
+        if faulty:
+            fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
+            row.insert(_FAULT_PLACE, with_spread(fault, compared))
         ours = results.value(dataset, method, "paper", compared)
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
     title = f"{found.title}, {found.k} of {found.n_columns:,} features" + (" (not available here)" if missing else "")
-    return Table(title, [*header, "why"], rows)
+    return Table(title, header, rows)
 
 
 def legend() -> list[str]:
@@ -157,8 +147,3 @@ def introduction(results: Results) -> list[str]:
     if results.mode == "fast":
         text.append("A fast run: four tables, at most 2,000 samples, one split, few steps. Not for comparison.")
     return text
-
-
-def complete(number: int, total: int) -> str:
-    """Say over how many datasets a figure is, where it is not over all."""
-    return "" if number == total else f" ({number} of {total} datasets)"

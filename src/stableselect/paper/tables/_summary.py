@@ -60,17 +60,19 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
         ties = sum(value == chance for value, chance in pairs)
         ratios = [value / chance for value, chance in pairs if chance > 0]
         times = [time for name in results.datasets if (time := results.seconds(name, method, "corrected")) is not None]
-        against = NONE if method == "random" or not pairs else f"{wins} of {len(pairs)}"
+        median = float(np.median(times)) if times else None
+        against = f"{wins} of {len(pairs)}" + (f", {ties} equal" if ties else "")
+        against, count = (NONE, NONE) if method == "random" or not pairs else (against, str(against_splits))
         ratio = geometric_mean(ratios) if ratios and min(ratios) > 0 else None
         rows.append(
             [
                 method,
                 NONE if np.isnan(average[i]) else f"{average[i]:.2f}",
-                against if not ties or against == NONE else f"{against}, {ties} equal",
-                NONE if against == NONE else str(against_splits),
+                against,
+                count,
                 NONE if ratio is None or method == "random" else f"{ratio:.2f}",
-                number(float(np.median(times)) if times else None, "seconds"),
-                number(max(times) if times else None, "seconds"),
+                number(median, "seconds"),
+                number(max(times, default=None), "seconds"),
             ]
         )
         data.append(
@@ -85,7 +87,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
                 "compared": len(pairs),
                 "compared_splits": against_splits,
                 "ratio_to_random": "" if ratio is None else ratio,
-                "median_seconds": float(np.median(times)) if times else "",
+                "median_seconds": "" if median is None else median,
             }
         )
     header = ["method", "average rank", "better than random", "splits", "ratio to random", "median s", "largest s"]
@@ -100,9 +102,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict
 
 
 def _mean(compared: Comparison[str], method: str) -> float:
-    value = compared.value(method)
-    assert value is not None, "asked for a method that has runs"
-    return value.mean
+    return float(np.mean(list(compared.by_split(method).values())))
 
 
 def _twins(
@@ -206,12 +206,13 @@ def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
     if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
         return ["Too few methods or datasets, or too much alike, for a test.", ratio]
     statistic = friedmanchisquare(*scores)
+    p = "below 0.001" if statistic.pvalue < 0.001 else f"{statistic.pvalue:.3f}"
     difference = critical_difference(methods, datasets)
     titles = ", ".join(f"{title} ({count})" for title, count in splits.items())
     return [
         f"Ranks of {methods} methods over {datasets} datasets, on the {sum(splits.values())} splits that all of them "
         f"finished (in brackets those of each dataset): {titles}. Friedman's test: chi-squared "
-        f"{statistic.statistic:.1f}, p {_p_value(statistic.pvalue)}. Critical difference of the average ranks: "
+        f"{statistic.statistic:.1f}, p {p}. Critical difference of the average ranks: "
         f"{difference:.2f}.",
         ratio,
     ]
@@ -228,10 +229,6 @@ def critical_difference(methods: int, datasets: int) -> float:
     """
     q = studentized_range.ppf(1 - _LEVEL, methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))
-
-
-def _p_value(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 EXPERIMENT = Experiment("summary", "Summary: which methods work", all_runs, _render)

@@ -23,19 +23,10 @@ def _render(results: Results) -> Document:
         missing = results.reason(name) == NOT_AVAILABLE
         image = NONE if found.image_shape is None else f"{found.image_shape[0]} x {found.image_shape[1]}"
         here = NOT_AVAILABLE if missing else "yes"
-        size = [f"{used:,}", f"{found.n_columns:,}", str(found.n_classes), str(found.k), str(found.batch_size)]
-        rows.append([f"{place} {found.title}", *size, image, here])
-        data.append(
-            {
-                "dataset": name,
-                "samples": used,
-                "features": found.n_columns,
-                "classes": found.n_classes,
-                "k": found.k,
-                "batch_size": found.batch_size,
-                "available": not missing,
-            }
-        )
+        size = {"samples": used, "features": found.n_columns, "classes": found.n_classes}
+        size |= {"k": found.k, "batch_size": found.batch_size}
+        rows.append([f"{place} {found.title}", *(f"{number:,}" for number in size.values()), image, here])
+        data.append({"dataset": name, **size, "available": not missing})
     header = ["dataset", "samples", "features", "classes", "k", "batch", "image", "available"]
     notes = ["k features are selected of each dataset. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
     return Document("table1", EXPERIMENT.title, [Table("Datasets", header, rows, notes)], data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...datasets import info
+from ...experiments import by_repeat
 from ..methods import NOT_AVAILABLE, Results
 from ..report import NONE, Block, Document, Experiment, Table, number, published, with_spread
 from ._comparison import all_runs, dataset_table, introduction, legend, limits, overview, tidy
@@ -38,11 +39,7 @@ def _own_errors(results: Results) -> Table:
                 ratio = None if ours is None else ours.mean / printed[path]
                 within = NONE if ratio is None else "yes" if abs(ratio - 1) <= _TOLERANCE else "NO"
                 missing = results.reason(dataset, method, "paper")
-                seeds = [
-                    record["own"][path]
-                    for _, record in results.records(dataset, method, "paper")
-                    if path in (record.get("own") or {})
-                ]
+                seeds = by_repeat(results.stored(dataset, method, "paper"), f"own.{path}").values()
                 rows.append(
                     [
                         f"{info(dataset).title} {method} {path}",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..methods import METHODS, Protocol, Results
-from ..report import NONE, Block, Document, Experiment, Table, published, published_value
-from ._comparison import all_runs, complete, dataset_table, introduction, legend, overview, tidy
+from ..report import NONE, Block, Document, Experiment, Table, published
+from ._causes import published_value
+from ._comparison import PROTOCOLS, all_runs, dataset_table, introduction, legend, overview, tidy
 
 _MEASURE = "accuracy"
 
@@ -28,8 +29,7 @@ def _averages(results: Results) -> Table:
     """Return the mean over datasets ± the standard deviation between them, as the paper's last row."""
     printed = published()["average_accuracy"]
     rows = []
-    protocols: tuple[Protocol, ...] = ("paper", "corrected")
-    begun = {p: sum(bool(results.compared(name, p, _MEASURE).labels) for name in results.datasets) for p in protocols}
+    begun = {p: sum(bool(results.compared(name, p, _MEASURE).labels) for name in results.datasets) for p in PROTOCOLS}
     for method in METHODS:
         here = [name for name in results.datasets if results.value(name, method, "paper", _MEASURE)]
         theirs = [value for name in here if (value := published_value(name, method, _MEASURE)) is not None]
@@ -47,7 +47,7 @@ def _averages(results: Results) -> Table:
 def _over_datasets(results: Results, method: str, protocol: Protocol, begun: int) -> str:
     found = [results.value(name, method, protocol, _MEASURE) for name in results.datasets]
     shares = [value.mean for value in found if value is not None]
-    return _spread(shares) + (complete(len(shares), begun) if shares else "")
+    return _spread(shares) + (f" ({len(shares)} of {begun} datasets)" if 0 < len(shares) != begun else "")
 
 
 def _spread(shares: list[float]) -> str:

@@ -71,16 +71,8 @@ def _row(results: Results, method: str, protocol: Protocol, data: list[dict[str,
         median = compared.median(method)
         reason = results.reason(name, method, protocol)
         texts.append("n/a" if median is None and reason == NOT_AVAILABLE else number(median, "seconds"))
-        data.append(
-            {
-                "what": "selection",
-                "dataset": name,
-                "method": method,
-                "protocol": protocol,
-                "seconds": "" if median is None else median,
-                "runs": len(compared.numbers(method)),
-            }
-        )
+        line = {"what": "selection", "dataset": name, "method": method, "protocol": protocol}
+        data.append(line | {"seconds": "" if median is None else median, "runs": len(compared.numbers(method))})
     return texts
 
 
@@ -88,28 +80,16 @@ def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
     """Return the seconds of an epoch and the ratios; the paper says about twice a plain autoencoder's."""
     rows = []
     for name in _EPOCH_DATASETS:
-        found = info(name)
+        title = info(name).title
         reason = results.reason(name, EPOCH.name, "paper")
         for network in (PLAIN, *NETWORKS):
             seconds = results.value(name, EPOCH.name, "paper", f"epoch.seconds.{network}")
             ratio = results.value(name, EPOCH.name, "paper", f"epoch.ratio.{network}")
-            rows.append(
-                [
-                    f"{found.title}, {network}",
-                    reason if seconds is None else f"{1000 * seconds.mean:.1f}",
-                    NONE if ratio is None else f"{ratio.mean:.2f}",
-                ]
-            )
-            data.append(
-                {
-                    "what": "epoch",
-                    "dataset": name,
-                    "method": network,
-                    "protocol": "paper",
-                    "seconds": "" if seconds is None else seconds.mean,
-                    "runs": 0 if seconds is None else seconds.count,
-                }
-            )
+            milliseconds = reason if seconds is None else f"{1000 * seconds.mean:.1f}"
+            rows.append([f"{title}, {network}", milliseconds, NONE if ratio is None else f"{ratio.mean:.2f}"])
+            line = {"what": "epoch", "dataset": name, "method": network, "protocol": "paper"}
+            mean, runs = ("", 0) if seconds is None else (seconds.mean, seconds.count)
+            data.append(line | {"seconds": mean, "runs": runs})
     notes = [
         "Linear encoder and decoder of width k, published batch sizes, one thread; medians of repeated rounds in which "
         "all three take turns. The paper says that its network takes about twice the time of an autoencoder.",

@@ -15,7 +15,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
-from ...filters import blocked_product, standardised_ranks
+from ..filters import blocked_product, standardised_ranks
 
 _NO_LENGTH = 100 * np.finfo(np.float64).eps
 _WORST = 1000.0

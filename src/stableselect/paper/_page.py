@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..._files import replace_file
-from ..methods import Results
-from ._document import Document, Picture, Table
+from .._files import replace_file
+from .methods import Results
+from .report import Document, Picture, Table
 
 INDEX = "index.md"
 
