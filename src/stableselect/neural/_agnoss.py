@@ -256,11 +256,9 @@ class AgnoSS(SparseInputSelector):
             output_activation=self.output_activation,
         )
 
-    def _slack_of(self, trained: Any) -> np.ndarray:
-        return trained.slacks()
-
-    def _input_factors(self) -> np.ndarray:
-        return self.slack_
+    def _input_factors(self, strength: np.ndarray) -> np.ndarray:
+        self.slack_ = strength
+        return strength
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -282,15 +280,9 @@ class AgnoSSTrainable(RowSparseTrainable):
         self._l1 = l1
         super().__init__(gram, k, width, decay=decay, eliminate=eliminate)
 
-    def slacks(self) -> np.ndarray:
-        """Return the slacks of all features, zero for those dropped."""
-        slacks = np.zeros(self.G.shape[1])
-        slacks[self.elimination.left] = self.strength()
-        return slacks
-
     def encoder(self) -> np.ndarray:
         """Return E (m x d), zero for the features dropped."""
-        W, slacks = super().encoder(), self.slacks()[:, None]
+        W, slacks = super().encoder(), self.elimination.strength_left()[:, None]
         return np.divide(W, slacks, out=np.zeros_like(W), where=slacks > 0)
 
     def strength(self) -> np.ndarray:

@@ -48,6 +48,12 @@ class Elimination:
         """Record the strength of each feature left, for the ranking."""
         self._strength[self.left] = strength
 
+    def strength_left(self) -> np.ndarray:
+        """Return the recorded strengths of the features left, zero for the others."""
+        strength = np.zeros_like(self._strength)
+        strength[self.left] = self._strength[self.left]
+        return strength
+
     def update(self, strength: np.ndarray, progress: float, least: float = 0.0) -> np.ndarray:
         """Drop the weakest of the features left; return which of them stay, as a mask.
 

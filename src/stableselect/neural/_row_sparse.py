@@ -92,6 +92,10 @@ class RowSparseTrainable(Trainable):
         W[self.elimination.left] = self.W
         return W
 
+    def weights(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return encoder and decoder by torch's names."""
+        return {"0.weight": self.encoder().T.copy()}, {"0.weight": self.G.T.copy()}
+
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
         """Make one step and drop features; return the objective and the mean squared error."""
         with np.errstate(all="ignore"):

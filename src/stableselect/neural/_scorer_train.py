@@ -164,25 +164,29 @@ def _train_torch(
 ) -> tuple[LinearNetwork | NonlinearNetwork, History]:
     require_torch()
     from ._torch._networks import to_arrays
-    from ._torch._scorer import scorer_trainable
-    from ._torch._session import resolve_device, session
+    from ._torch._scorer import scorer_model
+    from ._torch._trainable import train_in_torch
 
-    device = resolve_device(settings.device, data.X)
-    rows, held_out = hold_out(data.X.shape[0], settings.validation_fraction, rng)
-
-    def make(start: int) -> Any:
+    def make(rows: Any) -> Any:
         begin = data.start(settings, rng, bias=True) if settings.linear else None
         w = data.start_scores(settings, rng) if begin is None else begin.w
-        return scorer_trainable(
-            data.X, data.k, settings, w=w, start=begin, rows=rows, held_out=held_out, rng=rng, device=device
-        )
+        return scorer_model(data.k, settings, w, begin, rows, rng)
 
-    with session(device, settings.batch_size, rng):
-        trained = run(make, settings.stopping, settings.n_starts)
-        model = trained.trainable.model
-        selector_error, scorer_error = trained.trainable.mean(model.path_errors)
+    model, trained = train_in_torch(
+        run,
+        data.X,
+        hold_out(data.X.shape[0], settings.validation_fraction, rng),
+        make,
+        settings.stopping,
+        settings.n_starts,
+        device=settings.device,
+        batch_size=settings.batch_size,
+        rng=rng,
+        learning_rate=settings.learning_rate,
+        decay=settings.decay,
+    )
     trained.warn_if_not_settled()
-    losses, errors = np.array(trained.history.losses)[:, 1:], (selector_error, scorer_error)
+    losses, errors = np.array(trained.history.losses)[:, 1:], model.errors
     check_loss(errors, len(losses))
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.anneal or not settings.linear else w

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from .._elimination import Elimination
-from ._networks import first_linear
+from ._networks import first_linear, to_arrays
+from ._rows import Rows
 from ._trainable import Model
 
 
@@ -65,12 +66,13 @@ class SparseInputModel(Model):
         """Return the mean squared error, without the penalty."""
         return (self(batch) - batch).square().mean()
 
-    @torch.no_grad()
-    def finish(self) -> np.ndarray:
-        """Pass the final strengths of the features left to the elimination, and return them."""
-        strength = self._of_those_left()
-        self.elimination.update(strength, 1.0 if self.elimination.done else 0.0, least=-1.0)
-        return strength
+    def weights(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the weights of encoder and decoder."""
+        return to_arrays(self.encoder), to_arrays(self.decoder)
+
+    def finish(self, rows: Rows) -> None:
+        """Pass the final strengths of the features left to the elimination."""
+        self.elimination.record(self._of_those_left())
 
     @torch.no_grad()
     def _of_those_left(self) -> np.ndarray:
@@ -124,8 +126,7 @@ class AEFSModel(SparseInputModel):
         """Return alpha |W_1|_{2,1} over the features left, plus the decay."""
         return self._alpha * (self.strength() * self.present).sum() + 0.5 * self._beta * squared(self._others)
 
-    @torch.no_grad()
-    def finish(self) -> np.ndarray:
+    def finish(self, rows: Rows) -> None:
         """Set the first layer to zero for the features dropped, then as in the base class."""
         self._first[0].weight.mul_(self.present)
-        return super().finish()
+        super().finish(rows)

@@ -65,8 +65,3 @@ class AgnoSSModel(SparseInputModel):
     def project(self) -> None:
         """Keep the slacks at or above zero."""
         self.slack.clamp_(min=0.0)
-
-    @torch.no_grad()
-    def slacks(self) -> np.ndarray:
-        """Return the slacks of the features left, zero for the others."""
-        return (self.slack * self.present).cpu().double().numpy()

@@ -15,12 +15,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ..._core import Array
 from .._scorer_parameters import Parameters, Score, n_selected_at
 from .._scorer_settings import NetworkSettings
 from ._networks import build_network, first_linear
 from ._rows import Rows
-from ._trainable import Model, TorchTrainable
+from ._trainable import Model
 
 
 class ScorerModel(Model):
@@ -102,9 +101,12 @@ class ScorerModel(Model):
         """Return the selector's error with exactly k features."""
         return self._errors(batch, self.k)[0]
 
-    def path_errors(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the selector's error with exactly k features, and the scorer's error."""
-        return torch.stack(self._errors(batch, self.k))
+    def finish(self, rows: Rows) -> None:
+        """Compute ``errors``: the selector's with exactly k features, and the scorer's."""
+        total = torch.zeros(2)
+        for batch in rows.batches(4096):
+            total = total + torch.stack(self._errors(batch, self.k)).cpu() * (len(batch) / rows.n_rows)
+        self.errors = tuple(total.tolist())
 
     def _errors(self, batch: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         s, m = self.score_weights(), batch.shape[1]
@@ -123,24 +125,13 @@ class ScorerModel(Model):
         return selector, scorer
 
 
-def scorer_trainable(
-    X: Array,
-    k: int,
-    settings: NetworkSettings,
-    *,
-    w: np.ndarray,
-    start: Parameters | None,
-    rows: np.ndarray,
-    held_out: np.ndarray,
-    rng: np.random.RandomState,
-    device: torch.device,
-) -> TorchTrainable:
-    """Return the network with its samples, ready to train.
+def scorer_model(
+    k: int, settings: NetworkSettings, w: np.ndarray, start: Parameters | None, rows: Rows, rng: np.random.RandomState
+) -> ScorerModel:
+    """Return the network with its initial weights.
 
     Parameters
     ----------
-    X : array of shape (n, m)
-        The data.
     k : int
         Number of features to select.
     settings : NetworkSettings
@@ -149,16 +140,12 @@ def scorer_trainable(
         Initial raw scores.
     start : Parameters or None
         Initial weights of a linear network; None to draw them.
-    rows, held_out : ndarray of int
-        Samples to train on and samples to validate on.
+    rows : Rows
+        Samples to train on.
     rng : RandomState
-        Draws the weights and the batches.
-    device : torch.device
-        Where to train.
+        Draws the weights.
     """
-    m, d = int(X.shape[1]), settings.width
-    table = Rows(X, rows, dtype=torch.float32, device=device)
-    held = Rows(X, held_out, dtype=torch.float32, device=device) if len(held_out) else None
+    m, d = len(w), settings.width
     draw = rng if start is None else np.random.RandomState(0)  # a given start must not change the batches
     encoder = build_network(settings.encoder, m, d, settings.activation, draw, role="encoder")
     decoder = build_network(settings.decoder, d, m, settings.activation, draw, role="decoder")
@@ -167,22 +154,13 @@ def scorer_trainable(
         with torch.no_grad():
             for place, value in zip((*encoder.parameters(), *decoder.parameters()), parts, strict=True):
                 place.copy_(torch.from_numpy(np.array(value)))
-    model = ScorerModel(
+    return ScorerModel(
         w,
-        encoder.float(),
-        decoder.float(),
-        table.deviation(),
+        encoder,
+        decoder,
+        rows.deviation(),
         k=k,
         score=settings.score,
         scorer_weight=settings.scorer_weight,
         anneal=settings.anneal,
-    ).to(device)
-    return TorchTrainable(
-        model,
-        table,
-        held,
-        batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate or 1e-3,
-        decay=settings.decay,
-        rng=rng,
     )
