@@ -12,7 +12,7 @@ from .._compat import Constraints, StrOptions
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
 from ._cae_moments import ConcreteTrainable, assign, fill, log_odds, noise_source, sampling_quality, take
-from ._specs import Spec, check_network, fitted_activation, is_linear, require_torch, run_network
+from ._specs import Spec, is_linear, require_torch
 from ._trained_selector import NOT_NEGATIVE, POSITIVE, TrainedSelector
 from ._training import History, Stopping, hold_out, warn_not_converged
 
@@ -127,6 +127,8 @@ class CAE(TrainedSelector, SamplesSelector):
     ((150, 2), True, 0)
     """
 
+    _networks = ("decoder",)
+    _linear_solver = "full_batch"
     _parameter_constraints: ClassVar[Constraints] = {
         **TrainedSelector._parameter_constraints,
         "temperature": [tuple, list],
@@ -242,7 +244,7 @@ class CAE(TrainedSelector, SamplesSelector):
         nodes, probabilities = assign(logits), softmax(logits, axis=1)
         self._store_history(history)
         self.decoder_weights_ = decoder
-        self._activation = fitted_activation(self.decoder, self.activation)
+        self._activations = self._fitted_activations()
         self.node_features_ = varying[nodes]
         self.n_duplicates_ = len(logits) - len(np.unique(np.argmax(logits, axis=1)))
         self.mean_max_probability_ = float(np.mean(np.max(probabilities, axis=1)))
@@ -264,14 +266,9 @@ class CAE(TrainedSelector, SamplesSelector):
     def _select_all(self, varying: np.ndarray, m: int, k: int) -> Selection:
         """Select every varying feature: there is nothing to choose and, with least squares, nothing to train."""
         self._store_history(History())
-        self.decoder_weights_, self._activation, self.node_features_ = None, None, varying
+        self.decoder_weights_, self.node_features_ = None, varying
         self.n_duplicates_, self.mean_max_probability_, self.sampling_quality_, self.converged_ = 0, 1.0, 1.0, True
         return Selection(fill(varying, m, k), np.isin(np.arange(m), varying).astype(np.float64))
-
-    def _solver(self) -> str:
-        if self.solver == "auto":
-            return "full_batch" if is_linear(self.decoder) else "minibatch"
-        return self.solver
 
     def _train_on_moments(self, gram: Gram, unit: float, n_nodes: int) -> Trained:
         steps = self.epochs or default_steps(n_nodes * gram.n_features, _STEPS, _FEWEST_STEPS, _WORK)
@@ -342,14 +339,10 @@ class CAE(TrainedSelector, SamplesSelector):
         """Reconstruct with the nonlinear decoder, if there is one."""
         if self.decoder_weights_ is None:
             return None
-        inputs = values[:, np.searchsorted(np.sort(self.selected_), self.node_features_)]
-        return run_network(self.decoder, self.decoder_weights_, self._activation, inputs, self.n_features_in_)
+        return self._run_networks(values[:, np.searchsorted(np.sort(self.selected_), self.node_features_)])
 
     def _check_settings(self) -> None:
-        """Raise if parameters contradict each other."""
-        check_network("decoder", self.decoder)
-        if self.solver == "full_batch" and not is_linear(self.decoder):
-            raise ValueError("solver='full_batch' trains a linear decoder; use solver='minibatch' or decoder='linear'.")
+        super()._check_settings()
         if len(self.temperature) != 2 or not all(POSITIVE.is_satisfied_by(T) for T in self.temperature):
             raise ValueError(
                 f"temperature must be two numbers above 0, the first and the last; got {self.temperature!r}."

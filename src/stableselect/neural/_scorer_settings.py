@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from ._scorer_full_batch import STEPS
-from ._scorer_parameters import Score
-from ._specs import Spec, check_network, is_linear
+from ._scorer_parameters import Objective
+from ._specs import Spec
 from ._training import Stopping
 
 _MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
@@ -25,32 +25,36 @@ _FEWEST_TO_HOLD_OUT = 10
 class NetworkSettings:
     """The settings of a training, with every default filled in."""
 
-    solver: Literal["full_batch", "minibatch"]
+    solver: str
     linear: bool
     encoder: Spec
     decoder: Spec
     activation: str
-    width: int
-    score: Score
-    scorer_weight: float
-    anneal: bool
     init: Literal["published", "pca", "search"]
+    batch_size: int
+    device: str
+    width: int
+    objective: Objective
     learning_rate: float | None
     decay: float
-    batch_size: int
     validation_fraction: float
     stopping: Stopping
     n_starts: int
-    device: str
 
 
-def network_settings(params: Mapping[str, Any], n_samples: int | None, n_features: int, k: int) -> NetworkSettings:
+def network_settings(
+    params: Mapping[str, Any], solver: str, linear: bool, n_samples: int | None, n_features: int, k: int
+) -> NetworkSettings:
     """Return the settings for a table; raise if parameters contradict each other.
 
     Parameters
     ----------
     params : mapping
         The parameters of :class:`~stableselect.ScorerSelectorNetwork` by name.
+    solver : {"full_batch", "minibatch"}
+        What "auto" means for them, or the solver named.
+    linear : bool
+        Whether encoder and decoder are linear.
     n_samples : int or None
         Number of samples; None if only their moments are known, which "minibatch" cannot train on.
     n_features, k : int
@@ -60,12 +64,7 @@ def network_settings(params: Mapping[str, Any], n_samples: int | None, n_feature
     -------
     NetworkSettings
     """
-    linear, solver = chosen_solver(params)
     init = params["init"]
-    if not linear and solver != "minibatch":
-        raise ValueError(
-            f"solver={solver!r} trains linear networks; use solver='minibatch' with this encoder and decoder."
-        )
     if not linear and init == "pca":
         raise ValueError("init='pca' starts linear networks; use init='search' or 'published' here.")
     if solver == "minibatch" and n_samples is None:
@@ -94,34 +93,19 @@ def network_settings(params: Mapping[str, Any], n_samples: int | None, n_feature
         n_batches = max(1, -(-(n - round(fraction * n)) // params["batch_size"]))
         epochs = _epochs(solver, n_starts * n_batches, 0 if linear else _n_weights(params, n_features, width))
     max_time = None if params["max_time"] is None else params["max_time"] / n_starts
+    anneal = bool(not linear and not searched if params["anneal"] is None else params["anneal"])
     return NetworkSettings(
-        solver=solver,
-        linear=linear,
-        encoder=params["encoder"],
-        decoder=params["decoder"],
-        activation=params["activation"],
+        solver,
+        linear,
+        **{name: params[name] for name in ("encoder", "decoder", "activation", "init", "batch_size", "device")},
         width=width,
-        score=params["score_function"],
-        scorer_weight=float(params["scorer_weight"]),
-        anneal=bool(not linear and not searched if params["anneal"] is None else params["anneal"]),
-        init=init,
+        objective=Objective(k, params["score_function"], float(params["scorer_weight"]), anneal),
         learning_rate=rate,
         decay=1.0 if linear else 0.03,
-        batch_size=int(params["batch_size"]),
         validation_fraction=float(fraction),
         stopping=Stopping(int(epochs), params["patience"], float(params["tol"]), max_time),
         n_starts=int(n_starts),
-        device=params["device"],
     )
-
-
-def chosen_solver(params: Mapping[str, Any]) -> tuple[bool, Literal["full_batch", "minibatch"]]:
-    """Return whether the network is linear, and its solver: "auto" is "full_batch" for linear networks."""
-    for name in ("encoder", "decoder"):
-        check_network(name, params[name])
-    linear = is_linear(params["encoder"]) and is_linear(params["decoder"])
-    solver = params["solver"]
-    return linear, ("full_batch" if linear else "minibatch") if solver == "auto" else solver
 
 
 def _n_weights(params: Mapping[str, Any], n_features: int, width: int) -> int:

@@ -12,9 +12,8 @@ from .._compat import Constraints, StrOptions
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
 from ._elimination import Elimination
-from ._layers import ACTIVATIONS
 from ._row_sparse import RowSparseTrainable
-from ._specs import check_network, fitted_activation, is_linear, require_torch, run_network
+from ._specs import require_torch
 from ._trained_selector import AT_LEAST_ONE, NETWORK, TrainedSelector
 from ._training import History, Stopping, hold_out, warn_not_converged
 
@@ -57,9 +56,6 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
     error_scale: str
     encoder: Any
     decoder: Any
-    activation: str
-    output_activation: str | None = None
-    solver: str
     epochs: int | None
     learning_rate: float | None
     batch_size: int | None
@@ -71,6 +67,7 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
     device: str
     random_state: Any
 
+    _linear_solver = "alternating"
     _penalty: ClassVar[str]
     """Name of the parameter to lower if too few features are left."""
     _linear_beta: ClassVar[float]
@@ -115,18 +112,9 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         self._factors = self._input_factors(strength)
         self.n_active_ = int(np.sum(strength > 0))
         self.converged_ = self._has_converged(trained.elimination.done, history, min(k, int(np.sum(scores >= 0))))
-        self._activations = (
-            None
-            if self._is_linear()
-            else [fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder)]
-        )
-        self._uses_selected_only = bool(self.eliminate) and self.converged_
+        self._activations = self._fitted_activations()
+        self._decodes = not self._is_linear() and bool(self.eliminate) and self.converged_
         return Selection(order[:k].tolist(), scores)
-
-    def _solver(self) -> str:
-        if self.solver == "auto":
-            return "alternating" if self._is_linear() else "minibatch"
-        return self.solver
 
     def _width(self, X: Array, k: int) -> int:
         n, m = X.shape
@@ -136,9 +124,6 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             return min(k, max(1, n // _SAMPLES_PER_UNIT))
         # The features left are the bottleneck; a nonlinear code as narrow as that is hard to train.
         return k if self._is_linear() or not self.eliminate else min(m, 2 * k + 4)
-
-    def _is_linear(self) -> bool:
-        return is_linear(self.encoder) and is_linear(self.decoder) and self.output_activation is None
 
     def _train_on_moments(self, X: Array, k: int) -> tuple[Any, int, History]:
         gram, unit = normalised_moments(Moments.from_array(X))
@@ -208,29 +193,11 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         """Reconstruct with the network if it is nonlinear and uses the selected features only."""
-        if self._activations is None or not self._uses_selected_only:
+        if not self._decodes:
             return None
-        first, second = self._activations
         inputs = np.zeros((len(values), self.n_features_in_))
         inputs[:, self.support_] = values * self._factors[self.support_]
-        hidden = self._finish_layers(
-            run_network(self.encoder, self.encoder_weights_, first, inputs, self.latent_width_)
-        )
-        output = run_network(self.decoder, self.decoder_weights_, second, hidden, self.n_features_in_)
-        return self._finish_layers(output)
-
-    def _finish_layers(self, values: np.ndarray) -> np.ndarray:
-        """Apply the activation after the last layer of the encoder and of the decoder."""
-        return values if self.output_activation is None else ACTIVATIONS[self.output_activation](values)
-
-    def _check_settings(self) -> None:
-        """Raise if parameters contradict each other."""
-        for name in ("encoder", "decoder"):
-            check_network(name, getattr(self, name))
-        if self.solver == "alternating" and not self._is_linear():
-            raise ValueError(
-                "solver='alternating' trains linear networks; use solver='minibatch' or 'auto' for others."
-            )
+        return self._run_networks(inputs)
 
 
 def _varying(X: Array) -> np.ndarray:

@@ -48,11 +48,6 @@ def check_network(name: str, spec: object) -> None:
         )
 
 
-def fitted_activation(spec: Any, activation: str) -> str | None:
-    """Return the activation between the layers of a fitted network, None for a user-defined module."""
-    return None if callable(spec) else activation
-
-
 def _is_module(spec: object) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(spec, torch.nn.Module)
@@ -63,7 +58,7 @@ def run_network(
 ) -> np.ndarray:
     """Run samples through a trained encoder or decoder; only user-defined modules need torch.
 
-    ``activation`` is what :func:`fitted_activation` returned when the network was fitted.
+    ``activation`` is that of the fitted network, None for a user-defined module.
     """
     if activation is not None:
         return apply_layers(arrays, activation, values)

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .._scorer_parameters import Parameters, Score, n_selected_at
+from .._scorer_parameters import Objective, Parameters
 from .._scorer_settings import NetworkSettings
 from ._networks import build_network, first_linear
 from ._rows import Rows
@@ -33,14 +33,8 @@ class ScorerModel(Model):
         g and f.
     deviation : tensor of shape (m,)
         Standard deviations of the features, for the ranking while annealing.
-    k : int
-        Number of features to select.
-    score : {"abs", "square"}
-        phi.
-    scorer_weight : float
-        Weight of the scorer's error.
-    anneal : bool
-        Reduce the number of selected features from m to k, and rank by a feature's reach through the first layer.
+    objective : Objective
+        What to train for.
     levels : int or None
         Maximum number of changes of the number of selected features over the schedule; None for no limit.
     """
@@ -53,31 +47,26 @@ class ScorerModel(Model):
         encoder: nn.Module,
         decoder: nn.Module,
         deviation: torch.Tensor,
-        *,
-        k: int,
-        score: Score,
-        scorer_weight: float,
-        anneal: bool,
+        objective: Objective,
         levels: int | None = 100,
     ) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.as_tensor(w, dtype=deviation.dtype))
         self.encoder, self.decoder = encoder, decoder
         self.register_buffer("deviation", deviation, persistent=False)
-        self.k, self.score, self.scorer_weight, self.anneal = k, score, scorer_weight, anneal
-        self.levels = levels
+        self.objective, self.levels = objective, levels
         self._first = first_linear(encoder, len(w))
         self._rest = nn.Identity() if self._first is None else nn.Sequential(*list(encoder.children())[1:])
 
     def score_weights(self) -> torch.Tensor:
         """Return s = phi(w)."""
-        return self.w.abs() if self.score == "abs" else self.w.square()
+        return self.w.abs() if self.objective.score == "abs" else self.w.square()
 
     @torch.no_grad()
     def ranks(self) -> torch.Tensor:
         """Return the ranking scores: s, or when annealing s_j |E_j| sigma_j (s_j sigma_j if E is not known)."""
         s = self.score_weights()
-        if not self.anneal:
+        if not self.objective.anneal:
             return s
         reach = s * self.deviation
         return reach if self._first is None else reach * self._first.weight.norm(dim=0)
@@ -85,27 +74,27 @@ class ScorerModel(Model):
     def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
         """Return the objective, the selector's and the scorer's mean squared error at this point of the schedule."""
         selector, scorer = self._errors(batch, self.form(progress))
-        return torch.stack([selector + self.scorer_weight * scorer, selector, scorer])
+        return torch.stack([selector + self.objective.scorer_weight * scorer, selector, scorer])
 
     def is_settled(self, progress: float) -> bool:
         """Tell whether exactly k features are selected."""
-        return self.form(progress) == self.k
+        return self.form(progress) == self.objective.k
 
     def form(self, progress: float) -> int:
         """Return how many features are selected at this point of the schedule."""
         if self.levels is not None:
             progress = int(progress * self.levels) / self.levels
-        return n_selected_at(progress, len(self.w), self.k, self.anneal)
+        return self.objective.n_selected(progress, len(self.w))
 
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the selector's error with exactly k features."""
-        return self._errors(batch, self.k)[0]
+        return self._errors(batch, self.objective.k)[0]
 
     def finish(self, rows: Rows) -> None:
         """Compute ``errors``: the selector's with exactly k features, and the scorer's."""
         total = torch.zeros(2)
         for batch in rows.batches(4096):
-            total = total + torch.stack(self._errors(batch, self.k)).cpu() * (len(batch) / rows.n_rows)
+            total = total + torch.stack(self._errors(batch, self.objective.k)).cpu() * (len(batch) / rows.n_rows)
         self.errors = tuple(total.tolist())
 
     def _errors(self, batch: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -126,14 +115,12 @@ class ScorerModel(Model):
 
 
 def scorer_model(
-    k: int, settings: NetworkSettings, w: np.ndarray, start: Parameters | None, rows: Rows, rng: np.random.RandomState
+    settings: NetworkSettings, w: np.ndarray, start: Parameters | None, rows: Rows, rng: np.random.RandomState
 ) -> ScorerModel:
     """Return the network with its initial weights.
 
     Parameters
     ----------
-    k : int
-        Number of features to select.
     settings : NetworkSettings
         Encoder, decoder and training.
     w : ndarray of shape (m,)
@@ -154,13 +141,4 @@ def scorer_model(
         with torch.no_grad():
             for place, value in zip((*encoder.parameters(), *decoder.parameters()), parts, strict=True):
                 place.copy_(torch.from_numpy(np.array(value)))
-    return ScorerModel(
-        w,
-        encoder,
-        decoder,
-        rows.deviation(),
-        k=k,
-        score=settings.score,
-        scorer_weight=settings.scorer_weight,
-        anneal=settings.anneal,
-    )
+    return ScorerModel(w, encoder, decoder, rows.deviation(), settings.objective)
