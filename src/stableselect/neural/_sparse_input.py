@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, StrOptions
-from .._core import Array, Gram, Moments, normalised_moments, to_numpy
+from .._core import Array, Moments, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
 from ._elimination import Elimination
 from ._row_sparse import RowSparseTrainable
@@ -69,7 +69,9 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
 
     _linear_solver = "alternating"
     _penalty: ClassVar[str]
-    """Name of the parameter to lower if too few features are left."""
+    """Name of the parameter that is the weight of the penalty."""
+    _moments_trainable: ClassVar[type[RowSparseTrainable]]
+    """The linear network on the moments."""
     _linear_beta: ClassVar[float]
     """Default weight decay of linear networks."""
     _parameter_constraints: ClassVar[Constraints] = {
@@ -82,14 +84,8 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
     }
 
     @abstractmethod
-    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> RowSparseTrainable:
-        """Return the linear network on the moments, with its penalties times ``scale``."""
-
-    @abstractmethod
-    def _torch_model(
-        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
-    ) -> Any:
-        """Return the network in torch; ``factor`` multiplies the squared error of a sample."""
+    def _torch_model(self, parts: tuple[Any, Any, Any], rng: np.random.RandomState) -> Any:
+        """Return the network in torch; ``parts`` are the arguments of ``SparseInputModel``."""
 
     def _input_factors(self, strength: np.ndarray) -> np.ndarray:
         """Return the factors of the features before the encoder; ``strength`` is 0 for the features dropped."""
@@ -132,7 +128,10 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         scale = 1.0 if self.error_scale == "variance" else gram.n_features / (2 * unit)
         steps = self.epochs or _STEPS[bool(self.eliminate)]
         stopping = Stopping(steps, patience=self.patience, tol=float(self.tol), max_time=self.max_time)
-        run = self._train(lambda start: self._moments_trainable(gram, k, width, scale), stopping)
+        weight, decay = scale * float(getattr(self, self._penalty)), scale * self._decay()
+        run = self._train(
+            lambda start: self._moments_trainable(gram, k, width, weight, decay, bool(self.eliminate)), stopping
+        )
         return run.trainable, run.trainable.rank, run.history
 
     def _train_on_samples(self, X: Array, k: int) -> tuple[Any, int, History]:
@@ -153,7 +152,8 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             elimination = Elimination(varying, k, bool(self.eliminate), _MINIBATCH_FRACTION)
             encoder = build_network(self.encoder, X.shape[1], width, self.activation, rng, role="encoder")
             decoder = build_network(self.decoder, width, X.shape[1], self.activation, rng, role="decoder")
-            return self._torch_model(encoder, decoder, elimination, factor, rng)
+            weight = float(getattr(self, self._penalty))
+            return self._torch_model(((encoder, decoder), elimination, (factor, weight, self._decay())), rng)
 
         epochs = self.epochs or -(-_MINIBATCHES // -(-len(split[0]) // batch_size))
         model, run = train_in_torch(
