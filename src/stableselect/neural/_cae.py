@@ -287,8 +287,8 @@ class CAE(TrainedSelector, SamplesSelector):
                 rng=rng,
             )
 
-        run = self._train(make, Stopping(steps, max_time=self.max_time))
-        return run.trainable.logits, None, run.history
+        trained, history = self._train(make, Stopping(steps, max_time=self.max_time))
+        return trained.logits, None, history
 
     def _train_on_samples(self, X: Array, varying: np.ndarray, unit: float, n_nodes: int) -> Trained:
         torch = require_torch()
@@ -321,7 +321,7 @@ class CAE(TrainedSelector, SamplesSelector):
                 source=noise_source(rng),
             )
 
-        model, run = train_in_torch(
+        trained, history = train_in_torch(
             self._train,
             X,
             split,
@@ -332,8 +332,9 @@ class CAE(TrainedSelector, SamplesSelector):
             rng=rng,
             learning_rate=decoder_rate,
         )
+        model: Any = trained.model
         logits = model.logits.detach().cpu().double().numpy()[:, varying]
-        return logits, None if linear else to_arrays(model.decoder), run.history
+        return logits, None if linear else to_arrays(model.decoder), history
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         """Reconstruct with the nonlinear decoder, if there is one."""

@@ -23,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from .._core import DualGram, Gram, PrimalGram, SwapState, open_columns, to_numpy
 from ._adam import Adam
@@ -212,12 +212,7 @@ def temperature_at(progress: float, temperature: tuple[float, float]) -> float:
 
 def assign(logits: np.ndarray) -> np.ndarray:
     """Return a different feature for every node, with the largest joint log-probability."""
-    return linear_sum_assignment(log_probabilities(logits), maximize=True)[1]
-
-
-def log_probabilities(logits: np.ndarray) -> np.ndarray:
-    """Return the log-probabilities of the nodes, without noise and at T = 1."""
-    return logits - logsumexp(logits, axis=1, keepdims=True)
+    return linear_sum_assignment(log_softmax(logits, axis=1), maximize=True)[1]
 
 
 def log_odds(logits: np.ndarray, features: np.ndarray) -> np.ndarray:

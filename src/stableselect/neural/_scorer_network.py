@@ -16,7 +16,7 @@ from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS, ColumnSubset
 from ._scorer_parameters import Network
-from ._scorer_settings import NetworkSettings, network_settings
+from ._scorer_settings import NetworkSettings
 from ._scorer_train import TrainingData, train_network
 from ._specs import Spec
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
@@ -301,7 +301,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         gram, unit = normalised_moments(moments)
         n_samples = None if X is None or sample_weight is not None else int(X.shape[0])
         self._check_settings()
-        settings = network_settings(
+        settings = NetworkSettings(
             self.get_params(deep=False), self._solver(), self._is_linear(), n_samples, gram.n_features, k
         )
         searched: list[int] = []

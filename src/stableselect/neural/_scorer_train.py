@@ -23,9 +23,9 @@ from ._scorer_parameters import (
 )
 from ._scorer_settings import NetworkSettings
 from ._specs import require_torch
-from ._training import History, Run, Stopping, check_loss, hold_out
+from ._training import History, Stopping, check_loss, hold_out, warn_not_converged
 
-Runner = Callable[[Callable[[int], Any], Stopping, int], Run[Any]]
+Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""
 
 
@@ -106,9 +106,9 @@ def train_network(
     # The products of a batch are too small for several threads: a second one gains little on an idle machine, costs a
     # factor of ten on a busy one, and would make the result depend on the number of cores.
     with threadpool_limits(limits=1 if minibatch else None, user_api="blas"):
-        trained = run(make, settings.stopping, settings.n_starts)
-        trained.warn_if_not_settled()
-        return trained.trainable.network(np.array(trained.history.losses)), trained.history
+        trained, history = run(make, settings.stopping, settings.n_starts)
+        _warn_if_not_settled(trained.settled, history)
+        return trained.network(np.array(history.losses)), history
 
 
 def _moments_maker(
@@ -151,7 +151,7 @@ def _train_torch(
         w = data.start_scores(settings, rng) if begin is None else begin.w
         return scorer_model(settings, w, begin, rows, rng)
 
-    model, trained = train_in_torch(
+    trained, history = train_in_torch(
         run,
         data.X,
         hold_out(data.X.shape[0], settings.validation_fraction, rng),
@@ -164,17 +164,28 @@ def _train_torch(
         learning_rate=settings.learning_rate,
         decay=settings.decay,
     )
-    trained.warn_if_not_settled()
-    losses, errors = np.array(trained.history.losses)[:, 1:], model.errors
+    _warn_if_not_settled(trained.settled, history)
+    model: Any = trained.model
+    losses, errors = np.array(history.losses)[:, 1:], model.errors
     check_loss(errors, len(losses))
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.objective.anneal or not settings.linear else w
     encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
     common = (s, scores, top_features(scores, settings.objective.k), losses, errors)
     if not settings.linear:
-        return Network(*common, encoder, decoder), trained.history
+        return Network(*common, encoder, decoder), history
     E, a, G, b = (value.astype(np.float64) for value in (*encoder.values(), *decoder.values()))
-    return Network(*common, E.T.copy(), G.T.copy(), a, b), trained.history
+    return Network(*common, E.T.copy(), G.T.copy(), a, b), history
+
+
+def _warn_if_not_settled(settled: bool, history: History) -> None:
+    """Warn if training ended before the schedule had reached k features."""
+    if not settled:
+        reason = history.stop_reason
+        warn_not_converged(
+            f"Training stopped after {len(history.losses)} epochs ({reason}) while more than k features were still "
+            f"selected. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
+        )
 
 
 def _wants_cuda(device: str, X: Any) -> bool:

@@ -129,10 +129,10 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         steps = self.epochs or _STEPS[bool(self.eliminate)]
         stopping = Stopping(steps, patience=self.patience, tol=float(self.tol), max_time=self.max_time)
         weight, decay = scale * float(getattr(self, self._penalty)), scale * self._decay()
-        run = self._train(
+        trained, history = self._train(
             lambda start: self._moments_trainable(gram, k, width, weight, decay, bool(self.eliminate)), stopping
         )
-        return run.trainable, run.trainable.rank, run.history
+        return trained, trained.rank, history
 
     def _train_on_samples(self, X: Array, k: int) -> tuple[Any, int, History]:
         require_torch()
@@ -156,7 +156,7 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             return self._torch_model(((encoder, decoder), elimination, (factor, weight, self._decay())), rng)
 
         epochs = self.epochs or -(-_MINIBATCHES // -(-len(split[0]) // batch_size))
-        model, run = train_in_torch(
+        trained, history = train_in_torch(
             self._train,
             X,
             split,
@@ -169,7 +169,7 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             decay=_MINIBATCH_DECAY if self.eliminate else 1.0,
             replace=bool(self.replace),
         )
-        return model, width, run.history
+        return trained.model, width, history
 
     def _has_converged(self, done: bool, history: History, wanted: int) -> bool:
         """Tell whether training was completed, and warn if it was not; ``done``: at most k features are left."""

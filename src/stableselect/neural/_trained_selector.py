@@ -12,7 +12,7 @@ from .._compat import HAS_CALLBACKS, CallbackSupportMixin, Constraints, Interval
 from ..base import BaseSelector
 from ._layers import ACTIVATIONS
 from ._specs import check_network, is_linear, run_network
-from ._training import History, Run, Stopping, Trainable, Watch, train_starts, unwatched
+from ._training import History, Stopping, Trainable, Watch, train_starts, unwatched
 
 T = TypeVar("T", bound=Trainable)
 
@@ -98,7 +98,7 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
         return values
 
     @with_callbacks
-    def _train(self, make: Callable[[int], T], stopping: Stopping, n_starts: int = 1) -> Run[T]:
+    def _train(self, make: Callable[[int], T], stopping: Stopping, n_starts: int = 1) -> tuple[T, History]:
         """Train with the callbacks of this selector, and store nothing on it; see :func:`train_starts`."""
         watch, finish = self._watcher(n_starts * stopping.epochs)
         run = train_starts(make, stopping, n_starts, watch)

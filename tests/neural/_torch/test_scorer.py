@@ -17,6 +17,7 @@ from stableselect.persistence import save
 
 torch = pytest.importorskip("torch")
 
+from stableselect.neural._torch import _scorer, _trainable  # noqa: E402
 from stableselect.neural._torch._networks import build_network  # noqa: E402
 from stableselect.neural._torch._rows import Rows  # noqa: E402
 from stableselect.neural._torch._scorer import ScorerModel  # noqa: E402
@@ -87,7 +88,9 @@ def test_the_mask_shrinks_from_all_columns_to_k(rng):
 @pytest.mark.parametrize("anneal", [False, True])
 @pytest.mark.parametrize("score", ["abs", "square"])
 def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
-    monkeypatch.setattr(_scorer_full_batch, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
+    for module in (_scorer_full_batch, _trainable):
+        monkeypatch.setattr(module, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
+    monkeypatch.setattr(_scorer, "_LEVELS", 2**40)
     n, m, k, rate = 50, 10, 4, 0.02
     X = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
     X -= X.mean(axis=0)
@@ -104,8 +107,8 @@ def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
         encoder[0].weight.copy_(torch.from_numpy(begin.encoder.T.copy()))
         decoder[0].weight.copy_(torch.from_numpy(begin.decoder.copy()))
     rows = Rows(X, np.arange(n), dtype=torch.float64, device=CPU)
-    model = ScorerModel(begin.w.copy(), encoder, decoder, rows.deviation(), objective, levels=None)
-    on_rows = TorchTrainable(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03, epsilon=1e-16)
+    model = ScorerModel(begin.w.copy(), encoder, decoder, rows.deviation(), objective)
+    on_rows = TorchTrainable(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03)
     a, b = (np.array(train(trainable, Stopping(50)).losses) for trainable in (on_moments, on_rows))
     np.testing.assert_allclose(a, b, rtol=1e-5)
     network = on_moments.network(a)

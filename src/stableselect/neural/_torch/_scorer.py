@@ -21,6 +21,9 @@ from ._networks import build_network, first_linear
 from ._rows import Rows
 from ._trainable import Model
 
+_LEVELS = 100
+"""Maximum number of changes of the number of selected features over the schedule."""
+
 
 class ScorerModel(Model):
     """The two paths and their errors.
@@ -35,26 +38,18 @@ class ScorerModel(Model):
         Standard deviations of the features, for the ranking while annealing.
     objective : Objective
         What to train for.
-    levels : int or None
-        Maximum number of changes of the number of selected features over the schedule; None for no limit.
     """
 
     deviation: torch.Tensor
 
     def __init__(
-        self,
-        w: np.ndarray,
-        encoder: nn.Module,
-        decoder: nn.Module,
-        deviation: torch.Tensor,
-        objective: Objective,
-        levels: int | None = 100,
+        self, w: np.ndarray, encoder: nn.Module, decoder: nn.Module, deviation: torch.Tensor, objective: Objective
     ) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.as_tensor(w, dtype=deviation.dtype))
         self.encoder, self.decoder = encoder, decoder
         self.register_buffer("deviation", deviation, persistent=False)
-        self.objective, self.levels = objective, levels
+        self.objective = objective
         self._first = first_linear(encoder, len(w))
         self._rest = nn.Identity() if self._first is None else nn.Sequential(*list(encoder.children())[1:])
 
@@ -82,9 +77,7 @@ class ScorerModel(Model):
 
     def form(self, progress: float) -> int:
         """Return how many features are selected at this point of the schedule."""
-        if self.levels is not None:
-            progress = int(progress * self.levels) / self.levels
-        return self.objective.n_selected(progress, len(self.w))
+        return self.objective.n_selected(int(progress * _LEVELS) / _LEVELS, len(self.w))
 
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the selector's error with exactly k features."""

@@ -10,10 +10,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._training import Run, Stopping, Trainable
+from .._training import History, Stopping, Trainable
 from ._cuda_graph import Recorder
 from ._rows import Rows
 from ._session import resolve_device, session
+
+_EPSILON = 1e-7
+"""Adam's epsilon, that of Keras."""
 
 
 class Model(nn.Module, ABC):
@@ -70,8 +73,6 @@ class TorchTrainable(Trainable):
         Draws the order of the samples on the host, so that every device sees the same batches.
     decay : float
         Fraction of the initial learning rate left at the end of the schedule; the decay is geometric.
-    epsilon : float
-        Epsilon of Adam; the default is that of Keras.
     replace : bool
         Draw the samples of an epoch with replacement.
     """
@@ -86,7 +87,6 @@ class TorchTrainable(Trainable):
         learning_rate: float,
         rng: np.random.RandomState,
         decay: float = 1.0,
-        epsilon: float = 1e-7,
         replace: bool = False,
     ) -> None:
         self.model, self._rows, self._held_out = model, rows, held_out
@@ -96,7 +96,7 @@ class TorchTrainable(Trainable):
         on_gpu = device.type == "cuda"
         self._now = torch.tensor(learning_rate, device=device) if on_gpu else learning_rate
         self._adam = torch.optim.Adam(
-            model.parameters(), lr=self._now, eps=epsilon, fused=on_gpu or device.type == "cpu", capturable=on_gpu
+            model.parameters(), lr=self._now, eps=_EPSILON, fused=on_gpu or device.type == "cpu", capturable=on_gpu
         )
         self._progress = 0.0
         self._recorder = Recorder(self._step) if on_gpu else None
@@ -168,7 +168,7 @@ class TorchTrainable(Trainable):
 
 
 def train_in_torch(
-    run: Callable[[Callable[[int], TorchTrainable], Stopping, int], Run[TorchTrainable]],
+    run: Callable[[Callable[[int], TorchTrainable], Stopping, int], tuple[TorchTrainable, History]],
     X: Any,
     split: tuple[np.ndarray, np.ndarray],
     make: Callable[[Rows], Model],
@@ -179,8 +179,8 @@ def train_in_torch(
     batch_size: int,
     rng: np.random.RandomState,
     **adam: Any,
-) -> tuple[Any, Run[TorchTrainable]]:
-    """Train a model on mini-batches; return it and the run.
+) -> tuple[TorchTrainable, History]:
+    """Train a model on mini-batches; return it and the history.
 
     Parameters
     ----------
@@ -210,6 +210,6 @@ def train_in_torch(
             model = make(rows).float().to(where)
             return TorchTrainable(model, rows, held_out, batch_size=batch_size, rng=rng, **adam)
 
-        trained = run(trainable, stopping, n_starts)
-        trained.trainable.finish()
-    return trained.trainable.model, trained
+        trained, history = run(trainable, stopping, n_starts)
+        trained.finish()
+    return trained, history
