@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from .._compat import Constraints, StrOptions
-from ._layers import ACTIVATIONS
 from ._row_sparse import AgnoSSTrainable
 from ._sparse_input import SparseInputSelector
-from ._specs import Spec
+from ._specs import ACTIVATIONS, Spec
 from ._trained_selector import NOT_NEGATIVE, POSITIVE
 
 

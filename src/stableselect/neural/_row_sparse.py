@@ -98,12 +98,9 @@ class RowSparseTrainable(Trainable):
         """Return encoder and decoder by torch's names."""
         return {"0.weight": self.encoder().T.copy()}, {"0.weight": self.G.T.copy()}
 
+    @np.errstate(all="ignore")
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
         """Make one step and drop features; return the objective and the mean squared error."""
-        with np.errstate(all="ignore"):
-            return self._step(end)
-
-    def _step(self, end: float) -> tuple[float, ...]:
         K = self.G @ self.G.T
         largest = float(np.linalg.eigvalsh(K)[-1]) if self.rank else 0.0
         target = self.G.T.copy()

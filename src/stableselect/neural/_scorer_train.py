@@ -15,6 +15,7 @@ from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
     Network,
     Parameters,
+    ScorerTrainable,
     pca_parameters,
     random_parameters,
     random_scores,
@@ -102,7 +103,7 @@ def train_network(
     minibatch = settings.solver == "minibatch"
     if minibatch and (not settings.linear or _wants_cuda(settings.device, data.X)):
         return _train_torch(data, settings, rng, run)
-    make = (_samples_maker if minibatch else _moments_maker)(data, settings, rng)
+    make = _maker(data, settings, rng)
     # The products of a batch are too small for several threads: a second one gains little on an idle machine, costs a
     # factor of ten on a busy one, and would make the result depend on the number of cores.
     with threadpool_limits(limits=1 if minibatch else None, user_api="blas"):
@@ -111,18 +112,15 @@ def train_network(
         return trained.network(np.array(history.losses)), history
 
 
-def _moments_maker(
+def _maker(
     data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState
-) -> Callable[[int], FullBatchTrainable]:
-    keeps_best = settings.stopping.patience is not None
-    return lambda start: FullBatchTrainable(
-        data.start(settings, rng, bias=False), data.gram, settings.objective, settings.learning_rate, keeps_best
-    )
-
-
-def _samples_maker(
-    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState
-) -> Callable[[int], MinibatchTrainable]:
+) -> Callable[[int], ScorerTrainable]:
+    """Return the function that makes the linear network of a start, in NumPy."""
+    if settings.solver == "full_batch":
+        keeps_best = settings.stopping.patience is not None
+        return lambda start: FullBatchTrainable(
+            data.start(settings, rng, bias=False), data.gram, settings.objective, settings.learning_rate, keeps_best
+        )
     X = to_numpy(data.X) if is_foreign(data.X) else data.X
     split = hold_out(X.shape[0], settings.validation_fraction, rng)
     deviation = np.sqrt(to_numpy(data.gram.diagonal()) * data.unit)
@@ -132,7 +130,7 @@ def _samples_maker(
         settings.objective,
         deviation,
         split,
-        learning_rate=settings.learning_rate or 1e-3,
+        learning_rate=settings.learning_rate,
         batch_size=settings.batch_size,
         rng=rng,
     )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from .._compat import HAS_CALLBACKS, CallbackSupportMixin, Constraints, Interval, StrOptions, with_callbacks
 from ..base import BaseSelector
-from ._layers import ACTIVATIONS
-from ._specs import check_network, is_linear, run_network
-from ._training import History, Stopping, Trainable, Watch, train_starts, unwatched
+from ._specs import ACTIVATIONS, check_network, is_linear, run_network
+from ._training import History, Stopping, Trainable, train_starts
 
 T = TypeVar("T", bound=Trainable)
 
@@ -100,16 +99,9 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
     @with_callbacks
     def _train(self, make: Callable[[int], T], stopping: Stopping, n_starts: int = 1) -> tuple[T, History]:
         """Train with the callbacks of this selector, and store nothing on it; see :func:`train_starts`."""
-        watch, finish = self._watcher(n_starts * stopping.epochs)
-        run = train_starts(make, stopping, n_starts, watch)
-        finish()
-        return run
-
-    def _watcher(self, n_epochs: int) -> tuple[Watch, Callable[[], Any]]:
-        """Return a function that runs an epoch between callbacks, and one that ends the task of the whole fit."""
         if not HAS_CALLBACKS:
-            return unwatched, lambda: None
-        whole = self._init_callback_context(max_subtasks=n_epochs)
+            return train_starts(make, stopping, n_starts)
+        whole = self._init_callback_context(max_subtasks=n_starts * stopping.epochs)
         whole.call_on_fit_task_begin(estimator=self)
 
         def watch(number: int, work: Callable[[], tuple[float, ...]]) -> bool:
@@ -118,7 +110,9 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
             losses = work()
             return task.call_on_fit_task_end(estimator=self, metadata={"epoch": number + 1, "losses": losses})
 
-        return watch, lambda: whole.call_on_fit_task_end(estimator=self)
+        trained = train_starts(make, stopping, n_starts, watch)
+        whole.call_on_fit_task_end(estimator=self)
+        return trained
 
     def _store_history(self, history: History, losses: np.ndarray | None = None) -> None:
         """Set the attributes that describe the training; ``losses`` replaces those of the history."""

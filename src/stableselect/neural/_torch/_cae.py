@@ -66,17 +66,14 @@ class ConcreteModel(Model):
         """The logits of the nodes, minus infinity for features that may not be selected."""
         return self.weight * self._scale + self.barred
 
-    def noise(self) -> torch.Tensor:
-        """Draw Gumbel noise."""
-        return torch.from_numpy(gumbel(self._source, tuple(self.weight.shape))).to(self.weight)
-
     def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
         """Return the objective and the mean squared error."""
         if progress >= self._mixing:
             error = (self.decoder(batch[:, self._choose()]) - batch).square().mean()
             return torch.stack([error, error])
         T = temperature_at(progress / self._length, self._temperature)
-        P = torch.softmax((self.logits + self.noise()) / T, dim=1)
+        noise = torch.from_numpy(gumbel(self._source, tuple(self.weight.shape))).to(self.weight)
+        P = torch.softmax((self.logits + noise) / T, dim=1)
         error = (self.decoder(batch @ P.T) - batch).square().mean()
         if not self._penalty:
             return torch.stack([error, error])
