@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from stableselect.neural._scorer_minibatch import MinibatchTrainable
-from stableselect.neural._scorer_parameters import random_parameters
+from stableselect.neural._scorer_parameters import Objective, random_parameters
 
-_SETTINGS: dict[str, Any] = {"score": "abs", "scorer_weight": 1 / 128, "anneal": False}
 _RATE = 1e-3
+
+
+def _objective(k: int) -> Objective:
+    return Objective(k, "abs", 1 / 128, False)
 
 
 def numpy_trainable(X: np.ndarray, k: int, batch_size: int) -> MinibatchTrainable:
@@ -20,14 +23,12 @@ def numpy_trainable(X: np.ndarray, k: int, batch_size: int) -> MinibatchTrainabl
     return MinibatchTrainable(
         random_parameters(X.shape[1], k, True, rng),
         X,
-        k,
+        _objective(k),
         X.std(axis=0),
+        (every, every[:0]),
         learning_rate=_RATE,
         batch_size=batch_size,
         rng=rng,
-        rows=every,
-        held_out=every[:0],
-        **_SETTINGS,
     )
 
 
@@ -66,7 +67,7 @@ def torch_makers(X: np.ndarray, k: int, batch_size: int, decoder: Any, device: s
             model: Any = Plain(encoder, network)
         else:
             scores = np.asarray(rng.uniform(0.999, 1.0, m))
-            model = ScorerModel(scores, encoder, network, rows.deviation(), k=k, **_SETTINGS)
+            model = ScorerModel(scores, encoder, network, rows.deviation(), _objective(k))
         return TorchTrainable(model.to(where), rows, batch_size=batch_size, learning_rate=_RATE, rng=rng)
 
     return {"plain": lambda: make(True), "scorer-selector": lambda: make(False)}

@@ -8,8 +8,8 @@ from stableselect import Moments, RandomSelector
 from stableselect._core._gram import DualGram, PrimalGram
 from stableselect.metrics import reconstruction_error
 from stableselect.neural import AEFS
-from stableselect.neural._aefs import AEFSTrainable
 from stableselect.neural._elimination import Elimination
+from stableselect.neural._row_sparse import AEFSTrainable
 from stableselect.neural._training import Stopping, train
 
 PLAIN = {"eliminate": False, "tol": 1e-13, "patience": 20, "epochs": 20_000}
@@ -85,7 +85,7 @@ def test_thin_and_whole_moments_agree(wide, k):
     A = Moments.from_array(wide).operator().normalised()[0].A
     results = []
     for gram in (DualGram(A), PrimalGram(A.T @ A)):
-        trainable = AEFSTrainable(gram, k, 4, alpha=0.1, decay=1.0, eliminate=True)
+        trainable = AEFSTrainable(gram, k, 4, weight=0.1, decay=1.0, eliminate=True)
         history = train(trainable, Stopping(60))
         order, scores = trainable.elimination.ranking()
         results.append((order[:k], scores, [losses[0] for losses in history.losses]))
@@ -153,8 +153,8 @@ def test_moments_train_linear_networks_only(tall):
 @pytest.mark.slow
 def test_torch_agrees_on_the_objective_and_stands_still_at_the_minimum(tall):
     torch = pytest.importorskip("torch")
-    from stableselect.neural._torch._aefs import AEFSModel
     from stableselect.neural._torch._networks import build_network
+    from stableselect.neural._torch._sparse_input import AEFSModel
 
     selector = AEFS(4, alpha=0.01, beta=0.7, **PLAIN).fit(tall)
     used = np.linalg.norm(selector.encoder_weights_["0.weight"], axis=0) > 0
@@ -167,7 +167,7 @@ def test_torch_agrees_on_the_objective_and_stands_still_at_the_minimum(tall):
         network.load_state_dict({name: torch.from_numpy(value) for name, value in arrays.items()})
     centred = torch.from_numpy(tall - tall.mean(axis=0))
     factor = 1 / (2 * tall.var(axis=0).mean())
-    model = AEFSModel(encoder, decoder, Elimination(np.ones(12, dtype=bool), 4, False), factor, alpha=0.01, beta=0.7)
+    model = AEFSModel((encoder, decoder), Elimination(np.ones(12, dtype=bool), 4, False), (factor, 0.01, 0.7))
     loss = model.double().losses(centred, 0.0)[0]
     loss.backward()
     np.testing.assert_allclose(float(loss.detach()), selector.loss_history_[-1, 0], rtol=1e-9)

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from stableselect import ColumnSubset, Moments
 from stableselect._core._gram import DualGram, PrimalGram
 from stableselect.neural import AgnoSS
-from stableselect.neural._agnoss import AgnoSSTrainable
 from stableselect.neural._elimination import Elimination
+from stableselect.neural._row_sparse import AgnoSSTrainable
 from stableselect.neural._training import Stopping, train
 
 PLAIN = {"eliminate": False, "tol": 1e-13, "patience": 20, "epochs": 20_000}
@@ -29,7 +29,7 @@ def parts(selector):
 
 def test_slack_is_the_best_one_for_its_row(tall):
     gram = Moments.from_array(tall).operator().normalised()[0]
-    trainable = AgnoSSTrainable(gram, 4, 3, l1=0.3, decay=0.2, eliminate=False)
+    trainable = AgnoSSTrainable(gram, 4, 3, weight=0.3, decay=0.2, eliminate=False)
     total = 0.0
     for length, slack in zip(trainable.lengths(), trainable.strength(), strict=True):
         best = minimize_scalar(lambda a, w=length: 0.3 * a + 0.1 * (w / a) ** 2, bounds=(1e-3, 20), method="bounded")
@@ -76,7 +76,7 @@ def test_thin_and_whole_moments_agree(wide, k):
     A = Moments.from_array(wide).operator().normalised()[0].A
     results = []
     for gram in (DualGram(A), PrimalGram(A.T @ A)):
-        trainable = AgnoSSTrainable(gram, k, 4, l1=0.01, decay=0.1, eliminate=True)
+        trainable = AgnoSSTrainable(gram, k, 4, weight=0.01, decay=0.1, eliminate=True)
         train(trainable, Stopping(60))
         results.append(trainable.elimination.ranking())
     np.testing.assert_array_equal(results[0][0][:k], results[1][0][:k])
@@ -99,8 +99,8 @@ def test_without_decay_the_slacks_mean_nothing(tall):
 
 def test_torch_agrees_on_the_objective(tall):
     torch = pytest.importorskip("torch")
-    from stableselect.neural._torch._agnoss import AgnoSSModel
     from stableselect.neural._torch._networks import build_network
+    from stableselect.neural._torch._sparse_input import AgnoSSModel
 
     selector = AgnoSS(4, l1=0.02, beta=0.5, **PLAIN).fit(tall)
     rng = np.random.RandomState(0)
@@ -111,9 +111,7 @@ def test_torch_agrees_on_the_objective(tall):
         network.load_state_dict({name: torch.from_numpy(value) for name, value in arrays.items()})
     elimination = Elimination(np.ones(12, dtype=bool), 4, False)
     factor = 1 / (2 * tall.var(axis=0).mean())
-    model = AgnoSSModel(
-        selector.slack_, encoder, decoder, elimination, factor, l1=0.02, beta=0.5, output_activation=None
-    )
+    model = AgnoSSModel((encoder, decoder), elimination, (factor, 0.02, 0.5), selector.slack_, None)
     loss = model.double().losses(torch.from_numpy(tall - tall.mean(axis=0)), 0.0)[0]
     np.testing.assert_allclose(float(loss.detach()), selector.loss_history_[-1, 0], rtol=1e-8)
 

@@ -340,7 +340,10 @@ def test_published_settings(tall):
     [
         ({"solver": "adam"}, "The 'solver' parameter of CAE must be"),
         ({"decoder": (0,)}, "decoder must be 'linear', a tuple"),
-        ({"decoder": (8,), "solver": "full_batch"}, "trains a linear decoder"),
+        (
+            {"decoder": (8,), "solver": "full_batch"},
+            "solver='full_batch' trains linear networks; use solver='minibatch'",
+        ),
         ({"activation": "step"}, "The 'activation' parameter of CAE must be"),
         ({"temperature": (10.0, 0.0)}, "temperature must be two numbers above 0"),
         ({"temperature": 1.0}, "The 'temperature' parameter of CAE must be"),

@@ -5,7 +5,7 @@ import pytest
 
 from stableselect._core._gram import DualGram, PrimalGram
 from stableselect.neural._scorer_full_batch import FullBatchTrainable, MomentsLoss
-from stableselect.neural._scorer_parameters import pca_parameters, random_parameters, top_features_with_ties
+from stableselect.neural._scorer_parameters import Objective, pca_parameters, random_parameters, top_features_with_ties
 from stableselect.neural._training import Stopping, train
 
 PHI = {"abs": np.abs, "square": np.square}
@@ -36,7 +36,7 @@ def trained(gram, k, *, epochs=2000, score="abs", weight=1 / 128, rate=None, ini
     m = gram.n_features
     drawn = random_parameters(m, k, False, np.random.RandomState(seed))
     begin = drawn if init == "published" else pca_parameters(gram, k)
-    trainable = FullBatchTrainable(begin, gram, k, score=score, scorer_weight=weight, learning_rate=rate, anneal=anneal)
+    trainable = FullBatchTrainable(begin, gram, Objective(k, score, weight, anneal), rate)
     return trainable.network(np.array(train(trainable, Stopping(epochs)).losses))
 
 
@@ -66,7 +66,7 @@ def test_errors_and_gradient_match_the_definition(rng, form, shape, score, k, ti
         return path_error(X, here, score, mask) + scorer_weight * path_error(X, here, score, 1.0)
 
     gradient = at.around(np.zeros_like(at.flat))
-    errors = MomentsLoss(gram, score, scorer_weight)(at, kept, gradient)
+    errors = MomentsLoss(gram, Objective(k, score, scorer_weight, False))(at, kept, gradient)
     assert errors == pytest.approx([path_error(X, at, score, mask), path_error(X, at, score, 1.0)], rel=1e-10)
     step = 1e-5
     numeric = np.array(

@@ -6,6 +6,7 @@ import pytest
 from stableselect import ScorerSelectorNetwork
 from stableselect.neural._scorer_minibatch import MinibatchTrainable, batch_gradient
 from stableselect.neural._scorer_parameters import (
+    Objective,
     random_parameters,
     top_features_with_ties,
 )
@@ -51,7 +52,7 @@ def test_batch_gradient_and_errors_match_the_definition(rng, score, tied, scorer
         return path_error(X, here, score, mask) + scorer_weight * path_error(X, here, score, 1.0)
 
     gradient = at.around(np.zeros_like(at.flat))
-    errors = batch_gradient(X, at, kept, gradient, score=score, scorer_weight=scorer_weight)
+    errors = batch_gradient(X, at, kept, gradient, Objective(k, score, scorer_weight, False))
     assert errors == pytest.approx([path_error(X, at, score, mask), path_error(X, at, score, 1.0)], rel=1e-11)
     step = 1e-6
     numeric = [
@@ -110,16 +111,12 @@ def trained(X, k, *, epochs, score="abs", batch_size=16, anneal=False, seed=0, r
     trainable = MinibatchTrainable(
         random_parameters(X.shape[1], k, True, rng),
         X,
-        k,
+        Objective(k, score, weight, anneal),
         X.std(axis=0),
-        score=score,
-        scorer_weight=weight,
+        (np.arange(len(X)), np.arange(0)),
         learning_rate=rate,
         batch_size=batch_size,
-        anneal=anneal,
         rng=rng,
-        rows=np.arange(len(X)),
-        held_out=np.arange(0),
         dtype=np.float64,
     )
     return trainable.network(np.array(train(trainable, Stopping(epochs)).losses))

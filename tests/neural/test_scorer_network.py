@@ -68,7 +68,10 @@ def test_batches_need_unweighted_samples(tall, fit):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"solver": "full_batch", "decoder": (4,)}, "use solver='minibatch' with this encoder and decoder"),
+        (
+            {"solver": "full_batch", "decoder": (4,)},
+            "solver='full_batch' trains linear networks; use solver='minibatch'",
+        ),
         ({"decoder": (4,), "init": "pca"}, "init='pca' starts linear networks"),
         ({"solver": "full_batch", "validation_fraction": 0.1}, "use solver='minibatch' or drop validation_fraction"),
         ({"decoder": (4,), "n_features_to_select": "auto"}, "'n_features_to_select' parameter"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from stableselect.neural._scorer_parameters import (
-    n_selected_at,
+    Objective,
     random_parameters,
     top_features,
     top_features_with_ties,
@@ -18,9 +18,10 @@ def test_published_start_has_few_distinct_scores_so_the_first_mask_keeps_more_th
 
 
 def test_number_of_selected_features_shrinks_from_all_to_k_and_stays():
-    counts = [n_selected_at(t / 100, 64, 4, True) for t in range(100)]
+    annealed, plain = (Objective(4, "abs", 0.1, anneal) for anneal in (True, False))
+    counts = [annealed.n_selected(t / 100, 64) for t in range(100)]
     assert counts[0] == 64
     assert counts == sorted(counts, reverse=True)
     assert counts[35] == 16
     assert set(counts[70:]) == {4}
-    assert {n_selected_at(t / 100, 64, 4, False) for t in range(100)} == {4}
+    assert {plain.n_selected(t / 100, 64) for t in range(100)} == {4}

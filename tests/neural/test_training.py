@@ -230,14 +230,14 @@ def run_starts(scripts, **stopping):
 
 def test_the_start_whose_kept_weights_are_best_wins():
     scripts = [Script([2.0, 1.5, 1.5, 1.5]), Script([1.0, 3.0, 3.0, 3.0])]
-    run = run_starts(scripts, epochs=4, patience=2)
-    assert run.trainable is scripts[1]
-    assert run.history.best_epoch == 1
+    trained, history = run_starts(scripts, epochs=4, patience=2)
+    assert trained is scripts[1]
+    assert history.best_epoch == 1
 
 
 def test_a_start_that_diverges_drops_out():
     scripts = [Script([np.nan]), Script([1.0])]
-    assert run_starts(scripts, epochs=1).trainable is scripts[1]
+    assert run_starts(scripts, epochs=1)[0] is scripts[1]
     with pytest.raises(ValueError, match="The loss became"):
         run_starts([Script([np.nan]), Script([np.inf])], epochs=1)
 
@@ -245,7 +245,7 @@ def test_a_start_that_diverges_drops_out():
 def test_an_interruption_in_a_later_start_keeps_the_earlier_one():
     scripts = [Script([1.0]), Failing([KeyboardInterrupt()]), Script([0.5])]
     with pytest.warns(UserWarning, match="start 2 of 3"):
-        assert run_starts(scripts, epochs=1).trainable is scripts[0]
+        assert run_starts(scripts, epochs=1)[0] is scripts[0]
 
 
 def test_a_callback_stops_all_starts(tall):

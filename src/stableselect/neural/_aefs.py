@@ -7,9 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from .._compat import Constraints
-from .._core import Gram
-from ._elimination import Elimination
-from ._row_sparse import RowSparseTrainable
+from ._row_sparse import AEFSTrainable
 from ._sparse_input import SparseInputSelector
 from ._specs import Spec
 from ._trained_selector import POSITIVE
@@ -119,6 +117,7 @@ class AEFS(SparseInputSelector):
     """
 
     _penalty = "alpha"
+    _moments_trainable = AEFSTrainable
     _linear_beta = 1.0
     _parameter_constraints: ClassVar[Constraints] = {
         **SparseInputSelector._parameter_constraints,
@@ -224,33 +223,7 @@ class AEFS(SparseInputSelector):
             random_state=random_state,
         )
 
-    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> AEFSTrainable:
-        alpha, decay = float(self.alpha) * scale, self._decay() * scale
-        return AEFSTrainable(gram, k, width, alpha=alpha, decay=decay, eliminate=bool(self.eliminate))
+    def _torch_model(self, parts: tuple[Any, Any, Any], rng: np.random.RandomState) -> Any:
+        from ._torch._sparse_input import AEFSModel
 
-    def _torch_model(
-        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
-    ) -> Any:
-        from ._torch._aefs import AEFSModel
-
-        return AEFSModel(encoder, decoder, elimination, factor, alpha=float(self.alpha), beta=self._decay())
-
-
-class AEFSTrainable(RowSparseTrainable):
-    """Linear AEFS on the moments: p(|w|) = alpha |w| <= alpha |w|^2 / (2 |w_0|) + constant, so t^2 = |w_0| / alpha."""
-
-    def __init__(self, gram: Gram, k: int, width: int, *, alpha: float, decay: float, eliminate: bool) -> None:
-        self._alpha = alpha
-        super().__init__(gram, k, width, decay=decay, eliminate=eliminate)
-
-    def reach(self, lengths: np.ndarray) -> np.ndarray:
-        """Return sqrt(|w_j| / alpha)."""
-        return np.sqrt(lengths / self._alpha)
-
-    def penalty(self, lengths: np.ndarray) -> float:
-        """Return alpha |W|_{2,1}."""
-        return self._alpha * float(np.sum(lengths))
-
-    def balance(self, penalty: float, decay: float) -> float:
-        """Return the minimiser of penalty / c + c^2 decay."""
-        return (penalty / (2 * decay)) ** (1 / 3)
+        return AEFSModel(*parts)

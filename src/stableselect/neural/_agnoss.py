@@ -7,12 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from .._compat import Constraints, StrOptions
-from .._core import Gram
-from ._elimination import Elimination
-from ._layers import ACTIVATIONS
-from ._row_sparse import RowSparseTrainable
+from ._row_sparse import AgnoSSTrainable
 from ._sparse_input import SparseInputSelector
-from ._specs import Spec
+from ._specs import ACTIVATIONS, Spec
 from ._trained_selector import NOT_NEGATIVE, POSITIVE
 
 
@@ -125,6 +122,7 @@ class AgnoSS(SparseInputSelector):
     """
 
     _penalty = "l1"
+    _moments_trainable = AgnoSSTrainable
     _linear_beta = 0.1
     _parameter_constraints: ClassVar[Constraints] = {
         **SparseInputSelector._parameter_constraints,
@@ -235,32 +233,15 @@ class AgnoSS(SparseInputSelector):
             random_state=random_state,
         )
 
-    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> AgnoSSTrainable:
-        l1, decay = float(self.l1) * scale, self._decay() * scale
-        return AgnoSSTrainable(gram, k, width, l1=l1, decay=decay, eliminate=bool(self.eliminate))
-
-    def _torch_model(
-        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
-    ) -> Any:
-        from ._torch._agnoss import AgnoSSModel
+    def _torch_model(self, parts: tuple[Any, Any, Any], rng: np.random.RandomState) -> Any:
+        from ._torch._sparse_input import AgnoSSModel
 
         slack = np.ones(self.n_features_in_) if self.init == "ones" else rng.uniform(size=self.n_features_in_)
-        return AgnoSSModel(
-            slack,
-            encoder,
-            decoder,
-            elimination,
-            factor,
-            l1=float(self.l1),
-            beta=self._decay(),
-            output_activation=self.output_activation,
-        )
+        return AgnoSSModel(*parts, slack, self.output_activation)
 
-    def _slack_of(self, trained: Any) -> np.ndarray:
-        return trained.slacks()
-
-    def _input_factors(self) -> np.ndarray:
-        return self.slack_
+    def _input_factors(self, strength: np.ndarray) -> np.ndarray:
+        self.slack_ = strength
+        return strength
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -269,46 +250,3 @@ class AgnoSS(SparseInputSelector):
                 "beta must be above 0 for solver='alternating': without weight decay the encoder absorbs the slacks "
                 "and l1 has no effect. Set beta above 0, or use solver='minibatch'."
             )
-
-
-class AgnoSSTrainable(RowSparseTrainable):
-    """Linear AgnoS-S on the moments: W = diag(a) E, and l1 sum a_j + decay/2 |E|^2 is minimised over a for a given W.
-
-    For |w_j| = a_j |e_j| the penalty l1 a + decay |w|^2 / (2 a^2) is least at a^3 = decay |w|^2 / l1, where it is
-    (3/2) l1 a, a concave function of |w|. The quadratic of the current slack, t = a / sqrt(decay), is an upper bound.
-    """
-
-    def __init__(self, gram: Gram, k: int, width: int, *, l1: float, decay: float, eliminate: bool) -> None:
-        self._l1 = l1
-        super().__init__(gram, k, width, decay=decay, eliminate=eliminate)
-
-    def slacks(self) -> np.ndarray:
-        """Return the slacks of all features, zero for those dropped."""
-        slacks = np.zeros(self.G.shape[1])
-        slacks[self.elimination.left] = self.strength()
-        return slacks
-
-    def encoder(self) -> np.ndarray:
-        """Return E (m x d), zero for the features dropped."""
-        W, slacks = super().encoder(), self.slacks()[:, None]
-        return np.divide(W, slacks, out=np.zeros_like(W), where=slacks > 0)
-
-    def strength(self) -> np.ndarray:
-        """Return the slacks of the features left."""
-        return self._slack(self.lengths())
-
-    def reach(self, lengths: np.ndarray) -> np.ndarray:
-        """Return a_j / sqrt(decay)."""
-        return self._slack(lengths) / self._decay**0.5
-
-    def penalty(self, lengths: np.ndarray) -> float:
-        """Return (3/2) l1 sum a_j."""
-        return 1.5 * self._l1 * float(np.sum(self._slack(lengths)))
-
-    def balance(self, penalty: float, decay: float) -> float:
-        """Return the minimiser of penalty c^(-2/3) + c^2 decay."""
-        return (penalty / (3 * decay)) ** (3 / 8)
-
-    def _slack(self, lengths: np.ndarray) -> np.ndarray:
-        """Return a_j = (decay |w_j|^2 / l1)^(1/3)."""
-        return np.cbrt(self._decay * lengths**2 / self._l1)

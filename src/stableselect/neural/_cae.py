@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -11,11 +11,13 @@ from sklearn.utils import check_random_state
 from .._compat import Constraints, StrOptions
 from .._core import Array, Gram, Moments, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
-from ._cae_moments import ConcreteFit, ConcreteTrainable, assign, fill, log_odds, sampling_quality, take
-from ._specs import Spec, check_network, fitted_activation, is_linear, require_torch, run_network
+from ._cae_moments import ConcreteTrainable, assign, fill, log_odds, noise_source, sampling_quality, take
+from ._specs import Spec, is_linear, require_torch
 from ._trained_selector import NOT_NEGATIVE, POSITIVE, TrainedSelector
 from ._training import History, Stopping, hold_out, warn_not_converged
 
+Trained = tuple[np.ndarray, dict[str, np.ndarray] | None, History]
+"""Result of training: logits of the varying features, weights of a nonlinear decoder, and the history."""
 _STEPS, _FEWEST_STEPS, _WORK = 1000, 150, 1.5e8
 """Full-batch steps: maximum, minimum, and steps x nodes x features in between."""
 _MINIBATCH_STEPS, _FEWEST_MINIBATCH_STEPS, _MINIBATCH_WORK = 6000, 1000, 6e8
@@ -125,6 +127,8 @@ class CAE(TrainedSelector, SamplesSelector):
     ((150, 2), True, 0)
     """
 
+    _networks = ("decoder",)
+    _linear_solver = "full_batch"
     _parameter_constraints: ClassVar[Constraints] = {
         **TrainedSelector._parameter_constraints,
         "temperature": [tuple, list],
@@ -234,14 +238,13 @@ class CAE(TrainedSelector, SamplesSelector):
         if n_nodes == 0 or (is_linear(self.decoder) and n_nodes == len(varying)):
             return self._select_all(varying, m, k)
         if self._solver() == "full_batch":
-            fit = self._train_on_moments(gram, unit, n_nodes)
+            logits, decoder, history = self._train_on_moments(gram, unit, n_nodes)
         else:
-            fit = self._train_on_samples(X, varying, unit, n_nodes)
-        logits, history = fit.logits, fit.history
+            logits, decoder, history = self._train_on_samples(X, varying, unit, n_nodes)
         nodes, probabilities = assign(logits), softmax(logits, axis=1)
         self._store_history(history)
-        self.decoder_weights_ = fit.decoder
-        self._activation = None if fit.decoder is None else fitted_activation(self.decoder, self.activation)
+        self.decoder_weights_ = decoder
+        self._activations = self._fitted_activations()
         self.node_features_ = varying[nodes]
         self.n_duplicates_ = len(logits) - len(np.unique(np.argmax(logits, axis=1)))
         self.mean_max_probability_ = float(np.mean(np.max(probabilities, axis=1)))
@@ -263,16 +266,11 @@ class CAE(TrainedSelector, SamplesSelector):
     def _select_all(self, varying: np.ndarray, m: int, k: int) -> Selection:
         """Select every varying feature: there is nothing to choose and, with least squares, nothing to train."""
         self._store_history(History())
-        self.decoder_weights_, self._activation, self.node_features_ = None, None, varying
+        self.decoder_weights_, self.node_features_ = None, varying
         self.n_duplicates_, self.mean_max_probability_, self.sampling_quality_, self.converged_ = 0, 1.0, 1.0, True
         return Selection(fill(varying, m, k), np.isin(np.arange(m), varying).astype(np.float64))
 
-    def _solver(self) -> str:
-        if self.solver == "auto":
-            return "full_batch" if is_linear(self.decoder) else "minibatch"
-        return self.solver
-
-    def _train_on_moments(self, gram: Gram, unit: float, n_nodes: int) -> ConcreteFit:
+    def _train_on_moments(self, gram: Gram, unit: float, n_nodes: int) -> Trained:
         steps = self.epochs or default_steps(n_nodes * gram.n_features, _STEPS, _FEWEST_STEPS, _WORK)
         rate = self.logit_learning_rate or _LOGIT_RATE * (_STEPS / max(_FEWEST_STEPS, steps)) ** 0.5
         rng = check_random_state(self.random_state)
@@ -289,53 +287,63 @@ class CAE(TrainedSelector, SamplesSelector):
                 rng=rng,
             )
 
-        run = self._train(make, Stopping(steps, max_time=self.max_time))
-        return ConcreteFit(run.trainable.logits, None, run.history)
+        trained, history = self._train(make, Stopping(steps, max_time=self.max_time))
+        return trained.logits, None, history
 
-    def _train_on_samples(self, X: Array, varying: np.ndarray, unit: float, n_nodes: int) -> ConcreteFit:
-        require_torch()
-        from ._torch._cae import ConcreteTask
+    def _train_on_samples(self, X: Array, varying: np.ndarray, unit: float, n_nodes: int) -> Trained:
+        torch = require_torch()
+        from ._torch._cae import ConcreteModel
+        from ._torch._networks import build_network, to_arrays
+        from ._torch._trainable import train_in_torch
 
         n, m = X.shape
         rng = check_random_state(self.random_state)
         linear = is_linear(self.decoder)
-        rows, held_out = hold_out(n, 0.0 if linear else self.validation_fraction, rng)
-        batch_size = self.batch_size or max(len(rows) // 256, 16)
+        split = hold_out(n, 0.0 if linear else self.validation_fraction, rng)
+        n_rows = len(split[0])
+        batch_size = self.batch_size or max(n_rows // 256, 16)
+        logit_rate = self.logit_learning_rate or _MINIBATCH_LOGIT_RATE
+        decoder_rate = self.learning_rate or _DECODER_RATE
         steps = default_steps(n_nodes * m, _MINIBATCH_STEPS, _FEWEST_MINIBATCH_STEPS, _MINIBATCH_WORK)
-        epochs = self.epochs or -(-steps // -(-len(rows) // batch_size))
-        task = ConcreteTask(
-            X,
-            rows,
-            held_out,
-            varying,
-            n_nodes=n_nodes,
-            decoder=self.decoder,
-            activation=self.activation,
-            temperature=self.temperature,
-            penalty=self.duplicate_penalty * unit,
-            logit_rate=self.logit_learning_rate or _MINIBATCH_LOGIT_RATE,
-            decoder_rate=self.learning_rate or _DECODER_RATE,
-            batch_size=batch_size,
-            device=self.device,
-        )
+        epochs = self.epochs or -(-steps // -(-n_rows // batch_size))
         stopping = Stopping(epochs, None if linear else self.patience, self.tol, self.max_time)
-        with task.session(rng):
-            run = self._train(lambda start: task.trainable(rng), stopping)
-            logits, weights = task.result(run.trainable)
-        return ConcreteFit(logits, None if linear else weights, run.history)
+
+        def make(rows: Any) -> ConcreteModel:
+            start = rng.normal(scale=(2 / (m + n_nodes)) ** 0.5, size=(n_nodes, m)).astype(np.float32)
+            return ConcreteModel(
+                build_network(self.decoder, n_nodes, m, self.activation, rng, role="decoder"),
+                torch.from_numpy(start),
+                torch.from_numpy(np.isin(np.arange(m), varying)),
+                temperature=self.temperature,
+                penalty=self.duplicate_penalty * unit,
+                logit_scale=logit_rate / decoder_rate,
+                fine_tune=not linear,
+                source=noise_source(rng),
+            )
+
+        trained, history = train_in_torch(
+            self._train,
+            X,
+            split,
+            make,
+            stopping,
+            device=self.device,
+            batch_size=batch_size,
+            rng=rng,
+            learning_rate=decoder_rate,
+        )
+        model: Any = trained.model
+        logits = model.logits.detach().cpu().double().numpy()[:, varying]
+        return logits, None if linear else to_arrays(model.decoder), history
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         """Reconstruct with the nonlinear decoder, if there is one."""
         if self.decoder_weights_ is None:
             return None
-        inputs = values[:, np.searchsorted(np.sort(self.selected_), self.node_features_)]
-        return run_network(self.decoder, self.decoder_weights_, self._activation, inputs, self.n_features_in_)
+        return self._run_networks(values[:, np.searchsorted(np.sort(self.selected_), self.node_features_)])
 
     def _check_settings(self) -> None:
-        """Raise if parameters contradict each other."""
-        check_network("decoder", self.decoder)
-        if self.solver == "full_batch" and not is_linear(self.decoder):
-            raise ValueError("solver='full_batch' trains a linear decoder; use solver='minibatch' or decoder='linear'.")
+        super()._check_settings()
         if len(self.temperature) != 2 or not all(POSITIVE.is_satisfied_by(T) for T in self.temperature):
             raise ValueError(
                 f"temperature must be two numbers above 0, the first and the last; got {self.temperature!r}."

@@ -19,16 +19,15 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from .._core import DualGram, Gram, PrimalGram, SwapState, open_columns, to_numpy
 from ._adam import Adam
-from ._training import History, Trainable
+from ._training import Trainable
 
 _EPSILON = 1e-12
 """Adam's epsilon, for gradients of the unexplained variance: a node with nothing to gain does not move."""
@@ -39,15 +38,6 @@ _NEGLIGIBLE, _QUALITY_RIDGE = 1e-3, 1e-6
 """Fraction of the variance below which the features of the nodes explain nothing, and the ridge of that measurement."""
 _SMALLEST_DRAW = 1e-30
 """Exponential draws below this would give infinite noise."""
-
-
-@dataclass(frozen=True)
-class ConcreteFit:
-    """Result of training: logits of the varying features, weights of a nonlinear decoder, and the history."""
-
-    logits: np.ndarray
-    decoder: dict[str, np.ndarray] | None
-    history: History
 
 
 class ProjectedLoss:
@@ -222,12 +212,7 @@ def temperature_at(progress: float, temperature: tuple[float, float]) -> float:
 
 def assign(logits: np.ndarray) -> np.ndarray:
     """Return a different feature for every node, with the largest joint log-probability."""
-    return linear_sum_assignment(log_probabilities(logits), maximize=True)[1]
-
-
-def log_probabilities(logits: np.ndarray) -> np.ndarray:
-    """Return the log-probabilities of the nodes, without noise and at T = 1."""
-    return logits - logsumexp(logits, axis=1, keepdims=True)
+    return linear_sum_assignment(log_softmax(logits, axis=1), maximize=True)[1]
 
 
 def log_odds(logits: np.ndarray, features: np.ndarray) -> np.ndarray:

@@ -48,6 +48,10 @@ class Elimination:
         """Record the strength of each feature left, for the ranking."""
         self._strength[self.left] = strength
 
+    def strength_left(self) -> np.ndarray:
+        """Return the recorded strengths of the features left, zero for the others."""
+        return np.where(np.isin(np.arange(len(self._strength)), self.left), self._strength, 0.0)
+
     def update(self, strength: np.ndarray, progress: float, least: float = 0.0) -> np.ndarray:
         """Drop the weakest of the features left; return which of them stay, as a mask.
 
@@ -76,9 +80,8 @@ class Elimination:
         The features left come first, by strength, then those dropped, last dropped first, then the constant ones. No
         feature scores above one that stayed longer.
         """
-        m = len(self._strength)
         left = self.left[np.argsort(-self._strength[self.left], kind="stable")]
         order = np.concatenate([left, *self._gone[::-1], np.flatnonzero(self._strength < 0)]).astype(np.int64)
-        scores = np.empty(m)
+        scores = np.empty_like(self._strength)
         scores[order] = np.minimum.accumulate(self._strength[order])
         return order, scores

@@ -42,18 +42,20 @@ class RowSparseTrainable(Trainable):
         Number of features to select.
     width : int
         d; at most the rank of C.
+    weight : float
+        Weight of the penalty.
     decay : float
         Weight decay of the decoder, above 0.
     eliminate : bool
         Drop the weakest features during training.
     """
 
-    def __init__(self, gram: Gram, k: int, width: int, *, decay: float, eliminate: bool) -> None:
+    def __init__(self, gram: Gram, k: int, width: int, weight: float, decay: float, eliminate: bool) -> None:
         self._thin = isinstance(gram, DualGram)
         # C itself or its thin factor A, C = A'A.
         self._held = to_numpy(gram.A if isinstance(gram, DualGram) else gram.dense())
         diagonal = to_numpy(gram.diagonal())
-        self._trace, self._decay = float(diagonal.sum()), decay
+        self._trace, self._weight, self._decay = float(diagonal.sum()), weight, decay
         self.elimination = Elimination(diagonal > 0, k, eliminate)
         vectors = to_numpy(gram.eigh()[1])[:, :width] if self._trace > 0 else np.zeros((len(diagonal), 0))
         self.rank = vectors.shape[1]
@@ -92,12 +94,13 @@ class RowSparseTrainable(Trainable):
         W[self.elimination.left] = self.W
         return W
 
+    def weights(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return encoder and decoder by torch's names."""
+        return {"0.weight": self.encoder().T.copy()}, {"0.weight": self.G.T.copy()}
+
+    @np.errstate(all="ignore")
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
         """Make one step and drop features; return the objective and the mean squared error."""
-        with np.errstate(all="ignore"):
-            return self._step(end)
-
-    def _step(self, end: float) -> tuple[float, ...]:
         K = self.G @ self.G.T
         largest = float(np.linalg.eigvalsh(K)[-1]) if self.rank else 0.0
         target = self.G.T.copy()
@@ -151,6 +154,55 @@ class RowSparseTrainable(Trainable):
         if penalty > 0 and decay > 0:
             c = self.balance(penalty, decay)
             self.W, self.G = self.W / c, self.G * c
+
+
+class AEFSTrainable(RowSparseTrainable):
+    """Linear AEFS on the moments: p(|w|) = alpha |w| <= alpha |w|^2 / (2 |w_0|) + constant, so t^2 = |w_0| / alpha."""
+
+    def reach(self, lengths: np.ndarray) -> np.ndarray:
+        """Return sqrt(|w_j| / alpha)."""
+        return np.sqrt(lengths / self._weight)
+
+    def penalty(self, lengths: np.ndarray) -> float:
+        """Return alpha |W|_{2,1}."""
+        return self._weight * float(np.sum(lengths))
+
+    def balance(self, penalty: float, decay: float) -> float:
+        """Return the minimiser of penalty / c + c^2 decay."""
+        return (penalty / (2 * decay)) ** (1 / 3)
+
+
+class AgnoSSTrainable(RowSparseTrainable):
+    """Linear AgnoS-S on the moments: W = diag(a) E, and l1 sum a_j + decay/2 |E|^2 is minimised over a for a given W.
+
+    For |w_j| = a_j |e_j| the penalty l1 a + decay |w|^2 / (2 a^2) is least at a^3 = decay |w|^2 / l1, where it is
+    (3/2) l1 a, a concave function of |w|. The quadratic of the current slack, t = a / sqrt(decay), is an upper bound.
+    """
+
+    def encoder(self) -> np.ndarray:
+        """Return E (m x d), zero for the features dropped."""
+        W, slacks = super().encoder(), self.elimination.strength_left()[:, None]
+        return np.divide(W, slacks, out=np.zeros_like(W), where=slacks > 0)
+
+    def strength(self) -> np.ndarray:
+        """Return the slacks of the features left."""
+        return self._slack(self.lengths())
+
+    def reach(self, lengths: np.ndarray) -> np.ndarray:
+        """Return a_j / sqrt(decay)."""
+        return self._slack(lengths) / self._decay**0.5
+
+    def penalty(self, lengths: np.ndarray) -> float:
+        """Return (3/2) l1 sum a_j."""
+        return 1.5 * self._weight * float(np.sum(self._slack(lengths)))
+
+    def balance(self, penalty: float, decay: float) -> float:
+        """Return the minimiser of penalty c^(-2/3) + c^2 decay."""
+        return (penalty / (3 * decay)) ** (3 / 8)
+
+    def _slack(self, lengths: np.ndarray) -> np.ndarray:
+        """Return a_j = (decay |w_j|^2 / l1)^(1/3)."""
+        return np.cbrt(self._decay * lengths**2 / self._weight)
 
 
 def _solve_shifted(inner: np.ndarray, s: float, right: np.ndarray) -> np.ndarray:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core import Array, Gram, index, like, to_numpy
-from ._adam import Adam
+from .._core import Array, Gram, index, like
 from ._scorer_parameters import (
-    LinearNetwork,
+    Network,
+    Objective,
     Parameters,
-    Score,
-    n_selected_at,
-    reach,
+    ScorerTrainable,
     score_slope,
     score_weights,
     top_features,
     top_features_with_ties,
 )
-from ._training import Trainable
 
 STEPS = 2000
 _LEARNING_RATE = {False: 0.01, True: 0.003}
@@ -33,7 +30,7 @@ _DECAY = 0.03
 """Fraction of the initial learning rate left at the last step; the decay is geometric."""
 
 
-class FullBatchTrainable(Trainable):
+class FullBatchTrainable(ScorerTrainable):
     """The linear network without biases, and the moments of the centred features; an epoch is one full-batch step.
 
     Parameters
@@ -42,16 +39,10 @@ class FullBatchTrainable(Trainable):
         The initial weights.
     gram : Gram
         C = X'X/n of the centred features.
-    k : int
-        Number of features to select.
-    score : {"abs", "square"}
-        phi in s = phi(w).
-    scorer_weight : float
-        Weight of the scorer's error.
+    objective : Objective
+        What to train for.
     learning_rate : float or None
         Initial learning rate of Adam; None for 0.01, or 0.003 when annealing.
-    anneal : bool
-        Reduce the number of selected features from m to k, and rank by reach instead of by score.
     keeps_best : bool
         Whether :meth:`state` will be needed.
     """
@@ -60,55 +51,38 @@ class FullBatchTrainable(Trainable):
         self,
         begin: Parameters,
         gram: Gram,
-        k: int,
-        *,
-        score: Score,
-        scorer_weight: float,
-        learning_rate: float | None,
-        anneal: bool,
+        objective: Objective,
+        learning_rate: float | None = None,
         keeps_best: bool = False,
     ) -> None:
-        self._keeps_best = keeps_best
-        self._xp, diagonal = gram.xp, gram.diagonal()
-        self._at = begin.around(like(begin.flat, diagonal, self._xp))
-        self._gradient = self._at.around(self._xp.zeros_like(self._at.flat))
-        self._deviation = self._xp.sqrt(diagonal)
-        self._loss = MomentsLoss(gram, score, scorer_weight)
-        self._adam = Adam(self._at.flat, _EPSILON * (gram.trace() or 1.0))
-        self._k, self._score, self._scorer_weight, self._anneal = k, score, scorer_weight, anneal
-        self._rate = _LEARNING_RATE[anneal] if learning_rate is None else learning_rate
-        self.settled = not anneal
+        diagonal = gram.diagonal()
+        at = begin.around(like(begin.flat, diagonal, gram.xp))
+        super().__init__(at, objective, gram.xp.sqrt(diagonal), _EPSILON * (gram.trace() or 1.0))
+        self._loss, self._keeps_best = MomentsLoss(gram, objective), keeps_best
+        self._rate = _LEARNING_RATE[objective.anneal] if learning_rate is None else learning_rate
 
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
         """Make one step; return the objective, the selector's and the scorer's error before it."""
-        count = n_selected_at(start, len(self._deviation), self._k, self._anneal)
-        self.settled = count == self._k
+        count = self._objective.n_selected(start, len(self._deviation))
+        self.settled = count == self._objective.k
         if self._keeps_best:
             self._before = self._xp.asarray(self._at.flat, copy=True)
         selector, scorer = self._loss(self._at, top_features_with_ties(self._ranks(), count), self._gradient)
         self._adam.step(self._at.flat, self._gradient.flat, self._rate * _DECAY**start)
-        return selector + self._scorer_weight * scorer, selector, scorer
+        return selector + self._objective.scorer_weight * scorer, selector, scorer
 
     def state(self) -> Array:
         """Return the weights that the last losses belong to: those before the step."""
         return self._before
 
-    def restore(self, state: Array) -> None:
-        """Set the weights."""
-        self._at.flat[...] = state
-
-    def network(self, losses: np.ndarray) -> LinearNetwork:
+    def network(self, losses: np.ndarray) -> Network:
         """Return the network as it is; ``losses`` are those of its steps.
 
         Row t of the network's losses holds the errors after t + 1 steps; the last row those with exactly k features.
         """
         ranks = self._ranks()
-        final = self._loss(self._at, np.sort(top_features(ranks, self._k)), self._gradient)
-        return self._at.network(self._score, ranks, self._k, np.vstack([losses[1:, 1:], final]), final)
-
-    def _ranks(self) -> np.ndarray:
-        s = score_weights(self._at.w, self._score, self._xp)
-        return to_numpy(reach(s, self._at.encoder, self._deviation, self._xp) if self._anneal else s)
+        final = self._loss(self._at, np.sort(top_features(ranks, self._objective.k)), self._gradient)
+        return self._network(ranks, np.vstack([losses[1:, 1:], final]), final)
 
 
 class MomentsLoss:
@@ -122,15 +96,16 @@ class MomentsLoss:
     needs only the columns of C of the selected features, or only the others.
     """
 
-    def __init__(self, gram: Gram, score: Score, scorer_weight: float) -> None:
-        self.gram, self.score, self.scorer_weight = gram, score, scorer_weight
+    def __init__(self, gram: Gram, objective: Objective) -> None:
+        self.gram, self.objective = gram, objective
         self._trace = gram.trace()
 
     def __call__(self, at: Parameters, selected: np.ndarray, gradient: Parameters) -> tuple[float, float]:
         """Write the gradient of half the objective summed over features; return the two mean squared errors."""
-        xp, m, d, lam = self.gram.xp, self.gram.n_features, at.width, self.scorer_weight
+        xp, m, d = self.gram.xp, self.gram.n_features, at.width
+        score, lam = self.objective.score, self.objective.scorer_weight
         E, H = at.encoder, at.decoder
-        s = score_weights(at.w, self.score, xp)
+        s = score_weights(at.w, score, xp)
         F = s[:, None] * E
         product = self.gram.dot(xp.concat([F, H], axis=1))
         U, CH = product[:, :d], product[:, d:]
@@ -148,7 +123,7 @@ class MomentsLoss:
         D -= CH
         D *= lam
         D[rows, :] += V_selected @ K - CH_selected
-        gradient.w[...] = xp.sum(D * E, axis=1) * score_slope(at.w, self.score, xp)
+        gradient.w[...] = xp.sum(D * E, axis=1) * score_slope(at.w, score, xp)
         gradient.encoder[...] = D * s[:, None]
         V += lam * U
         gradient.decoder[...] = H @ (lam * M + N) - V

@@ -9,23 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Array
-from ._adam import Adam
 from ._rows import RowReader
 from ._scorer_parameters import (
-    LinearNetwork,
+    Network,
+    Objective,
     Parameters,
-    Score,
-    n_selected_at,
-    reach,
+    ScorerTrainable,
     score_slope,
     score_weights,
     top_features,
     top_features_with_ties,
 )
-from ._training import Trainable, check_loss
+from ._training import check_loss
 
 
-class MinibatchTrainable(Trainable):
+class MinibatchTrainable(ScorerTrainable):
     """The linear network and its samples, in NumPy.
 
     Parameters
@@ -34,24 +32,18 @@ class MinibatchTrainable(Trainable):
         The initial weights, with biases.
     X : ndarray, memory map or CSR matrix of shape (n, m)
         The data, neither centred nor changed here.
-    k : int
-        Number of features to select.
+    objective : Objective
+        What to train for.
     deviation : ndarray of shape (m,)
         Standard deviations of the features, for the ranking while annealing.
-    score : {"abs", "square"}
-        phi in s = phi(w).
-    scorer_weight : float
-        Weight of the scorer's error.
+    split : tuple of two arrays of int
+        Samples to train on and samples to validate on.
     learning_rate : float
         Learning rate of Adam.
     batch_size : int
         Samples per step.
-    anneal : bool
-        Reduce the number of selected features from m to k, and rank by reach instead of by score.
     rng : RandomState
         Draws the batches.
-    rows, held_out : ndarray of int
-        Samples to train on and samples to validate on.
     dtype : type
         Precision of the training.
     """
@@ -60,27 +52,18 @@ class MinibatchTrainable(Trainable):
         self,
         begin: Parameters,
         X: Array,
-        k: int,
+        objective: Objective,
         deviation: np.ndarray,
+        split: tuple[np.ndarray, np.ndarray],
         *,
-        score: Score,
-        scorer_weight: float,
         learning_rate: float,
         batch_size: int,
-        anneal: bool,
         rng: np.random.RandomState,
-        rows: np.ndarray,
-        held_out: np.ndarray,
         dtype: type = np.float32,
     ) -> None:
-        self._at = begin.around(begin.flat.astype(dtype))
-        self._gradient = self._at.around(np.zeros_like(self._at.flat))
-        self._deviation: np.ndarray = deviation.astype(dtype)
-        self._k, self._score, self._scorer_weight, self._anneal = k, score, scorer_weight, anneal
+        super().__init__(begin.around(begin.flat.astype(dtype)), objective, deviation.astype(dtype))
         self._rate, self._batch_size, self._rng = learning_rate, batch_size, rng
-        self._rows, self._held_out = RowReader(X, rows, dtype), RowReader(X, held_out, dtype)
-        self._adam = Adam(self._at.flat)
-        self.settled = not anneal
+        self._rows, self._held_out = (RowReader(X, part, dtype) for part in split)
 
     def train_epoch(self, start: float, end: float) -> tuple[float, ...]:
         """Train on every sample once; return the objective, the selector's and the scorer's error."""
@@ -91,12 +74,12 @@ class MinibatchTrainable(Trainable):
         with np.errstate(over="ignore", invalid="ignore"):  # the training loop checks the losses
             for i, first in enumerate(firsts):
                 batch = self._rows[order[first : first + self._batch_size]]
-                count = n_selected_at(start + (end - start) * i / len(firsts), m, self._k, self._anneal)
+                count = self._objective.n_selected(start + (end - start) * i / len(firsts), m)
                 losses = self._errors(batch, top_features_with_ties(self._ranks(), count))
                 errors += np.asarray(losses) * (len(batch) / n)
                 self._adam.step(self._at.flat, self._gradient.flat, self._rate)
-        self.settled = count == self._k
-        return float(errors[0] + self._scorer_weight * errors[1]), float(errors[0]), float(errors[1])
+        self.settled = count == self._objective.k
+        return float(errors[0] + self._objective.scorer_weight * errors[1]), float(errors[0]), float(errors[1])
 
     def validate(self) -> float | None:
         """Return the selector's error with exactly k features on the held-out samples."""
@@ -106,25 +89,16 @@ class MinibatchTrainable(Trainable):
         """Return a copy of the weights."""
         return self._at.flat.copy()
 
-    def restore(self, state: np.ndarray) -> None:
-        """Set the weights."""
-        self._at.flat[:] = state
-
-    def network(self, losses: np.ndarray) -> LinearNetwork:
+    def network(self, losses: np.ndarray) -> Network:
         """Return the network as it is; ``losses`` are those of its epochs."""
         errors = self._errors_on(self._rows)
         check_loss(errors, len(losses))
-        scores = self._ranks() if self._anneal else self._at.w
-        return self._at.network(self._score, scores, self._k, losses[:, 1:], errors)
-
-    def _ranks(self) -> np.ndarray:
-        s = score_weights(self._at.w, self._score, np)
-        return reach(s, self._at.encoder, self._deviation, np) if self._anneal else s
+        return self._network(self._ranks() if self._objective.anneal else self._at.w, losses[:, 1:], errors)
 
     def _errors_on(self, rows: RowReader) -> tuple[float, float]:
         """Return the errors of both paths on some samples, with exactly k features."""
         n, total = rows.shape[0], np.zeros(2)
-        selected = np.sort(top_features(self._ranks(), self._k))
+        selected = np.sort(top_features(self._ranks(), self._objective.k))
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, n, 4096):
                 block = rows[np.arange(first, min(first + 4096, n))]
@@ -132,13 +106,11 @@ class MinibatchTrainable(Trainable):
         return float(total[0]), float(total[1])
 
     def _errors(self, batch: np.ndarray, selected: np.ndarray) -> tuple[float, float]:
-        return batch_gradient(
-            batch, self._at, selected, self._gradient, score=self._score, scorer_weight=self._scorer_weight
-        )
+        return batch_gradient(batch, self._at, selected, self._gradient, self._objective)
 
 
 def batch_gradient(
-    X: np.ndarray, at: Parameters, selected: np.ndarray, gradient: Parameters, *, score: Score, scorer_weight: float
+    X: np.ndarray, at: Parameters, selected: np.ndarray, gradient: Parameters, objective: Objective
 ) -> tuple[float, float]:
     """Write the gradient of selector + scorer_weight * scorer for a batch of samples; return the two errors.
 
@@ -151,6 +123,7 @@ def batch_gradient(
     serves both paths. From D = d(sE) follow dE_j = s_j D_j and ds_j = <D_j, E_j>.
     """
     b, d = X.shape[0], at.width
+    score, scorer_weight = objective.score, objective.scorer_weight
     s = score_weights(at.w, score, np)
     F = s[:, None] * at.encoder
     products = X @ np.hstack([F, at.decoder])

@@ -15,10 +15,10 @@ from .._compat import Constraints, Interval, StrOptions
 from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS, ColumnSubset
-from ._scorer_parameters import LinearNetwork, NonlinearNetwork
-from ._scorer_settings import NetworkSettings, chosen_solver, network_settings
+from ._scorer_parameters import Network
+from ._scorer_settings import NetworkSettings
 from ._scorer_train import TrainingData, train_network
-from ._specs import Spec, fitted_activation, run_network
+from ._specs import Spec
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
 from ._training import History
 
@@ -153,6 +153,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     ((150, 2), (4, 2), 'epochs')
     """
 
+    _linear_solver = "full_batch"
     _parameter_constraints: ClassVar[Constraints] = {
         **TrainedSelector._parameter_constraints,
         "score_function": [StrOptions({"abs", "square"})],
@@ -276,29 +277,22 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
         scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
         if self.decoder_weights_ is not None:
-            return self._run(scored)
+            return self._run_networks(scored)
         intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
-
-    def _run(self, scored: np.ndarray) -> np.ndarray:
-        """Run scored features through a nonlinear network."""
-        first, second = self._activations
-        latent = run_network(self.encoder, self.encoder_weights_, first, scored, self.latent_width_)
-        return run_network(self.decoder, self.decoder_weights_, second, latent, self.n_features_in_)
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         if self.decoder_weights_ is None:
             return None
         scored = np.zeros((len(values), self.n_features_in_))
         scored[:, self.support_] = values * self.score_weights_[self.support_]
-        return self._run(scored)
+        return self._run_networks(scored)
 
     def _folds_needed(self) -> int:
         return N_FOLDS if self.init == "search" else 0
 
     def _moments_folds(self) -> int | None:
-        solver = chosen_solver(self.get_params(deep=False))[1]
-        return self._folds_needed() if solver == "full_batch" else None
+        return self._folds_needed() if self._solver() == "full_batch" else None
 
     def _select_from_folds(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
@@ -306,18 +300,21 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         moments, k = merged(folds), resolve_k(self.n_features_to_select, self.n_features_in_)
         gram, unit = normalised_moments(moments)
         n_samples = None if X is None or sample_weight is not None else int(X.shape[0])
-        settings = network_settings(self.get_params(deep=False), n_samples, gram.n_features, k)
+        self._check_settings()
+        settings = NetworkSettings(
+            self.get_params(deep=False), self._solver(), self._is_linear(), n_samples, gram.n_features, k
+        )
         searched: list[int] = []
         ridge = 0.0
         if settings.init == "search":
             search = ColumnSubset(k).fit_moments(folds)
             searched, ridge = search.selected_.tolist(), search.ridge_
-        data = TrainingData(gram, unit, to_numpy(moments.mean), k, X, searched, ridge)
+        data = TrainingData(gram, unit, to_numpy(moments.mean), X, searched, ridge)
         network, history = train_network(data, settings, check_random_state(self.random_state), self._train)
         return self._store_network(network, history, data, settings)
 
     def _store_network(
-        self, network: LinearNetwork | NonlinearNetwork, history: History, data: TrainingData, settings: NetworkSettings
+        self, network: Network, history: History, data: TrainingData, settings: NetworkSettings
     ) -> Selection:
         """Set every attribute of the trained network, and return the selection."""
         order = network.selected.tolist()
@@ -327,15 +324,16 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         self.latent_width_, self.ridge_ = settings.width, data.ridge
         self.score_weights_ = network.score_weights
         self.loss_selector_, self.loss_scorer_ = (float(error) * unit for error in network.errors)
-        self.objective_ = self.loss_selector_ + settings.scorer_weight * self.loss_scorer_
+        weight = settings.objective.scorer_weight
+        self.objective_ = self.loss_selector_ + weight * self.loss_scorer_
         self._keep_roles(column_roles(data.gram, order, 0.0))
         self.__dict__.update(dict.fromkeys((*_LINEAR, *_NONLINEAR)))
-        if isinstance(network, NonlinearNetwork):
+        if not settings.linear:
             self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
-            self._activations = [fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder)]
+            self._activations = self._fitted_activations()
             self.lower_bound_, self.optimality_gap_ = 0.0, 1.0
             return Selection(order, network.scores)
-        floor = (1 + settings.scorer_weight) * data.gram.floor(settings.width) / data.gram.n_features * data.unit
+        floor = (1 + weight) * data.gram.floor(settings.width) / data.gram.n_features * data.unit
         self.lower_bound_ = min(max(0.0, floor), self.objective_)
         nothing_left = self.objective_ <= EXHAUSTED * data.unit
         self.optimality_gap_ = 0.0 if nothing_left else 1 - self.lower_bound_ / self.objective_

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core import Array, Gram, namespace, to_numpy
 from ..scorer import ScorerObjective, canonical_scores
+from ._adam import Adam
+from ._training import Trainable
 
 Score = Literal["abs", "square"]
 
@@ -30,7 +32,36 @@ _SHRINKING_FRACTION = 0.7
 
 
 @dataclass(frozen=True)
-class TrainedNetwork:
+class Objective:
+    """What a network is trained for.
+
+    Attributes
+    ----------
+    k : int
+        Number of features to select.
+    score : {"abs", "square"}
+        phi in s = phi(w).
+    scorer_weight : float
+        Weight of the scorer's error.
+    anneal : bool
+        Reduce the number of selected features from m to k, and rank by reach instead of by score.
+    """
+
+    k: int
+    score: Score
+    scorer_weight: float
+    anneal: bool
+
+    def n_selected(self, progress: float, n_features: int) -> int:
+        """Return how many features are selected at this point of the schedule: k, or m (k/m)^(t/T) while annealing."""
+        progress /= _SHRINKING_FRACTION
+        if not self.anneal or progress >= 1:
+            return self.k
+        return max(self.k, round(n_features * (self.k / n_features) ** progress))
+
+
+@dataclass(frozen=True)
+class Network:
     """A trained network as plain arrays.
 
     Attributes
@@ -45,6 +76,10 @@ class TrainedNetwork:
         Mean squared errors of the selector and the scorer path during training.
     errors : tuple of float
         The same for the final network, with exactly k features.
+    encoder, decoder : ndarray of shape (m, d) and (d, m), or dict of str to ndarray
+        E and G of a linear network; the weights of a nonlinear one, by torch's names.
+    encoder_bias, decoder_bias : ndarray of shape (d,) and (m,), or None
+        None if the network is nonlinear or was trained on centred features.
     """
 
     score_weights: np.ndarray
@@ -52,42 +87,10 @@ class TrainedNetwork:
     selected: np.ndarray
     losses: np.ndarray
     errors: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class LinearNetwork(TrainedNetwork):
-    """A trained linear network.
-
-    Attributes
-    ----------
-    encoder : ndarray of shape (m, d)
-        E.
-    decoder : ndarray of shape (d, m)
-        G.
-    encoder_bias : ndarray of shape (d,) or None
-        None if the network was trained on centred features.
-    decoder_bias : ndarray of shape (m,) or None
-        None if the network was trained on centred features.
-    """
-
-    encoder: np.ndarray
-    decoder: np.ndarray
+    encoder: Any
+    decoder: Any
     encoder_bias: np.ndarray | None = None
     decoder_bias: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class NonlinearNetwork(TrainedNetwork):
-    """A trained network with an encoder or decoder that is not linear.
-
-    Attributes
-    ----------
-    encoder, decoder : dict of str to ndarray
-        The weights, by torch's names.
-    """
-
-    encoder: dict[str, np.ndarray]
-    decoder: dict[str, np.ndarray]
 
 
 class Parameters:
@@ -116,23 +119,52 @@ class Parameters:
         """Return parameters with the same layout over another flat array."""
         return Parameters(flat, self.w.shape[0], self.width, self.bias)
 
-    def network(
-        self, score: Score, scores: np.ndarray, k: int, losses: np.ndarray, errors: tuple[float, float]
-    ) -> LinearNetwork:
+
+class ScorerTrainable(Trainable):
+    """The linear network and its optimiser; subclasses add the data.
+
+    Parameters
+    ----------
+    at : Parameters
+        The weights, changed in place.
+    objective : Objective
+        What to train for.
+    deviation : array of shape (m,)
+        Standard deviations of the features, for the ranking while annealing.
+    epsilon : float
+        Adam's eps.
+    """
+
+    def __init__(self, at: Parameters, objective: Objective, deviation: Array, epsilon: float = 1e-7) -> None:
+        self._xp = namespace(at.flat)
+        self._at, self._gradient = at, at.around(self._xp.zeros_like(at.flat))
+        self._objective, self._deviation = objective, deviation
+        self._adam = Adam(at.flat, epsilon)
+        self.settled = not objective.anneal
+
+    def restore(self, state: Array) -> None:
+        """Set the weights."""
+        self._at.flat[...] = state
+
+    def _ranks(self) -> np.ndarray:
+        s = score_weights(self._at.w, self._objective.score, self._xp)
+        return to_numpy(reach(s, self._at.encoder, self._deviation, self._xp) if self._objective.anneal else s)
+
+    def _network(self, scores: np.ndarray, losses: np.ndarray, errors: tuple[float, float]) -> Network:
         """Return the network in NumPy double precision; ``scores`` are what the features are ranked by."""
-        parts = (self.w, self.encoder, self.decoder, self.encoder_bias)
+        at, d = self._at, self._at.width
+        parts = (at.w, at.encoder, at.decoder, at.encoder_bias)
         w, encoder, decoder, encoder_bias = (to_numpy(part).astype(np.float64) for part in parts)
-        d = self.width
-        return LinearNetwork(
-            score_weights=score_weights(w, score, np),
-            scores=np.array(scores, dtype=np.float64),
-            selected=top_features(scores, k),
-            losses=losses,
-            errors=errors,
-            encoder=encoder,
-            decoder=decoder[:, :d].T.copy(),
-            encoder_bias=encoder_bias if self.bias else None,
-            decoder_bias=decoder[:, d].copy() if self.bias else None,
+        return Network(
+            score_weights(w, self._objective.score, np),
+            np.array(scores, dtype=np.float64),
+            top_features(scores, self._objective.k),
+            losses,
+            errors,
+            encoder,
+            decoder[:, :d].T.copy(),
+            encoder_bias if at.bias else None,
+            decoder[:, d].copy() if at.bias else None,
         )
 
 
@@ -226,11 +258,3 @@ def top_features_with_ties(scores: np.ndarray, k: int) -> np.ndarray:
 def top_features(scores: np.ndarray, k: int) -> np.ndarray:
     """Return exactly k features, best first; ties go to the lowest index."""
     return np.argsort(-scores, kind="stable")[:k]
-
-
-def n_selected_at(progress: float, n_features: int, k: int, anneal: bool) -> int:
-    """Return how many features are selected at this point of the schedule: k, or m (k/m)^(t/T) while annealing."""
-    progress /= _SHRINKING_FRACTION
-    if not anneal or progress >= 1:
-        return k
-    return max(k, round(n_features * (k / n_features) ** progress))

@@ -13,9 +13,9 @@ from .._core import Array, Gram, is_foreign, to_numpy
 from ._scorer_full_batch import FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
-    LinearNetwork,
-    NonlinearNetwork,
+    Network,
     Parameters,
+    ScorerTrainable,
     pca_parameters,
     random_parameters,
     random_scores,
@@ -24,9 +24,9 @@ from ._scorer_parameters import (
 )
 from ._scorer_settings import NetworkSettings
 from ._specs import require_torch
-from ._training import History, Run, Stopping, check_loss, hold_out
+from ._training import History, Stopping, check_loss, hold_out, warn_not_converged
 
-Runner = Callable[[Callable[[int], Any], Stopping, int], Run[Any]]
+Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""
 
 
@@ -42,8 +42,6 @@ class TrainingData:
         The mean variance: an error in the gram's units times ``unit`` is one in the units of the data.
     mean : ndarray of shape (m,)
         Means of the features.
-    k : int
-        Number of features to select.
     X : array of shape (n, m) or None
         The samples; None if only their moments are known.
     searched : sequence of int
@@ -55,7 +53,6 @@ class TrainingData:
     gram: Gram
     unit: float
     mean: np.ndarray
-    k: int
     X: Array = None
     searched: Sequence[int] = ()
     ridge: float = 0.0
@@ -67,7 +64,9 @@ class TrainingData:
             return random_parameters(self.gram.n_features, settings.width, bias, rng)
         if settings.init == "pca":
             return pca_parameters(self.gram, settings.width, mean)
-        return search_parameters(self.gram, settings.width, settings.scorer_weight, self.ridge, self.searched, mean)
+        return search_parameters(
+            self.gram, settings.width, settings.objective.scorer_weight, self.ridge, self.searched, mean
+        )
 
     def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
         """Return the initial raw scores of a nonlinear network."""
@@ -80,7 +79,7 @@ class TrainingData:
 
 def train_network(
     data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
-) -> tuple[LinearNetwork | NonlinearNetwork, History]:
+) -> tuple[Network, History]:
     """Train a network and return it with its history.
 
     Parameters
@@ -96,102 +95,95 @@ def train_network(
 
     Returns
     -------
-    network : LinearNetwork or NonlinearNetwork
+    network : Network
         The network; its losses are in the units of the gram for "full_batch", in those of the data otherwise.
     history : History
         Record of the training.
     """
-    if settings.solver == "full_batch":
-        return _train_on_moments(data, settings, rng, run)
-    if settings.linear and not _wants_cuda(settings.device, data.X):
-        return _train_numpy(data, settings, rng, run)
-    return _train_torch(data, settings, rng, run)
-
-
-def _train_on_moments(
-    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
-) -> tuple[LinearNetwork, History]:
-    def make(start: int) -> FullBatchTrainable:
-        return FullBatchTrainable(
-            data.start(settings, rng, bias=False),
-            data.gram,
-            data.k,
-            score=settings.score,
-            scorer_weight=settings.scorer_weight,
-            learning_rate=settings.learning_rate,
-            anneal=settings.anneal,
-            keeps_best=settings.stopping.patience is not None,
-        )
-
-    trained = run(make, settings.stopping, settings.n_starts)
-    trained.warn_if_not_settled()
-    return trained.trainable.network(np.array(trained.history.losses)), trained.history
-
-
-def _train_numpy(
-    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
-) -> tuple[LinearNetwork, History]:
-    X = to_numpy(data.X) if is_foreign(data.X) else data.X
-    rows, held_out = hold_out(X.shape[0], settings.validation_fraction, rng)
-    deviation = np.sqrt(to_numpy(data.gram.diagonal()) * data.unit)
-
-    def make(start: int) -> MinibatchTrainable:
-        return MinibatchTrainable(
-            data.start(settings, rng, bias=True),
-            X,
-            data.k,
-            deviation,
-            score=settings.score,
-            scorer_weight=settings.scorer_weight,
-            learning_rate=settings.learning_rate or 1e-3,
-            batch_size=settings.batch_size,
-            anneal=settings.anneal,
-            rng=rng,
-            rows=rows,
-            held_out=held_out,
-        )
-
+    minibatch = settings.solver == "minibatch"
+    if minibatch and (not settings.linear or _wants_cuda(settings.device, data.X)):
+        return _train_torch(data, settings, rng, run)
+    make = _maker(data, settings, rng)
     # The products of a batch are too small for several threads: a second one gains little on an idle machine, costs a
     # factor of ten on a busy one, and would make the result depend on the number of cores.
-    with threadpool_limits(limits=1, user_api="blas"):
-        trained = run(make, settings.stopping, settings.n_starts)
-        trained.warn_if_not_settled()
-        return trained.trainable.network(np.array(trained.history.losses)), trained.history
+    with threadpool_limits(limits=1 if minibatch else None, user_api="blas"):
+        trained, history = run(make, settings.stopping, settings.n_starts)
+        _warn_if_not_settled(trained.settled, history)
+        return trained.network(np.array(history.losses)), history
+
+
+def _maker(
+    data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState
+) -> Callable[[int], ScorerTrainable]:
+    """Return the function that makes the linear network of a start, in NumPy."""
+    if settings.solver == "full_batch":
+        keeps_best = settings.stopping.patience is not None
+        return lambda start: FullBatchTrainable(
+            data.start(settings, rng, bias=False), data.gram, settings.objective, settings.learning_rate, keeps_best
+        )
+    X = to_numpy(data.X) if is_foreign(data.X) else data.X
+    split = hold_out(X.shape[0], settings.validation_fraction, rng)
+    deviation = np.sqrt(to_numpy(data.gram.diagonal()) * data.unit)
+    return lambda start: MinibatchTrainable(
+        data.start(settings, rng, bias=True),
+        X,
+        settings.objective,
+        deviation,
+        split,
+        learning_rate=settings.learning_rate,
+        batch_size=settings.batch_size,
+        rng=rng,
+    )
 
 
 def _train_torch(
     data: TrainingData, settings: NetworkSettings, rng: np.random.RandomState, run: Runner
-) -> tuple[LinearNetwork | NonlinearNetwork, History]:
+) -> tuple[Network, History]:
     require_torch()
     from ._torch._networks import to_arrays
-    from ._torch._scorer import scorer_trainable
-    from ._torch._session import resolve_device, session
+    from ._torch._scorer import scorer_model
+    from ._torch._trainable import train_in_torch
 
-    device = resolve_device(settings.device, data.X)
-    rows, held_out = hold_out(data.X.shape[0], settings.validation_fraction, rng)
-
-    def make(start: int) -> Any:
+    def make(rows: Any) -> Any:
         begin = data.start(settings, rng, bias=True) if settings.linear else None
         w = data.start_scores(settings, rng) if begin is None else begin.w
-        return scorer_trainable(
-            data.X, data.k, settings, w=w, start=begin, rows=rows, held_out=held_out, rng=rng, device=device
-        )
+        return scorer_model(settings, w, begin, rows, rng)
 
-    with session(device, settings.batch_size, rng):
-        trained = run(make, settings.stopping, settings.n_starts)
-        model = trained.trainable.model
-        selector_error, scorer_error = trained.trainable.mean(model.path_errors)
-    trained.warn_if_not_settled()
-    losses, errors = np.array(trained.history.losses)[:, 1:], (selector_error, scorer_error)
+    trained, history = train_in_torch(
+        run,
+        data.X,
+        hold_out(data.X.shape[0], settings.validation_fraction, rng),
+        make,
+        settings.stopping,
+        settings.n_starts,
+        device=settings.device,
+        batch_size=settings.batch_size,
+        rng=rng,
+        learning_rate=settings.learning_rate,
+        decay=settings.decay,
+    )
+    _warn_if_not_settled(trained.settled, history)
+    model: Any = trained.model
+    losses, errors = np.array(history.losses)[:, 1:], model.errors
     check_loss(errors, len(losses))
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
-    scores = model.ranks().cpu().double().numpy() if settings.anneal or not settings.linear else w
+    scores = model.ranks().cpu().double().numpy() if settings.objective.anneal or not settings.linear else w
     encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
-    common = (s, scores, top_features(scores, data.k), losses, errors)
+    common = (s, scores, top_features(scores, settings.objective.k), losses, errors)
     if not settings.linear:
-        return NonlinearNetwork(*common, encoder, decoder), trained.history
+        return Network(*common, encoder, decoder), history
     E, a, G, b = (value.astype(np.float64) for value in (*encoder.values(), *decoder.values()))
-    return LinearNetwork(*common, E.T.copy(), G.T.copy(), a, b), trained.history
+    return Network(*common, E.T.copy(), G.T.copy(), a, b), history
+
+
+def _warn_if_not_settled(settled: bool, history: History) -> None:
+    """Warn if training ended before the schedule had reached k features."""
+    if not settled:
+        reason = history.stop_reason
+        warn_not_converged(
+            f"Training stopped after {len(history.losses)} epochs ({reason}) while more than k features were still "
+            f"selected. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
+        )
 
 
 def _wants_cuda(device: str, X: Any) -> bool:

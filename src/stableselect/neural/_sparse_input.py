@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, StrOptions
-from .._core import Array, Gram, Moments, normalised_moments, to_numpy
+from .._core import Array, Moments, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
 from ._elimination import Elimination
-from ._layers import ACTIVATIONS
 from ._row_sparse import RowSparseTrainable
-from ._specs import check_network, fitted_activation, is_linear, require_torch, run_network
+from ._specs import require_torch
 from ._trained_selector import AT_LEAST_ONE, NETWORK, TrainedSelector
 from ._training import History, Stopping, hold_out, warn_not_converged
 
@@ -34,35 +32,6 @@ networks; chosen on Mice Protein and USPS."""
 _BATCH = 64
 _FEWEST_TO_HOLD_OUT = 10
 """With fewer samples none are held out."""
-
-
-@dataclass(frozen=True)
-class SparseFit:
-    """Result of training.
-
-    Attributes
-    ----------
-    elimination : Elimination
-        Which features are left, and the ranking.
-    strength : ndarray
-        Strengths of the features left.
-    width : int
-        Latent width.
-    encoder, decoder : dict of str to ndarray
-        Weights by torch's names.
-    slack : ndarray of shape (m,) or None
-        Slacks of the features, for networks that have them.
-    history : History
-        Record of the training.
-    """
-
-    elimination: Elimination
-    strength: np.ndarray
-    width: int
-    encoder: dict[str, np.ndarray]
-    decoder: dict[str, np.ndarray]
-    slack: np.ndarray | None
-    history: History
 
 
 class SparseInputSelector(TrainedSelector, SamplesSelector):
@@ -87,9 +56,6 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
     error_scale: str
     encoder: Any
     decoder: Any
-    activation: str
-    output_activation: str | None = None
-    solver: str
     epochs: int | None
     learning_rate: float | None
     batch_size: int | None
@@ -101,8 +67,11 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
     device: str
     random_state: Any
 
+    _linear_solver = "alternating"
     _penalty: ClassVar[str]
-    """Name of the parameter to lower if too few features are left."""
+    """Name of the parameter that is the weight of the penalty."""
+    _moments_trainable: ClassVar[type[RowSparseTrainable]]
+    """The linear network on the moments."""
     _linear_beta: ClassVar[float]
     """Default weight decay of linear networks."""
     _parameter_constraints: ClassVar[Constraints] = {
@@ -115,22 +84,12 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
     }
 
     @abstractmethod
-    def _moments_trainable(self, gram: Gram, k: int, width: int, scale: float) -> RowSparseTrainable:
-        """Return the linear network on the moments, with its penalties times ``scale``."""
+    def _torch_model(self, parts: tuple[Any, Any, Any], rng: np.random.RandomState) -> Any:
+        """Return the network in torch; ``parts`` are the arguments of ``SparseInputModel``."""
 
-    @abstractmethod
-    def _torch_model(
-        self, encoder: Any, decoder: Any, elimination: Elimination, factor: float, rng: np.random.RandomState
-    ) -> Any:
-        """Return the network in torch; ``factor`` multiplies the squared error of a sample."""
-
-    def _slack_of(self, trained: Any) -> np.ndarray | None:
-        """Return the slacks of a trained network, None if it has none."""
-        return None
-
-    def _input_factors(self) -> np.ndarray:
-        """Return the factors of the features before the encoder."""
-        return np.ones(self.n_features_in_)
+    def _input_factors(self, strength: np.ndarray) -> np.ndarray:
+        """Return the factors of the features before the encoder; ``strength`` is 0 for the features dropped."""
+        return np.ones_like(strength)
 
     def _decay(self) -> float:
         """Return beta, or its default."""
@@ -140,28 +99,18 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
 
     def _select(self, X: Array, k: int) -> Selection:
         self._check_settings()
-        fit = (self._train_on_moments if self._solver() == "alternating" else self._train_on_samples)(X, k)
-        order, scores = fit.elimination.ranking()
-        n_active = int(np.sum(fit.strength > 0))
-        self._store_history(fit.history)
-        self.latent_width_ = fit.width
-        self.encoder_weights_, self.decoder_weights_ = fit.encoder, fit.decoder
-        self.n_active_ = n_active
-        self.converged_ = self._has_converged(fit, n_active, min(k, int(np.sum(scores >= 0))))
-        self._activations = (
-            None
-            if self._is_linear()
-            else [fitted_activation(spec, self.activation) for spec in (self.encoder, self.decoder)]
-        )
-        self._uses_selected_only = bool(self.eliminate) and self.converged_
-        if fit.slack is not None:
-            self.slack_ = fit.slack
+        train = self._train_on_moments if self._solver() == "alternating" else self._train_on_samples
+        trained, self.latent_width_, history = train(X, k)
+        order, scores = trained.elimination.ranking()
+        strength = trained.elimination.strength_left()
+        self._store_history(history)
+        self.encoder_weights_, self.decoder_weights_ = trained.weights()
+        self._factors = self._input_factors(strength)
+        self.n_active_ = int(np.sum(strength > 0))
+        self.converged_ = self._has_converged(trained.elimination.done, history, min(k, int(np.sum(scores >= 0))))
+        self._activations = self._fitted_activations()
+        self._decodes = not self._is_linear() and bool(self.eliminate) and self.converged_
         return Selection(order[:k].tolist(), scores)
-
-    def _solver(self) -> str:
-        if self.solver == "auto":
-            return "alternating" if self._is_linear() else "minibatch"
-        return self.solver
 
     def _width(self, X: Array, k: int) -> int:
         n, m = X.shape
@@ -172,76 +121,61 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         # The features left are the bottleneck; a nonlinear code as narrow as that is hard to train.
         return k if self._is_linear() or not self.eliminate else min(m, 2 * k + 4)
 
-    def _is_linear(self) -> bool:
-        return is_linear(self.encoder) and is_linear(self.decoder) and self.output_activation is None
-
-    def _train_on_moments(self, X: Array, k: int) -> SparseFit:
+    def _train_on_moments(self, X: Array, k: int) -> tuple[Any, int, History]:
         gram, unit = normalised_moments(Moments.from_array(X))
         width = self._width(X, k)
         # The trainable uses half of the error, summed over features of mean variance one.
         scale = 1.0 if self.error_scale == "variance" else gram.n_features / (2 * unit)
         steps = self.epochs or _STEPS[bool(self.eliminate)]
         stopping = Stopping(steps, patience=self.patience, tol=float(self.tol), max_time=self.max_time)
-        run = self._train(lambda start: self._moments_trainable(gram, k, width, scale), stopping)
-        trained = run.trainable
-        return SparseFit(
-            trained.elimination,
-            trained.strength(),
-            trained.rank,
-            {"0.weight": trained.encoder().T.copy()},
-            {"0.weight": trained.G.T.copy()},
-            self._slack_of(trained),
-            run.history,
+        weight, decay = scale * float(getattr(self, self._penalty)), scale * self._decay()
+        trained, history = self._train(
+            lambda start: self._moments_trainable(gram, k, width, weight, decay, bool(self.eliminate)), stopping
         )
+        return trained, trained.rank, history
 
-    def _train_on_samples(self, X: Array, k: int) -> SparseFit:
-        torch = require_torch()
-        from ._torch._networks import build_network, to_arrays
-        from ._torch._rows import Rows
-        from ._torch._session import resolve_device, session
-        from ._torch._trainable import TorchTrainable
+    def _train_on_samples(self, X: Array, k: int) -> tuple[Any, int, History]:
+        require_torch()
+        from ._torch._networks import build_network
+        from ._torch._trainable import train_in_torch
 
         rng = check_random_state(self.random_state)
-        width, device, batch_size = self._width(X, k), resolve_device(self.device, X), self.batch_size or _BATCH
+        width, batch_size = self._width(X, k), self.batch_size or _BATCH
         fraction = self.validation_fraction if X.shape[0] >= _FEWEST_TO_HOLD_OUT else 0.0
-        train_rows, held_rows = hold_out(X.shape[0], fraction, rng)
+        split = hold_out(X.shape[0], fraction, rng)
         varying = _varying(X)
 
-        def make(start: int) -> TorchTrainable:
-            rows = Rows(X, train_rows, dtype=torch.float32, device=device)
-            held = Rows(X, held_rows, dtype=torch.float32, device=device) if len(held_rows) else None
+        def make(rows: Any) -> Any:
             deviation = rows.deviation().cpu().double().numpy()
             unit = float(np.mean(deviation**2)) or 1.0
             factor = 1 / (2 * unit) if self.error_scale == "variance" else 1 / X.shape[1]
             elimination = Elimination(varying, k, bool(self.eliminate), _MINIBATCH_FRACTION)
             encoder = build_network(self.encoder, X.shape[1], width, self.activation, rng, role="encoder")
             decoder = build_network(self.decoder, width, X.shape[1], self.activation, rng, role="decoder")
-            model = self._torch_model(encoder, decoder, elimination, factor, rng).float().to(device)
-            return TorchTrainable(
-                model,
-                rows,
-                held,
-                batch_size=batch_size,
-                learning_rate=self.learning_rate or _MINIBATCH_RATE,
-                rng=rng,
-                decay=_MINIBATCH_DECAY if self.eliminate else 1.0,
-                replace=bool(self.replace),
-            )
+            weight = float(getattr(self, self._penalty))
+            return self._torch_model(((encoder, decoder), elimination, (factor, weight, self._decay())), rng)
 
-        epochs = self.epochs or -(-_MINIBATCHES // -(-len(train_rows) // batch_size))
-        stopping = Stopping(epochs, self.patience, float(self.tol), self.max_time)
-        with session(device, batch_size, rng):
-            run = self._train(make, stopping)
-        model: Any = run.trainable.model
-        strength = model.finish()
-        weights = to_arrays(model.encoder), to_arrays(model.decoder)
-        return SparseFit(model.elimination, strength, width, *weights, self._slack_of(model), run.history)
+        epochs = self.epochs or -(-_MINIBATCHES // -(-len(split[0]) // batch_size))
+        trained, history = train_in_torch(
+            self._train,
+            X,
+            split,
+            make,
+            Stopping(epochs, self.patience, float(self.tol), self.max_time),
+            device=self.device,
+            batch_size=batch_size,
+            rng=rng,
+            learning_rate=self.learning_rate or _MINIBATCH_RATE,
+            decay=_MINIBATCH_DECAY if self.eliminate else 1.0,
+            replace=bool(self.replace),
+        )
+        return trained.model, width, history
 
-    def _has_converged(self, fit: SparseFit, n_active: int, wanted: int) -> bool:
-        """Tell whether training was completed, and warn if it was not."""
-        reason = fit.history.stop_reason
+    def _has_converged(self, done: bool, history: History, wanted: int) -> bool:
+        """Tell whether training was completed, and warn if it was not; ``done``: at most k features are left."""
+        reason, n_active = history.stop_reason, self.n_active_
         if self.eliminate:
-            enough, ended = n_active > 0 or wanted == 0, fit.elimination.done
+            enough, ended = n_active > 0 or wanted == 0, done
         else:
             settled = reason == "patience" or (self._solver() == "minibatch" and reason == "epochs")
             enough, ended = n_active >= wanted, settled or n_active == 0
@@ -252,36 +186,18 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
             )
         elif not ended:
             warn_not_converged(
-                f"Training stopped after {len(fit.history.losses)} epochs ({reason}) with {n_active} features in use, "
+                f"Training stopped after {len(history.losses)} epochs ({reason}) with {n_active} features in use, "
                 f"before it had converged. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
             )
         return enough and ended
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         """Reconstruct with the network if it is nonlinear and uses the selected features only."""
-        if self._activations is None or not self._uses_selected_only:
+        if not self._decodes:
             return None
-        first, second = self._activations
         inputs = np.zeros((len(values), self.n_features_in_))
-        inputs[:, self.support_] = values * self._input_factors()[self.support_]
-        hidden = self._finish_layers(
-            run_network(self.encoder, self.encoder_weights_, first, inputs, self.latent_width_)
-        )
-        output = run_network(self.decoder, self.decoder_weights_, second, hidden, self.n_features_in_)
-        return self._finish_layers(output)
-
-    def _finish_layers(self, values: np.ndarray) -> np.ndarray:
-        """Apply the activation after the last layer of the encoder and of the decoder."""
-        return values if self.output_activation is None else ACTIVATIONS[self.output_activation](values)
-
-    def _check_settings(self) -> None:
-        """Raise if parameters contradict each other."""
-        for name in ("encoder", "decoder"):
-            check_network(name, getattr(self, name))
-        if self.solver == "alternating" and not self._is_linear():
-            raise ValueError(
-                "solver='alternating' trains linear networks; use solver='minibatch' or 'auto' for others."
-            )
+        inputs[:, self.support_] = values * self._factors[self.support_]
+        return self._run_networks(inputs)
 
 
 def _varying(X: Array) -> np.ndarray:

@@ -1,4 +1,7 @@
-"""Encoders and decoders as parameters: "linear", sizes of hidden layers, or a function that returns a torch module."""
+"""Encoders and decoders as parameters: "linear", sizes of hidden layers, or a function that returns a torch module.
+
+Trained layers run in NumPy, so that a fitted network of given sizes needs no torch.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,18 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-
-from ._layers import apply_layers
+from scipy.special import erf, expit
 
 Spec = str | tuple[int, ...] | Callable[[int, int], Any]
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu": lambda x: 0.5 * x * (1 + erf(x / 2**0.5)),
+    "tanh": np.tanh,
+    "sigmoid": expit,
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0.0))),
+}
+"""The activations that may be put between the layers of a network."""
 
 
 def require_torch() -> ModuleType:
@@ -36,7 +47,8 @@ def check_network(name: str, spec: object) -> None:
     sizes = isinstance(spec, (tuple, list)) and all(
         isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 1 for size in spec
     )
-    if _is_module(spec):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(spec, torch.nn.Module):
         raise ValueError(
             f"{name} is a module; pass a function that returns a new one, for instance lambda n_in, n_out: "
             "torch.nn.Linear(n_in, n_out), so that every start has its own weights."
@@ -48,14 +60,39 @@ def check_network(name: str, spec: object) -> None:
         )
 
 
-def fitted_activation(spec: Any, activation: str) -> str | None:
-    """Return the activation between the layers of a fitted network, None for a user-defined module."""
-    return None if callable(spec) else activation
+def apply_layers(arrays: dict[str, np.ndarray], activation: str, values: np.ndarray) -> np.ndarray:
+    """Run samples through linear layers with an activation between them.
 
+    Parameters
+    ----------
+    arrays : dict of str to ndarray
+        "0.weight" (outputs x inputs), "0.bias", "2.weight", ...: the names torch gives to a sequence of layers.
+    activation : str
+        A key of ``ACTIVATIONS``.
+    values : ndarray of shape (n, inputs)
+        Samples.
 
-def _is_module(spec: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(spec, torch.nn.Module)
+    Returns
+    -------
+    ndarray of shape (n, outputs)
+        In double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> layers = {"0.weight": np.array([[1.0, -1.0]]), "0.bias": np.array([0.5])}
+    >>> apply_layers(layers, "relu", np.array([[2.0, 3.0]]))
+    array([[-0.5]])
+    """
+    weights = [name for name in arrays if name.endswith("weight")]
+    for i, name in enumerate(weights):
+        if i:
+            values = ACTIVATIONS[activation](values)
+        values = values @ arrays[name].T.astype(np.float64)
+        bias = arrays.get(name.replace("weight", "bias"))
+        if bias is not None:
+            values = values + bias
+    return values
 
 
 def run_network(
@@ -63,7 +100,7 @@ def run_network(
 ) -> np.ndarray:
     """Run samples through a trained encoder or decoder; only user-defined modules need torch.
 
-    ``activation`` is what :func:`fitted_activation` returned when the network was fitted.
+    ``activation`` is that of the fitted network, None for a user-defined module.
     """
     if activation is not None:
         return apply_layers(arrays, activation, values)

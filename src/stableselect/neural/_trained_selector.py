@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from .._compat import HAS_CALLBACKS, CallbackSupportMixin, Constraints, Interval, StrOptions, with_callbacks
 from ..base import BaseSelector
-from ._layers import ACTIVATIONS
-from ._training import History, Run, Stopping, Trainable, Watch, train_starts, unwatched
+from ._specs import ACTIVATIONS, check_network, is_linear, run_network
+from ._training import History, Stopping, Trainable, train_starts
 
 T = TypeVar("T", bound=Trainable)
 
@@ -39,6 +39,16 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
         What ended the training: "epochs", "patience", "max_time", "callback" or "interrupted".
     """
 
+    solver: str
+    activation: str
+    output_activation: str | None = None
+    latent_width_: int
+    _activations: list[str | None]
+
+    _networks: ClassVar[tuple[str, ...]] = ("encoder", "decoder")
+    """The parameters that are networks."""
+    _linear_solver: ClassVar[str]
+    """The solver that trains linear networks on the moments."""
     _parameter_constraints: ClassVar[Constraints] = {
         **BaseSelector._parameter_constraints,
         "activation": [StrOptions(set(ACTIVATIONS))],
@@ -54,19 +64,44 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
         "random_state": ["random_state"],
     }
 
-    @with_callbacks
-    def _train(self, make: Callable[[int], T], stopping: Stopping, n_starts: int = 1) -> Run[T]:
-        """Train with the callbacks of this selector, and store nothing on it; see :func:`train_starts`."""
-        watch, finish = self._watcher(n_starts * stopping.epochs)
-        run = train_starts(make, stopping, n_starts, watch)
-        finish()
-        return run
+    def _is_linear(self) -> bool:
+        specs = [getattr(self, name) for name in self._networks]
+        return all(is_linear(spec) for spec in specs) and self.output_activation is None
 
-    def _watcher(self, n_epochs: int) -> tuple[Watch, Callable[[], Any]]:
-        """Return a function that runs an epoch between callbacks, and one that ends the task of the whole fit."""
+    def _solver(self) -> str:
+        if self.solver == "auto":
+            return self._linear_solver if self._is_linear() else "minibatch"
+        return self.solver
+
+    def _check_settings(self) -> None:
+        """Raise if parameters contradict each other."""
+        for name in self._networks:
+            check_network(name, getattr(self, name))
+        if self.solver == self._linear_solver and not self._is_linear():
+            raise ValueError(
+                f"solver={self.solver!r} trains linear networks; use solver='minibatch' or 'auto' for others."
+            )
+
+    def _fitted_activations(self) -> list[str | None]:
+        """Return the activation between the layers of each network, None for a user-defined module."""
+        return [None if callable(getattr(self, name)) else self.activation for name in self._networks]
+
+    def _run_networks(self, values: np.ndarray) -> np.ndarray:
+        """Run samples through the fitted networks, one after the other."""
+        for name, activation in zip(self._networks, self._activations, strict=True):
+            n_out = self.latent_width_ if name == "encoder" else self.n_features_in_
+            weights = getattr(self, f"{name}_weights_")
+            values = run_network(getattr(self, name), weights, activation, values, n_out)
+            if self.output_activation is not None:
+                values = ACTIVATIONS[self.output_activation](values)
+        return values
+
+    @with_callbacks
+    def _train(self, make: Callable[[int], T], stopping: Stopping, n_starts: int = 1) -> tuple[T, History]:
+        """Train with the callbacks of this selector, and store nothing on it; see :func:`train_starts`."""
         if not HAS_CALLBACKS:
-            return unwatched, lambda: None
-        whole = self._init_callback_context(max_subtasks=n_epochs)
+            return train_starts(make, stopping, n_starts)
+        whole = self._init_callback_context(max_subtasks=n_starts * stopping.epochs)
         whole.call_on_fit_task_begin(estimator=self)
 
         def watch(number: int, work: Callable[[], tuple[float, ...]]) -> bool:
@@ -75,7 +110,9 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
             losses = work()
             return task.call_on_fit_task_end(estimator=self, metadata={"epoch": number + 1, "losses": losses})
 
-        return watch, lambda: whole.call_on_fit_task_end(estimator=self)
+        trained = train_starts(make, stopping, n_starts, watch)
+        whole.call_on_fit_task_end(estimator=self)
+        return trained
 
     def _store_history(self, history: History, losses: np.ndarray | None = None) -> None:
         """Set the attributes that describe the training; ``losses`` replaces those of the history."""

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -100,23 +100,6 @@ class History:
     validation: list[float] = field(default_factory=list)
     best_epoch: int = 0
     stop_reason: str = "epochs"
-
-
-@dataclass(frozen=True)
-class Run(Generic[T]):
-    """Result of training: the best of all starts, and its history."""
-
-    trainable: T
-    history: History
-
-    def warn_if_not_settled(self) -> None:
-        """Warn if training ended before the schedule had reached k features."""
-        if not self.trainable.settled:
-            reason = self.history.stop_reason
-            warn_not_converged(
-                f"Training stopped after {len(self.history.losses)} epochs ({reason}) while more than k features were "
-                f"still selected. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
-            )
 
 
 def unwatched(epoch: int, work: Callable[[], tuple[float, ...]]) -> bool:
@@ -207,8 +190,10 @@ def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) ->
     return history
 
 
-def train_starts(make: Callable[[int], T], stopping: Stopping, n_starts: int = 1, watch: Watch = unwatched) -> Run[T]:
-    """Train ``make(start)`` for every start, and return the one with the lowest validation loss.
+def train_starts(
+    make: Callable[[int], T], stopping: Stopping, n_starts: int = 1, watch: Watch = unwatched
+) -> tuple[T, History]:
+    """Train ``make(start)`` for every start; return the one with the lowest validation loss, and its history.
 
     Without held-out samples the objective decides. Starts whose loss is no longer finite are skipped.
 
@@ -225,9 +210,12 @@ def train_starts(make: Callable[[int], T], stopping: Stopping, n_starts: int = 1
 
     Returns
     -------
-    Run
+    trainable : Trainable
+        The best of all starts.
+    history : History
+        Its record.
     """
-    best: tuple[float, Run[T]] | None = None
+    best: tuple[float, T, History] | None = None
     failure: BaseException | None = None
     for start in range(n_starts):
         try:
@@ -241,7 +229,7 @@ def train_starts(make: Callable[[int], T], stopping: Stopping, n_starts: int = 1
         losses = history.validation or [losses[0] for losses in history.losses]
         loss = losses[history.best_epoch - 1]
         if best is None or loss < best[0]:
-            best = loss, Run(trainable, history)
+            best = loss, trainable, history
         if history.stop_reason in ("interrupted", "callback"):
             break
     if best is None:
@@ -251,7 +239,7 @@ def train_starts(make: Callable[[int], T], stopping: Stopping, n_starts: int = 1
         warnings.warn(
             f"Interrupted in start {start + 1} of {n_starts}; the best of the earlier starts is kept.", stacklevel=2
         )
-    return best[1]
+    return best[1:]
 
 
 def hold_out(n: int, fraction: float, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:

@@ -11,12 +11,13 @@ from stableselect._core._gram import PrimalGram
 from stableselect.metrics import reconstruction_error
 from stableselect.neural import _scorer_full_batch
 from stableselect.neural._scorer_full_batch import FullBatchTrainable
-from stableselect.neural._scorer_parameters import random_parameters
+from stableselect.neural._scorer_parameters import Objective, random_parameters
 from stableselect.neural._training import Stopping, train
 from stableselect.persistence import save
 
 torch = pytest.importorskip("torch")
 
+from stableselect.neural._torch import _scorer, _trainable  # noqa: E402
 from stableselect.neural._torch._networks import build_network  # noqa: E402
 from stableselect.neural._torch._rows import Rows  # noqa: E402
 from stableselect.neural._torch._scorer import ScorerModel  # noqa: E402
@@ -36,7 +37,7 @@ def model_of(
         for spec, sizes in ((encoder, (m, 3)), (decoder, (3, m)))
     ]
     w, deviation = rng.normal(size=m), torch.from_numpy(rng.random(m) + 0.5)
-    return ScorerModel(w, *networks, deviation, k=k, score=score, scorer_weight=scorer_weight, anneal=anneal)
+    return ScorerModel(w, *networks, deviation, Objective(k, score, scorer_weight, anneal))
 
 
 def by_definition(model, X, kept, score):
@@ -87,15 +88,17 @@ def test_the_mask_shrinks_from_all_columns_to_k(rng):
 @pytest.mark.parametrize("anneal", [False, True])
 @pytest.mark.parametrize("score", ["abs", "square"])
 def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
-    monkeypatch.setattr(_scorer_full_batch, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
+    for module in (_scorer_full_batch, _trainable):
+        monkeypatch.setattr(module, "_EPSILON", 1e-16)  # torch's Adam puts its eps elsewhere
+    monkeypatch.setattr(_scorer, "_LEVELS", 2**40)
     n, m, k, rate = 50, 10, 4, 0.02
     X = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
     X -= X.mean(axis=0)
     gram = PrimalGram(X.T @ X / n)
     begin = random_parameters(m, k, False, np.random.RandomState(0))
     begin.w[:] = np.linspace(0.8, 1.2, m)[rng.permutation(m)]
-    common = {"score": score, "scorer_weight": 0.2, "anneal": anneal}
-    on_moments = FullBatchTrainable(begin, gram, k, learning_rate=rate, **common)
+    objective = Objective(k, score, 0.2, anneal)
+    on_moments = FullBatchTrainable(begin, gram, objective, rate)
     draw = np.random.RandomState(0)
     encoder, decoder = (
         build_network("linear", *sizes, "relu", draw, role="encoder", bias=False).double() for sizes in ((m, k), (k, m))
@@ -104,8 +107,8 @@ def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
         encoder[0].weight.copy_(torch.from_numpy(begin.encoder.T.copy()))
         decoder[0].weight.copy_(torch.from_numpy(begin.decoder.copy()))
     rows = Rows(X, np.arange(n), dtype=torch.float64, device=CPU)
-    model = ScorerModel(begin.w.copy(), encoder, decoder, rows.deviation(), k=k, levels=None, **common)
-    on_rows = TorchTrainable(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03, epsilon=1e-16)
+    model = ScorerModel(begin.w.copy(), encoder, decoder, rows.deviation(), objective)
+    on_rows = TorchTrainable(model, rows, batch_size=n, learning_rate=rate, rng=draw, decay=0.03)
     a, b = (np.array(train(trainable, Stopping(50)).losses) for trainable in (on_moments, on_rows))
     np.testing.assert_allclose(a, b, rtol=1e-5)
     network = on_moments.network(a)

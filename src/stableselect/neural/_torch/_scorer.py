@@ -15,12 +15,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ..._core import Array
-from .._scorer_parameters import Parameters, Score, n_selected_at
+from .._scorer_parameters import Objective, Parameters
 from .._scorer_settings import NetworkSettings
 from ._networks import build_network, first_linear
 from ._rows import Rows
-from ._trainable import Model, TorchTrainable
+from ._trainable import Model
+
+_LEVELS = 100
+"""Maximum number of changes of the number of selected features over the schedule."""
 
 
 class ScorerModel(Model):
@@ -34,51 +36,32 @@ class ScorerModel(Model):
         g and f.
     deviation : tensor of shape (m,)
         Standard deviations of the features, for the ranking while annealing.
-    k : int
-        Number of features to select.
-    score : {"abs", "square"}
-        phi.
-    scorer_weight : float
-        Weight of the scorer's error.
-    anneal : bool
-        Reduce the number of selected features from m to k, and rank by a feature's reach through the first layer.
-    levels : int or None
-        Maximum number of changes of the number of selected features over the schedule; None for no limit.
+    objective : Objective
+        What to train for.
     """
 
     deviation: torch.Tensor
 
     def __init__(
-        self,
-        w: np.ndarray,
-        encoder: nn.Module,
-        decoder: nn.Module,
-        deviation: torch.Tensor,
-        *,
-        k: int,
-        score: Score,
-        scorer_weight: float,
-        anneal: bool,
-        levels: int | None = 100,
+        self, w: np.ndarray, encoder: nn.Module, decoder: nn.Module, deviation: torch.Tensor, objective: Objective
     ) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.as_tensor(w, dtype=deviation.dtype))
         self.encoder, self.decoder = encoder, decoder
         self.register_buffer("deviation", deviation, persistent=False)
-        self.k, self.score, self.scorer_weight, self.anneal = k, score, scorer_weight, anneal
-        self.levels = levels
+        self.objective = objective
         self._first = first_linear(encoder, len(w))
         self._rest = nn.Identity() if self._first is None else nn.Sequential(*list(encoder.children())[1:])
 
     def score_weights(self) -> torch.Tensor:
         """Return s = phi(w)."""
-        return self.w.abs() if self.score == "abs" else self.w.square()
+        return self.w.abs() if self.objective.score == "abs" else self.w.square()
 
     @torch.no_grad()
     def ranks(self) -> torch.Tensor:
         """Return the ranking scores: s, or when annealing s_j |E_j| sigma_j (s_j sigma_j if E is not known)."""
         s = self.score_weights()
-        if not self.anneal:
+        if not self.objective.anneal:
             return s
         reach = s * self.deviation
         return reach if self._first is None else reach * self._first.weight.norm(dim=0)
@@ -86,25 +69,26 @@ class ScorerModel(Model):
     def losses(self, batch: torch.Tensor, progress: float) -> torch.Tensor:
         """Return the objective, the selector's and the scorer's mean squared error at this point of the schedule."""
         selector, scorer = self._errors(batch, self.form(progress))
-        return torch.stack([selector + self.scorer_weight * scorer, selector, scorer])
+        return torch.stack([selector + self.objective.scorer_weight * scorer, selector, scorer])
 
     def is_settled(self, progress: float) -> bool:
         """Tell whether exactly k features are selected."""
-        return self.form(progress) == self.k
+        return self.form(progress) == self.objective.k
 
     def form(self, progress: float) -> int:
         """Return how many features are selected at this point of the schedule."""
-        if self.levels is not None:
-            progress = int(progress * self.levels) / self.levels
-        return n_selected_at(progress, len(self.w), self.k, self.anneal)
+        return self.objective.n_selected(int(progress * _LEVELS) / _LEVELS, len(self.w))
 
     def validation_loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the selector's error with exactly k features."""
-        return self._errors(batch, self.k)[0]
+        return self._errors(batch, self.objective.k)[0]
 
-    def path_errors(self, batch: torch.Tensor) -> torch.Tensor:
-        """Return the selector's error with exactly k features, and the scorer's error."""
-        return torch.stack(self._errors(batch, self.k))
+    def finish(self, rows: Rows) -> None:
+        """Compute ``errors``: the selector's with exactly k features, and the scorer's."""
+        total = torch.zeros(2)
+        for batch in rows.batches(4096):
+            total = total + torch.stack(self._errors(batch, self.objective.k)).cpu() * (len(batch) / rows.n_rows)
+        self.errors = tuple(total.tolist())
 
     def _errors(self, batch: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         s, m = self.score_weights(), batch.shape[1]
@@ -123,42 +107,25 @@ class ScorerModel(Model):
         return selector, scorer
 
 
-def scorer_trainable(
-    X: Array,
-    k: int,
-    settings: NetworkSettings,
-    *,
-    w: np.ndarray,
-    start: Parameters | None,
-    rows: np.ndarray,
-    held_out: np.ndarray,
-    rng: np.random.RandomState,
-    device: torch.device,
-) -> TorchTrainable:
-    """Return the network with its samples, ready to train.
+def scorer_model(
+    settings: NetworkSettings, w: np.ndarray, start: Parameters | None, rows: Rows, rng: np.random.RandomState
+) -> ScorerModel:
+    """Return the network with its initial weights.
 
     Parameters
     ----------
-    X : array of shape (n, m)
-        The data.
-    k : int
-        Number of features to select.
     settings : NetworkSettings
         Encoder, decoder and training.
     w : ndarray of shape (m,)
         Initial raw scores.
     start : Parameters or None
         Initial weights of a linear network; None to draw them.
-    rows, held_out : ndarray of int
-        Samples to train on and samples to validate on.
+    rows : Rows
+        Samples to train on.
     rng : RandomState
-        Draws the weights and the batches.
-    device : torch.device
-        Where to train.
+        Draws the weights.
     """
-    m, d = int(X.shape[1]), settings.width
-    table = Rows(X, rows, dtype=torch.float32, device=device)
-    held = Rows(X, held_out, dtype=torch.float32, device=device) if len(held_out) else None
+    m, d = len(w), settings.width
     draw = rng if start is None else np.random.RandomState(0)  # a given start must not change the batches
     encoder = build_network(settings.encoder, m, d, settings.activation, draw, role="encoder")
     decoder = build_network(settings.decoder, d, m, settings.activation, draw, role="decoder")
@@ -167,22 +134,4 @@ def scorer_trainable(
         with torch.no_grad():
             for place, value in zip((*encoder.parameters(), *decoder.parameters()), parts, strict=True):
                 place.copy_(torch.from_numpy(np.array(value)))
-    model = ScorerModel(
-        w,
-        encoder.float(),
-        decoder.float(),
-        table.deviation(),
-        k=k,
-        score=settings.score,
-        scorer_weight=settings.scorer_weight,
-        anneal=settings.anneal,
-    ).to(device)
-    return TorchTrainable(
-        model,
-        table,
-        held,
-        batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate or 1e-3,
-        decay=settings.decay,
-        rng=rng,
-    )
+    return ScorerModel(w, encoder, decoder, rows.deviation(), settings.objective)

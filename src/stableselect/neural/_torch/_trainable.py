@@ -10,9 +10,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._training import Trainable
+from .._training import History, Stopping, Trainable
 from ._cuda_graph import Recorder
 from ._rows import Rows
+from ._session import resolve_device, session
+
+_EPSILON = 1e-7
+"""Adam's epsilon, that of Keras."""
 
 
 class Model(nn.Module, ABC):
@@ -33,6 +37,9 @@ class Model(nn.Module, ABC):
 
     def project(self) -> None:
         """Project the weights back into their bounds after a step."""
+
+    def finish(self, rows: Rows) -> None:
+        """Complete the trained model; ``rows`` are the samples it was trained on."""
 
     def is_settled(self, progress: float) -> bool:
         """Tell whether the schedule has ended; ``progress`` is that of the last step."""
@@ -66,8 +73,6 @@ class TorchTrainable(Trainable):
         Draws the order of the samples on the host, so that every device sees the same batches.
     decay : float
         Fraction of the initial learning rate left at the end of the schedule; the decay is geometric.
-    epsilon : float
-        Epsilon of Adam; the default is that of Keras.
     replace : bool
         Draw the samples of an epoch with replacement.
     """
@@ -82,7 +87,6 @@ class TorchTrainable(Trainable):
         learning_rate: float,
         rng: np.random.RandomState,
         decay: float = 1.0,
-        epsilon: float = 1e-7,
         replace: bool = False,
     ) -> None:
         self.model, self._rows, self._held_out = model, rows, held_out
@@ -92,7 +96,7 @@ class TorchTrainable(Trainable):
         on_gpu = device.type == "cuda"
         self._now = torch.tensor(learning_rate, device=device) if on_gpu else learning_rate
         self._adam = torch.optim.Adam(
-            model.parameters(), lr=self._now, eps=epsilon, fused=on_gpu or device.type == "cpu", capturable=on_gpu
+            model.parameters(), lr=self._now, eps=_EPSILON, fused=on_gpu or device.type == "cpu", capturable=on_gpu
         )
         self._progress = 0.0
         self._recorder = Recorder(self._step) if on_gpu else None
@@ -149,13 +153,10 @@ class TorchTrainable(Trainable):
         return total
 
     @torch.no_grad()
-    def mean(self, errors: Callable[[torch.Tensor], torch.Tensor]) -> list[float]:
-        """Return the mean of some errors over the training samples, with the model in evaluation mode."""
+    def finish(self) -> None:
+        """Complete the trained model, in evaluation mode."""
         self.model.eval()
-        total: Any = 0.0
-        for batch in self._rows.batches(4096):
-            total = total + errors(batch) * (len(batch) / self._rows.n_rows)
-        return total.tolist()
+        self.model.finish(self._rows)
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return a copy of the weights."""
@@ -164,3 +165,51 @@ class TorchTrainable(Trainable):
     def restore(self, state: dict[str, torch.Tensor]) -> None:
         """Set the weights."""
         self.model.load_state_dict(state)
+
+
+def train_in_torch(
+    run: Callable[[Callable[[int], TorchTrainable], Stopping, int], tuple[TorchTrainable, History]],
+    X: Any,
+    split: tuple[np.ndarray, np.ndarray],
+    make: Callable[[Rows], Model],
+    stopping: Stopping,
+    n_starts: int = 1,
+    *,
+    device: str,
+    batch_size: int,
+    rng: np.random.RandomState,
+    **adam: Any,
+) -> tuple[TorchTrainable, History]:
+    """Train a model on mini-batches; return it and the history.
+
+    Parameters
+    ----------
+    run : callable
+        Runs the training loop, as ``train_starts``.
+    X : array of shape (n, m)
+        The data.
+    split : tuple of two arrays of int
+        Samples to train on and samples to validate on.
+    make : callable
+        Returns the model of a start for the samples to train on.
+    stopping : Stopping
+        The limits of each start.
+    n_starts : int
+        Number of starts.
+    device : str
+        Where to train; "auto" is CUDA if available.
+    batch_size, rng, **adam
+        As in :class:`TorchTrainable`.
+    """
+    where = resolve_device(device, X)
+    with session(where, batch_size, rng):
+        rows, held_out = (Rows(X, part, dtype=torch.float32, device=where) if len(part) else None for part in split)
+        assert rows is not None
+
+        def trainable(start: int) -> TorchTrainable:
+            model = make(rows).float().to(where)
+            return TorchTrainable(model, rows, held_out, batch_size=batch_size, rng=rng, **adam)
+
+        trained, history = run(trainable, stopping, n_starts)
+        trained.finish()
+    return trained, history
