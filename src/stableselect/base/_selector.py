@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Constraints, Interval, RealNotInt
 from .._core import (
-    BLOCK_ELEMENTS,
     Array,
     Moments,
     Roles,
@@ -30,6 +29,7 @@ from .._core import (
     like,
     namespace,
     pseudo_inverse,
+    row_blocks,
     to_numpy,
 )
 from ._explanation import Explanation, build_explanation
@@ -223,7 +223,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         X = self._check_table(X, reset=False)
         n, m = X.shape
         total = 0.0
-        for part in _row_blocks(n, m):
+        for part in row_blocks(n, m):
             block = np.asarray(X[part].toarray() if sparse.issparse(X) else to_numpy(X[part]), dtype=np.float64)
             total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
         return -total / (n * m)
@@ -330,7 +330,7 @@ def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
     """
     n, m = X.shape
     xp = namespace(X)
-    blocks = _row_blocks(n, m)
+    blocks = row_blocks(n, m)
 
     def dense(part: slice) -> Array:
         return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
@@ -342,9 +342,3 @@ def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
         cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
     moments = to_numpy(cross)
     return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)
-
-
-def _row_blocks(n: int, m: int) -> list[slice]:
-    """Return the blocks in which n samples of m features are read."""
-    step = max(1024, BLOCK_ELEMENTS // m)
-    return [slice(start, start + step) for start in range(0, n, step)]
