@@ -9,9 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from .._core import Array, to_numpy
-from ._spectrum import default_clusters, degrees, laplacian
-
-__all__ = ["default_clusters", "degrees", "dense_rows", "laplacian", "neighbour_graph", "neighbour_indices"]
 
 _BLOCK_ROWS = 2048
 """Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
