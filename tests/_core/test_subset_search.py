@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from stableselect import ColumnSubset, Moments
 from stableselect._core._gram import DualGram, Gram
 from stableselect._core._subset_search import (
-    _REFRESH,
     SwapState,
     _descend,
     exchange_search,
     forward_search,
     open_columns,
 )
+from stableselect._core._swap_state import _REFRESH
 
 
 def loss(X, S, alpha=0.0):

@@ -21,7 +21,8 @@ from ._resampling import (
 )
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, wilson_interval
-from ._subset_search import EXHAUSTED, TIE, TRUST, SwapState, exchange_search, forward_search, open_columns
+from ._subset_search import EXHAUSTED, TIE, exchange_search, forward_search, open_columns
+from ._swap_state import TRUST, SwapState
 
 __all__ = [
     "BLOCK_ELEMENTS",
