@@ -175,13 +175,8 @@ def split_moments(
     # Test sets that add up to n and leave no sample out hold each once.
     if np.all(labels >= 0) and sum(test for _, test in sizes) == n and all(sum(size) == n for size in sizes):
         return fold_moments(X, sample_weight, labels), None
-    folds = [fold_moments(X, sample_weight, np.zeros(n, dtype=np.intp))[0]]
-    held_out = []
-    for train, test in splits:
-        parts = []
-        for chosen in (train, test):
-            marked = np.full(n, -1)
-            marked[chosen] = 0
-            parts.append(fold_moments(X, sample_weight, marked)[0])
-        held_out.append(HeldOut(*parts))
-    return folds, held_out
+
+    def moments(rows: np.ndarray) -> Moments:
+        return fold_moments(X, sample_weight, np.where(np.isin(np.arange(n), rows), 0, -1))[0]
+
+    return [moments(np.arange(n))], [HeldOut(moments(train), moments(test)) for train, test in splits]

@@ -241,7 +241,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         Explanation
         """
         check_is_fitted(self)
-        roles = self._stored_roles()
+        roles = getattr(self, "_roles", None)
         if roles is None:
             if X is None:
                 raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
@@ -250,11 +250,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             roles = found.r2, found.shares, found.substitutes, found.costs
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
 
-    def _stored_roles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return R2, shares, replacements and their costs where ``fit`` kept them."""
-        return getattr(self, "_roles", None)
-
     def _keep_roles(self, roles: Roles) -> None:
+        """Keep R2, shares, replacements and their costs for :meth:`explain`."""
         self._roles = (roles.r2, roles.shares, roles.substitutes, roles.costs)
 
     def _moments_folds(self) -> int | None:

@@ -13,7 +13,7 @@ from .._core import Array
 from ._graph_selector import GraphSelector
 from ._laplacian_score import CONSTANT, GraphMoments
 from ._neighbours import dense_rows
-from ._spectrum import default_clusters, degrees, lowest_spectrum
+from ._spectrum import default_clusters, lowest_spectrum
 
 
 class SPEC(GraphSelector):
@@ -128,15 +128,10 @@ def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clust
 
 
 def _phi3(values: np.ndarray, W: sparse.csr_array, n_clusters: int) -> np.ndarray:
-    n = W.shape[0]
     spectrum = lowest_spectrum(W, n_clusters - 1)
-    root = np.sqrt(degrees(W))
-    # Components as eigenvectors of 0; the D-centred feature has no part in their sum, the trivial eigenvector.
-    null = sparse.csr_array((root, (np.arange(n), spectrum.labels)), shape=(n, spectrum.n_components))
-    length = np.sqrt(np.bincount(spectrum.labels, root**2, spectrum.n_components))
-    null = null @ sparse.diags_array(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
     further = max(0, n_clusters - spectrum.n_components)
-    basis = sparse.csr_array(sparse.hstack([null, sparse.csr_array(spectrum.vectors[:, :further])]))
+    # The D-centred feature has no part in the sum of the eigenvectors of 0, the trivial eigenvector.
+    basis = sparse.csr_array(sparse.hstack([spectrum.null, sparse.csr_array(spectrum.vectors[:, :further])]))
     values_of = np.concatenate([np.zeros(spectrum.n_components), spectrum.values[:further]])
     moments = GraphMoments(values, W, basis)
     length = moments.spread + moments.offset
