@@ -1,6 +1,6 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
-from ._arrays import Array, float64, index, is_foreign, like, namespace, to_numpy
+from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
@@ -68,6 +68,7 @@ __all__ = [
     "split_moments",
     "splits_of",
     "take_rows",
+    "to_dense",
     "to_numpy",
     "units",
     "wilson_interval",

@@ -30,6 +30,7 @@ from .._core import (
     namespace,
     pseudo_inverse,
     row_blocks,
+    to_dense,
     to_numpy,
 )
 from ._explanation import Explanation, build_explanation
@@ -164,12 +165,9 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             if missing:
                 raise ValueError(f"reconstruct needs the selected features, but {missing[0]!r} is missing.")
             X_selected = X_selected[wanted]
-        if is_foreign(X_selected):
-            xp = namespace(X_selected)
-        else:
-            if sparse.issparse(X_selected):
-                X_selected = X_selected.toarray()
-            X_selected, xp = np.asarray(X_selected, dtype=np.float64), namespace()
+        if not is_foreign(X_selected):
+            X_selected = to_dense(X_selected)
+        xp = namespace(X_selected)
         check_finite(X_selected)
         if X_selected.ndim != 2 or X_selected.shape[1] != k:
             raise ValueError(
@@ -224,7 +222,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         n, m = X.shape
         total = 0.0
         for part in row_blocks(n, m):
-            block = np.asarray(X[part].toarray() if sparse.issparse(X) else to_numpy(X[part]), dtype=np.float64)
+            block = to_dense(X[part])
             total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
         return -total / (n * m)
 
