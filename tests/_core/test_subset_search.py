@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core._gram import DualGram, PrimalGram
+from stableselect._core._gram import DualGram, Gram
 from stableselect._core._subset_search import (
-    _REFRESH,
     SwapState,
     _descend,
     exchange_search,
     forward_search,
     open_columns,
 )
+from stableselect._core._swap_state import _REFRESH
 
 
 def loss(X, S, alpha=0.0):
@@ -51,7 +51,7 @@ def test_forward_is_the_greedy_choice(X, alpha):
 def test_forward_stays_greedy_when_little_is_left(rng):
     """Columns whose scales span seven decades: the running residual alone would be rounding by the end."""
     X = (rng.normal(size=(40, 10)) @ rng.normal(size=(10, 10))) * 10.0 ** -np.arange(0, 5, 0.5)
-    for gram in (PrimalGram(Moments.from_array(X).gram), DualGram((X - X.mean(0)) / np.sqrt(40))):
+    for gram in (Gram(Moments.from_array(X).gram), DualGram((X - X.mean(0)) / np.sqrt(40))):
         assert forward_search(gram, 8, 0.0) == greedy(X, 8)
 
 
@@ -118,7 +118,7 @@ def test_exchange_ends_where_no_swap_helps(seed, k, alpha, wide):
 
 def test_primal_and_dual_choose_alike(wide):
     dual = Moments.from_array(wide).operator()
-    primal = PrimalGram(dual.dense())
+    primal = Gram(dual.dense())
     assert isinstance(dual, DualGram)
     for alpha in (0.0, 0.3):
         first, second = forward_search(dual, 6, alpha), forward_search(primal, 6, alpha)

@@ -8,7 +8,8 @@ from sklearn.linear_model import lars_path
 from stableselect.graph import MCFS, _spectrum
 from stableselect.graph._lars import least_angle
 from stableselect.graph._mcfs import mcfs_scores, spectral_embedding
-from stableselect.graph._neighbours import default_clusters, neighbour_graph
+from stableselect.graph._neighbours import neighbour_graph
+from stableselect.graph._spectrum import default_clusters
 
 
 def regress(X, y, k):

@@ -5,7 +5,8 @@ from sklearn.metrics import adjusted_rand_score
 from stableselect.graph import NDFS
 from stableselect.graph import _ndfs_solver as _indicators
 from stableselect.graph._l21 import row_lengths
-from stableselect.graph._neighbours import laplacian, neighbour_graph
+from stableselect.graph._neighbours import neighbour_graph
+from stableselect.graph._spectrum import laplacian
 
 
 def plain_laplacian(W):

@@ -6,8 +6,8 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from stableselect.graph import _neighbours, _spectrum
-from stableselect.graph._neighbours import default_clusters, degrees, laplacian, neighbour_graph, neighbour_indices
-from stableselect.graph._spectrum import lowest_spectrum
+from stableselect.graph._neighbours import neighbour_graph, neighbour_indices
+from stableselect.graph._spectrum import default_clusters, degrees, laplacian, lowest_spectrum
 
 
 def dense_graph(X, k, weights="heat", bandwidth=None):

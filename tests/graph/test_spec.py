@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stableselect.graph import SPEC, LaplacianScore
-from stableselect.graph._neighbours import default_clusters, neighbour_graph
+from stableselect.graph._neighbours import neighbour_graph
+from stableselect.graph._spectrum import default_clusters
 
 CRITERIA = ["phi1", "phi2", "phi3"]
 

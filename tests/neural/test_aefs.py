@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import Moments, RandomSelector
-from stableselect._core._gram import DualGram, PrimalGram
+from stableselect._core._gram import DualGram, Gram
 from stableselect.metrics import reconstruction_error
 from stableselect.neural import AEFS
 from stableselect.neural._elimination import Elimination
@@ -84,7 +84,7 @@ def test_mean_error_is_a_change_of_the_weights(tall):
 def test_thin_and_whole_moments_agree(wide, k):
     A = Moments.from_array(wide).operator().normalised()[0].A
     results = []
-    for gram in (DualGram(A), PrimalGram(A.T @ A)):
+    for gram in (DualGram(A), Gram(A.T @ A)):
         trainable = AEFSTrainable(gram, k, 4, weight=0.1, decay=1.0, eliminate=True)
         history = train(trainable, Stopping(60))
         order, scores = trainable.elimination.ranking()

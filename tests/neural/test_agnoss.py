@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core._gram import DualGram, PrimalGram
+from stableselect._core._gram import DualGram, Gram
 from stableselect.neural import AgnoSS
 from stableselect.neural._elimination import Elimination
 from stableselect.neural._row_sparse import AgnoSSTrainable
@@ -75,7 +75,7 @@ def test_scaling_the_table_changes_nothing(tall):
 def test_thin_and_whole_moments_agree(wide, k):
     A = Moments.from_array(wide).operator().normalised()[0].A
     results = []
-    for gram in (DualGram(A), PrimalGram(A.T @ A)):
+    for gram in (DualGram(A), Gram(A.T @ A)):
         trainable = AgnoSSTrainable(gram, k, 4, weight=0.01, decay=0.1, eliminate=True)
         train(trainable, Stopping(60))
         results.append(trainable.elimination.ranking())

@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import ColumnSubset
-from stableselect._core._gram import DualGram, PrimalGram
+from stableselect._core._gram import DualGram, Gram
 from stableselect._core._moments import Moments
 from stableselect.neural import CAE
 from stableselect.neural._cae_moments import (
@@ -55,7 +55,7 @@ def engine(gram, n_nodes, seed=0, temperature=(10.0, 0.2), rate=0.6):
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_loss_is_that_of_a_ridge_regression_on_the_mixtures(tall, mixtures, form):
     Z = centred(tall) / len(tall) ** 0.5
-    gram = PrimalGram(Z.T @ Z) if form == "primal" else DualGram(Z)
+    gram = Gram(Z.T @ Z) if form == "primal" else DualGram(Z)
     mixed = np.vstack([Z @ mixtures.T, RIDGE**0.5 * np.eye(4)])
     target = np.vstack([Z, np.zeros((4, 12))])
     decoder = np.linalg.lstsq(mixed, target, rcond=None)[0]
@@ -66,7 +66,7 @@ def test_loss_is_that_of_a_ridge_regression_on_the_mixtures(tall, mixtures, form
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_gradient_agrees_with_finite_differences(tall, mixtures, rng, form):
     Z = centred(tall)[:9] / 3
-    loss = ProjectedLoss(PrimalGram(Z.T @ Z) if form == "primal" else DualGram(Z), RIDGE)
+    loss = ProjectedLoss(Gram(Z.T @ Z) if form == "primal" else DualGram(Z), RIDGE)
     gradient = loss(mixtures)[1]
     for _ in range(5):
         direction = rng.normal(size=mixtures.shape)
@@ -79,7 +79,7 @@ def test_fifty_steps_agree_with_torch_on_the_rows(tall):
     torch = pytest.importorskip("torch")
     Z = centred(tall) / (np.mean(np.var(tall, axis=0)) * len(tall)) ** 0.5
     Z = Z[:, np.argsort(-np.sum((Z.T @ Z) ** 2, axis=0))]  # the order in which the noise is dealt out
-    ours = engine(PrimalGram(Z.T @ Z), 3)
+    ours = engine(Gram(Z.T @ Z), 3)
     noise = np.random.Generator(np.random.PCG64(np.random.RandomState(0).randint(2**31 - 1)))
     rows = torch.from_numpy(Z)
     logits = torch.zeros(3, 12, dtype=torch.float64, requires_grad=True)
@@ -150,7 +150,7 @@ def test_penalty_is_the_mass_above_one(tall):
 
 def test_draws_follow_the_probabilities(tall):
     """The Gumbel-max law: at a low temperature a node draws column j with its probability, whatever T."""
-    ours = engine(PrimalGram(np.cov(tall.T)), 1)
+    ours = engine(Gram(np.cov(tall.T)), 1)
     logits = np.linspace(0, 2, 12)[None]
     ours.restore(logits)
     counts = np.bincount([ours._draw(0.01).argmax() for _ in range(6000)], minlength=12)
@@ -219,7 +219,7 @@ def test_every_group_of_copies_gets_one_node(rng):
 def test_both_forms_of_the_moments_choose_alike(wide):
     Z = centred(wide)
     logits = []
-    for gram in (PrimalGram(Z.T @ Z), DualGram(Z)):
+    for gram in (Gram(Z.T @ Z), DualGram(Z)):
         ours = engine(gram, 5)
         for step in range(100):
             ours.train_epoch(step / 100, (step + 1) / 100)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stableselect._core._gram import DualGram, PrimalGram
+from stableselect._core._gram import DualGram, Gram
 from stableselect.neural._scorer_full_batch import FullBatchTrainable, MomentsLoss
 from stableselect.neural._scorer_parameters import Objective, pca_parameters, random_parameters, top_features_with_ties
 from stableselect.neural._training import Stopping, train
@@ -18,7 +18,7 @@ def centred(rng, shape):
 
 
 def primal(X):
-    return PrimalGram(X.T @ X / len(X))
+    return Gram(X.T @ X / len(X))
 
 
 def dual(X):
@@ -97,7 +97,7 @@ def test_torch_gives_the_same_path(rng, form, anneal, init):
     torch = pytest.importorskip("torch")
     X = centred(rng, (40, 12))
     array = X.T @ X / len(X) if form == "primal" else X / len(X) ** 0.5
-    wrap = PrimalGram if form == "primal" else DualGram
+    wrap = Gram if form == "primal" else DualGram
     ours, theirs = (
         trained(wrap(a), 3, epochs=60, anneal=anneal, init=init, seed=0) for a in (array, torch.asarray(array))
     )

@@ -8,7 +8,7 @@ import pytest
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
 from stableselect._core._folds import fold_moments, row_folds
-from stableselect._core._gram import PrimalGram
+from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.subset._frontier import (
@@ -96,7 +96,7 @@ def test_a_point_is_what_refits_without_the_folds_give(twins):
             C[:, plain.selected_]
             @ np.linalg.solve(C[np.ix_(plain.selected_, plain.selected_)] + 0.1 * np.eye(k), C[plain.selected_])
         )
-        S, _ = exchange_search(PrimalGram(C), plain.selected_.tolist(), 0.1, prices=0.03 * loss * (1 - votes))
+        S, _ = exchange_search(Gram(C), plain.selected_.tolist(), 0.1, prices=0.03 * loss * (1 - votes))
         B = np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
         error += (((test - mean) - (test - mean)[:, S] @ B) ** 2).sum()
         sets.append(S)

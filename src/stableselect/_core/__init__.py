@@ -1,10 +1,11 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
-from ._arrays import Array, float64, index, is_foreign, like, namespace, to_numpy
+from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
+from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
-from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_folds, row_hashes, split_moments
-from ._gram import DualGram, Gram, PrimalGram, pseudo_inverse
-from ._moments import BLOCK_ELEMENTS, Moments, memory_limit, normalised_moments
+from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
+from ._gram import DualGram, Gram, pseudo_inverse
+from ._moments import Moments, normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
     Bootstrap,
@@ -16,12 +17,12 @@ from ._resampling import (
     resamples,
     seed_sequence,
     splits_of,
-    take_rows,
     units,
 )
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, wilson_interval
-from ._subset_search import EXHAUSTED, TIE, TRUST, SwapState, exchange_search, forward_search, open_columns
+from ._subset_search import EXHAUSTED, TIE, exchange_search, forward_search, open_columns
+from ._swap_state import TRUST, SwapState
 
 __all__ = [
     "BLOCK_ELEMENTS",
@@ -35,7 +36,6 @@ __all__ = [
     "Gram",
     "HeldOut",
     "Moments",
-    "PrimalGram",
     "Resample",
     "ResampledMoments",
     "Resampler",
@@ -62,12 +62,13 @@ __all__ = [
     "open_columns",
     "pseudo_inverse",
     "resamples",
-    "row_folds",
+    "row_blocks",
     "row_hashes",
     "seed_sequence",
     "split_moments",
     "splits_of",
     "take_rows",
+    "to_dense",
     "to_numpy",
     "units",
     "wilson_interval",

@@ -38,6 +38,11 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def to_dense(X: Array) -> np.ndarray:
+    """Return a table of any kind as a dense NumPy array in double precision."""
+    return np.asarray(X.toarray() if sparse.issparse(X) else to_numpy(X), dtype=np.float64)
+
+
 def float64(x: Array, xp: ModuleType) -> Array:
     """Return ``x`` in double precision on its own device, without a copy where it already is."""
     return xp.astype(x, xp.float64, copy=False)

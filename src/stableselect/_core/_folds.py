@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import Array, float64, namespace, to_numpy
-from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
+from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
+from ._moments import Moments
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -94,24 +95,27 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
     n_folds = folds if isinstance(folds, int) else int(labels.max(initial=-1)) + 1
     if weights is not None:
         labels[weights == 0] = -1
-    xp = namespace(X)
-    parts = []
-    step = max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
-    for fold in range(n_folds):
-        rows = np.flatnonzero(labels == fold)
-        moments = Moments()
-        for start in range(0, len(rows), step):
-            chosen = rows[start : start + step]
-            block = X[chosen] if xp is namespace() or sparse.issparse(X) else X[xp.asarray(chosen, device=X.device)]
-            moments.update(block, None if weights is None else weights[chosen])
-        parts.append(moments)
+    return gather_each(X, [np.flatnonzero(labels == fold) for fold in range(n_folds)], weights)
+
+
+def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | None = None) -> list[Moments]:
+    """Return the moments of several sets of samples that will be merged with each other."""
+    found = [gather(X, rows, weights) for rows in parts]
     m = X.shape[1]
-    if 2 * int((labels >= 0).sum()) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
-        # All but one fold together will be held as m x m sums: better converted once than at every merge.
-        for moments in parts:
+    if 2 * sum(map(len, parts)) > m and 8 * m * m * (len(parts) + 1) <= memory_limit():
+        # All but one of them together will be held as m x m sums: better converted once than at every merge.
+        for moments in found:
             if moments.n_samples:
                 moments._to_primal()
-    return parts
+    return found
+
+
+def gather(X: Array, rows: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+    """Return the moments of some samples, read block by block."""
+    moments = Moments()
+    for part in row_blocks(len(rows), X.shape[1]):
+        moments.update(take_rows(X, rows[part]), None if weights is None else weights[rows[part]])
+    return moments
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
@@ -171,13 +175,8 @@ def split_moments(
     # Test sets that add up to n and leave no sample out hold each once.
     if np.all(labels >= 0) and sum(test for _, test in sizes) == n and all(sum(size) == n for size in sizes):
         return fold_moments(X, sample_weight, labels), None
-    folds = [fold_moments(X, sample_weight, np.zeros(n, dtype=np.intp))[0]]
-    held_out = []
-    for train, test in splits:
-        parts = []
-        for chosen in (train, test):
-            marked = np.full(n, -1)
-            marked[chosen] = 0
-            parts.append(fold_moments(X, sample_weight, marked)[0])
-        held_out.append(HeldOut(*parts))
-    return folds, held_out
+
+    def moments(rows: np.ndarray) -> Moments:
+        return fold_moments(X, sample_weight, np.where(np.isin(np.arange(n), rows), 0, -1))[0]
+
+    return [moments(np.arange(n))], [HeldOut(moments(train), moments(test)) for train, test in splits]

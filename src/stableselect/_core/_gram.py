@@ -1,15 +1,13 @@
 """A positive semi-definite matrix C of column moments, held whole or as a thin factor.
 
-:class:`PrimalGram` holds C (m x m). :class:`DualGram` holds A (r x m) with C = A'A and never forms an m x m array,
-which is what tables with few rows and many columns need. Both answer the same questions, so the searches that ask them
-do not know which one they hold.
+:class:`Gram` holds C (m x m). :class:`DualGram` holds A (r x m) with C = A'A and never forms an m x m array, which is
+what tables with few rows and many columns need. Both answer the same questions, so the searches that ask them do not
+know which one they hold.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from types import ModuleType
-from typing import Any
 
 import array_api_compat
 
@@ -19,48 +17,42 @@ _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
 
 
-class Deflation(ABC):
-    """R = C less the directions taken out so far, w = R_j / sqrt(R_jj + alpha), without ever forming R."""
+class Gram:
+    """What the subset searches may ask of C, here held as an m x m array."""
 
-    @abstractmethod
-    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        """Take column j out: return w and R w (R before the step), or None when its pivot is at most ``smallest``."""
+    def __init__(self, C: Array) -> None:
+        self.C = C
+        self.xp = namespace(C)
+        self.device = array_api_compat.device(C)
+        self.n_features = int(C.shape[0])
 
-
-class Gram(ABC):
-    """What the subset searches may ask of C."""
-
-    xp: ModuleType
-    device: Any
-    n_features: int
-
-    @abstractmethod
     def dense(self) -> Array:
         """Return C as an m x m array."""
+        return self.C
 
-    @abstractmethod
     def diagonal(self) -> Array:
         """Return diag C, length m."""
+        return self.xp.linalg.diagonal(self.C)
 
-    @abstractmethod
     def squared_norms(self) -> Array:
         """Return the squared norm of every column of C, length m."""
+        return self.xp.sum(self.C * self.C, axis=0)
 
-    @abstractmethod
     def columns(self, chosen: object) -> Array:
         """Return C[:, chosen], m x len(chosen)."""
+        return self.xp.take(self.C, index(chosen, self.C, self.xp), axis=1)
 
-    @abstractmethod
     def dot(self, V: Array) -> Array:
         """Return C V for a vector or an m x d matrix V."""
+        return self.C @ V
 
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
         return self.columns(chosen) @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
 
-    @abstractmethod
     def residual(self, chosen: object, V: Array, alpha: float) -> Gram:
         """Return R = C - V C_S', what the chosen columns S leave unexplained, for the V of :meth:`split`."""
+        return Gram(self.C - V @ self.columns(chosen).T)
 
     def split(self, chosen: object, alpha: float) -> tuple[Array, Array, Gram]:
         """Return P = (C_SS + alpha I)^+, the coefficients V = C_S P (m x k) and the residual R = C - V C_S'."""
@@ -69,9 +61,9 @@ class Gram(ABC):
         V = C_S @ P
         return P, V, self.residual(chosen, V, alpha)
 
-    @abstractmethod
     def scaled(self, factor: float) -> Gram:
         """Return factor C, of the same form."""
+        return Gram(self.C * factor)
 
     def normalised(self) -> tuple[Gram, float]:
         """Return C with mean variance one, and the factor that brings it back.
@@ -81,17 +73,18 @@ class Gram(ABC):
         unit = self.trace() / self.n_features
         return (self.scaled(1 / unit), unit) if 0 < unit < float("inf") else (self, unit or 1.0)
 
-    @abstractmethod
     def deflation(self) -> Deflation:
         """Return an object that takes columns out of C one at a time, for :func:`forward_search`."""
+        return Deflation(self)
 
-    @abstractmethod
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenvalues of C, largest first, and their eigenvectors (m x rank)."""
+        values, vectors = self.xp.linalg.eigh(self.C)
+        return _positive(self.xp.flip(values), self.xp.flip(vectors, axis=1), self.xp)
 
-    @abstractmethod
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of C, largest first, without the trailing zeros of the thin form."""
+        return self.xp.flip(self.xp.linalg.eigvalsh(self.C))
 
     def trace(self) -> float:
         """Return tr C."""
@@ -109,80 +102,6 @@ class Gram(ABC):
         top = values[:rank]
         left = top * (alpha / xp.where(top + alpha > 0, top + alpha, 1.0))
         return float(xp.sum(values[rank:])) + float(xp.sum(left))
-
-
-def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:
-    """Keep the eigenpairs above rounding of a list that has the largest first."""
-    rank = int(xp.sum(xp.astype(values > _RANK_TOLERANCE * xp.max(values), xp.int64))) if values.shape[0] else 0
-    return values[:rank], vectors[:, :rank]
-
-
-def pseudo_inverse(M: Array, alpha: float, xp: ModuleType, *, scale: bool = True) -> Array:
-    """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
-
-    With ``scale`` rows and columns are first brought to unit diagonal, so that columns in very different units are
-    judged alike; without, directions are judged by their size in M.
-    """
-    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
-    diagonal = xp.linalg.diagonal(total)
-    unit = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    unit = unit if scale else xp.ones_like(unit)
-    values, vectors = xp.linalg.eigh(total * unit[:, None] * unit[None, :])
-    largest = 1.0 if scale or not M.shape[0] else float(xp.max(values))
-    kept = values > _RANK_TOLERANCE * M.shape[0] * largest
-    inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
-    return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
-
-
-class PrimalGram(Gram):
-    """C itself."""
-
-    def __init__(self, C: Array) -> None:
-        self.C = C
-        self.xp = namespace(C)
-        self.device = array_api_compat.device(C)
-        self.n_features = int(C.shape[0])
-
-    def dense(self) -> Array:
-        """Return C."""
-        return self.C
-
-    def diagonal(self) -> Array:
-        """Return diag C."""
-        return self.xp.linalg.diagonal(self.C)
-
-    def squared_norms(self) -> Array:
-        """Return the squared norm of every column of C."""
-        return self.xp.sum(self.C * self.C, axis=0)
-
-    def columns(self, chosen: object) -> Array:
-        """Return C[:, chosen]."""
-        return self.xp.take(self.C, index(chosen, self.C, self.xp), axis=1)
-
-    def dot(self, V: Array) -> Array:
-        """Return C V."""
-        return self.C @ V
-
-    def residual(self, chosen: object, V: Array, alpha: float) -> PrimalGram:
-        """Return C - V C_S'."""
-        return PrimalGram(self.C - V @ self.columns(chosen).T)
-
-    def scaled(self, factor: float) -> PrimalGram:
-        """Return factor C."""
-        return PrimalGram(self.C * factor)
-
-    def deflation(self) -> Deflation:
-        """Return a deflation that keeps the directions found."""
-        return _PrimalDeflation(self)
-
-    def eigh(self) -> tuple[Array, Array]:
-        """Return the positive eigenpairs of C, largest first."""
-        values, vectors = self.xp.linalg.eigh(self.C)
-        return _positive(self.xp.flip(values), self.xp.flip(vectors, axis=1), self.xp)
-
-    def eigenvalues(self) -> Array:
-        """Return all eigenvalues of C, largest first."""
-        return self.xp.flip(self.xp.linalg.eigvalsh(self.C))
 
 
 class DualGram(Gram):
@@ -230,7 +149,7 @@ class DualGram(Gram):
 
     def deflation(self) -> Deflation:
         """Return a deflation that works in the row space and reads A once a step."""
-        return _DualDeflation(self)
+        return DualDeflation(self)
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
@@ -242,15 +161,16 @@ class DualGram(Gram):
         return self.xp.flip(self.xp.linalg.eigvalsh(self.A @ self.A.T))
 
 
-class _PrimalDeflation(Deflation):
-    """R = C - W'W, the directions w as the rows of W."""
+class Deflation:
+    """R = C - W'W, C less the directions w = R_j / sqrt(R_jj + alpha) taken out so far, without ever forming R."""
 
-    def __init__(self, gram: PrimalGram) -> None:
-        self.gram = gram
+    def __init__(self, gram: Gram) -> None:
+        self.xp, self.C = gram.xp, gram.C
         self.W = gram.xp.zeros((0, gram.n_features), dtype=gram.xp.float64, device=gram.device)
 
     def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        xp, C, W = self.gram.xp, self.gram.C, self.W
+        """Take column j out: return w and R w (R before the step), or None when its pivot is at most ``smallest``."""
+        xp, C, W = self.xp, self.C, self.W
         column = C[:, j] - W.T @ W[:, j]
         pivot = float(column[j]) + alpha
         if pivot <= smallest:
@@ -260,16 +180,17 @@ class _PrimalDeflation(Deflation):
         return w, C @ w - W.T @ (W @ w)
 
 
-class _DualDeflation(Deflation):
+class DualDeflation(Deflation):
     """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results."""
 
     def __init__(self, gram: DualGram) -> None:
-        self.gram = gram
+        self.xp, self.A = gram.xp, gram.A
         self.K = gram.A @ gram.A.T
         self.Q = gram.xp.zeros((0, gram.A.shape[0]), dtype=gram.xp.float64, device=gram.device)
 
     def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        xp, A, Q = self.gram.xp, self.gram.A, self.Q
+        """Take column j out, as above."""
+        xp, A, Q = self.xp, self.A, self.Q
         left = A[:, j] - Q.T @ (Q @ A[:, j])
         pivot = float(A[:, j] @ left) + alpha
         if pivot <= smallest:
@@ -280,3 +201,38 @@ class _DualDeflation(Deflation):
         self.Q = xp.concat([Q, q[None, :]])
         both = xp.stack([q, z]) @ A
         return both[0, :], both[1, :]
+
+
+def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:
+    """Keep the eigenpairs above rounding of a list that has the largest first."""
+    rank = int(xp.sum(xp.astype(values > _RANK_TOLERANCE * xp.max(values), xp.int64))) if values.shape[0] else 0
+    return values[:rank], vectors[:, :rank]
+
+
+def pseudo_inverse(M: Array, alpha: float, xp: ModuleType, *, scale: bool = True) -> Array:
+    """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
+
+    With ``scale`` rows and columns are first brought to unit diagonal, so that columns in very different units are
+    judged alike; without, directions are judged by their size in M.
+    """
+    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    diagonal = xp.linalg.diagonal(total)
+    unit = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    unit = unit if scale else xp.ones_like(unit)
+    values, vectors = xp.linalg.eigh(total * unit[:, None] * unit[None, :])
+    largest = 1.0 if scale or not M.shape[0] else float(xp.max(values))
+    kept = values > _RANK_TOLERANCE * M.shape[0] * largest
+    inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
+    return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
+
+
+def signed_factor(Z: Array, weights: Array, xp: ModuleType) -> Array:
+    """Return A with A'A = Z' diag(weights) Z where removed samples carry negative weights but the sum is positive."""
+    left, singular, Vt = xp.linalg.svd(Z, full_matrices=False)
+    inner = (left * weights[:, None]).T @ left * singular[:, None] * singular[None, :]
+    values, vectors = xp.linalg.eigh((inner + inner.T) / 2)
+    kept = int(xp.sum(xp.astype(values > 1e-13 * xp.max(values), xp.int64)))
+    if kept == 0:
+        return xp.zeros_like(Z[:1, :])
+    values, vectors = values[-kept:], vectors[:, -kept:]
+    return xp.sqrt(values)[:, None] * (vectors.T @ Vt)

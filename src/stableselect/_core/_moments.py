@@ -7,30 +7,19 @@ Every linear reconstruction loss is a function of the features' means and of C =
 from __future__ import annotations
 
 import copy
-import os
 from types import ModuleType
 from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
-from ._arrays import Array, contiguous, float64, index, like, namespace
+from ._arrays import Array, contiguous, float64, like, namespace
+from ._blocks import memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
-from ._gram import DualGram, Gram, PrimalGram
-
-BLOCK_ELEMENTS = 2**22
-"""Values per block when an array is read block by block: 32 MiB in double precision."""
+from ._gram import DualGram, Gram, signed_factor
 
 _CANCELLED = 1e-6
 """A sparse feature whose variance is below this fraction of its squared mean is centred first, as dense samples are."""
-
-
-def memory_limit() -> float:
-    """Return the bytes one Moments may hold: half of the machine's memory, to leave room for the searches."""
-    try:
-        return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
 
 
 class Moments:
@@ -103,9 +92,7 @@ class Moments:
             X = np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"Expected a table (two dimensions), got {X.ndim}.")
-        rows = block_size or max(1024, BLOCK_ELEMENTS // max(1, X.shape[1]))
-        for start in range(0, X.shape[0], rows):
-            part = slice(start, start + rows)
+        for part in row_blocks(X.shape[0], X.shape[1], block_size):
             moments.update(X[part], None if sample_weight is None else sample_weight[part])
         return moments
 
@@ -256,12 +243,12 @@ class Moments:
         varies = xp.astype(self._high > self._low, xp.float64)
         if self._second is not None:
             C = self._second / self.weight_sum
-            return PrimalGram(C * varies[:, None] * varies[None, :] if not bool(xp.all(varies > 0)) else C)
+            return Gram(C * varies[:, None] * varies[None, :] if not bool(xp.all(varies > 0)) else C)
         rows, weights = self._stacked(xp)
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
         if bool(xp.all(weights > 0)):
             return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
-        return DualGram(_signed_factor(centred, weights / self.weight_sum, xp))
+        return DualGram(signed_factor(centred, weights / self.weight_sum, xp))
 
     def _known(self, name: str) -> Array:
         if self.n_features is None:
@@ -282,8 +269,7 @@ class Moments:
         weights = check_weights(sample_weight, block.shape[0])
         if weights is not None and not np.all(weights > 0):
             kept = np.flatnonzero(weights)
-            block = block[kept] if sparse.issparse(block) else xp.take(block, index(kept, block, xp), axis=0)
-            weights = weights[kept]
+            block, weights = take_rows(block, kept), weights[kept]
         if block.shape[0] == 0:
             return None
         return _sparse_block(block, weights) if sparse.issparse(block) else _dense_block(block, weights, xp)
@@ -391,15 +377,3 @@ def _sparse_block(block: sparse.sparray, weights: np.ndarray | None) -> Moments:
     if np.any(np.diagonal(part._second) < _CANCELLED * part.weight_sum * part._mean**2):
         return _dense_block(values.toarray(), weights, namespace())
     return part
-
-
-def _signed_factor(Z: Array, weights: Array, xp: ModuleType) -> Array:
-    """Return A with A'A = Z' diag(weights) Z where removed samples carry negative weights but the sum is positive."""
-    left, singular, Vt = xp.linalg.svd(Z, full_matrices=False)
-    inner = (left * weights[:, None]).T @ left * singular[:, None] * singular[None, :]
-    values, vectors = xp.linalg.eigh((inner + inner.T) / 2)
-    kept = int(xp.sum(xp.astype(values > 1e-13 * xp.max(values), xp.int64)))
-    if kept == 0:
-        return xp.zeros_like(Z[:1, :])
-    values, vectors = values[-kept:], vectors[:, -kept:]
-    return xp.sqrt(values)[:, None] * (vectors.T @ Vt)

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import Array, float64, index, namespace, to_numpy
-from ._folds import row_folds
-from ._moments import BLOCK_ELEMENTS, Moments, memory_limit
-from ._resampling import Resample, take_rows
+from ._blocks import row_blocks, take_rows
+from ._folds import gather, gather_each, row_folds
+from ._moments import Moments
+from ._resampling import Resample
 
 _CANCELS = 1e-4
 """A feature whose sum of squares falls below this fraction of itself when samples go is computed afresh."""
@@ -69,45 +70,25 @@ class ResampledMoments:
             if resample.counts is not None:
                 weights = np.zeros(len(kept))
                 weights[resample.rows] = resample.counts
-            parts = [self._gather(rows[kept[rows]], weights) for rows in self._fold_rows]
-            parts = self._primal(parts, len(resample.rows))
+            parts = gather_each(self.X, [rows[kept[rows]] for rows in self._fold_rows], weights)
         return [part for part in parts if part.n_samples]
 
     def _all_rows(self) -> list[Moments]:
         """Return the moments of all samples, fold by fold; gathered once."""
         if self._full is None:
-            self._full = self._primal([self._gather(rows) for rows in self._fold_rows], len(self._folds))
+            self._full = gather_each(self.X, self._fold_rows)
         return self._full
-
-    def _gather(self, rows: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        moments = Moments()
-        for block in self._blocks(rows):
-            moments.update(take_rows(self.X, block), None if weights is None else weights[block])
-        return moments
-
-    def _blocks(self, rows: np.ndarray) -> list[np.ndarray]:
-        step = max(1024, BLOCK_ELEMENTS // max(1, self.X.shape[1]))
-        return [rows[start : start + step] for start in range(0, len(rows), step)]
-
-    def _primal(self, parts: list[Moments], n_samples: int) -> list[Moments]:
-        """Hold the sums as m x m matrices where those of all samples will be: one conversion instead of many."""
-        m = self.X.shape[1]
-        if 2 * n_samples > m and 8 * m * m * (self.n_folds + 1) <= memory_limit():
-            for part in parts:
-                if part.n_samples:
-                    part._to_primal()
-        return parts
 
     def _without(self, full: Moments, kept: np.ndarray, gone: np.ndarray) -> Moments:
         """Return the moments of one fold without some of its samples."""
         if not gone.size:
             return full
         if full.form == "dual" or gone.size > kept.size:
-            return self._gather(kept)
+            return gather(self.X, kept)
         moments = Moments().merge(full)
         with np.errstate(over="ignore", invalid="ignore"):  # the selectors raise if something overflows
-            for block in self._blocks(gone):
-                moments.remove(take_rows(self.X, block))
+            for part in row_blocks(gone.size, self.X.shape[1]):
+                moments.remove(take_rows(self.X, gone[part]))
         before, after = (to_numpy(namespace(s).linalg.diagonal(s)) for s in (full._second, moments._second))
         columns = np.flatnonzero(after < _CANCELS * before)
         if columns.size:
@@ -122,8 +103,8 @@ class ResampledMoments:
         moments._mean[at] = xp.mean(values, axis=0)
         centred = values - moments._mean[at][None, :]
         cross = xp.zeros_like(moments._second[:, : columns.size])
-        for block in self._blocks(np.arange(kept.size)):
-            cross += (self._dense(kept[block]) - moments._mean[None, :]).T @ centred[block[0] : block[-1] + 1]
+        for part in row_blocks(kept.size, self.X.shape[1]):
+            cross += (self._dense(kept[part]) - moments._mean[None, :]).T @ centred[part]
         moments._second[:, at] = cross
         moments._second[at, :] = cross.T
         for name, extreme in (("_low", xp.min), ("_high", xp.max)):

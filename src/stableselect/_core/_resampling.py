@@ -12,11 +12,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_random_state
 
-from ._arrays import index, is_foreign, namespace, to_numpy
+from ._arrays import is_foreign, to_numpy
 
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
@@ -303,18 +302,6 @@ def _check_groups(found: list[Resample], labels: np.ndarray) -> None:
                 "Samples of one group must stay together but cv parts them; use a splitter for groups, such as "
                 "GroupKFold or GroupShuffleSplit."
             )
-
-
-def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return rows of an array, data frame, sparse matrix or tensor, as the same kind of table."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return (X if X.format == "csr" else X.tocsr())[rows]
-    if is_foreign(X):
-        xp = namespace(X)
-        return xp.take(X, index(rows, X, xp), axis=0)
-    return X[rows]
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:

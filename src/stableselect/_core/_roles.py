@@ -13,7 +13,8 @@ import numpy as np
 
 from ._arrays import to_numpy
 from ._gram import Gram
-from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, SwapState, absolute_ridge, open_columns
+from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
+from ._swap_state import SwapState
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ._arrays import Array, index, to_numpy
 from ._gram import Deflation, Gram
+from ._swap_state import TRUST, SwapState
 
 TIE = 1e-10
 """Gains within this relative distance are ties; the lowest feature index wins."""
@@ -21,17 +22,12 @@ EXHAUSTED = 1e-10
 """Once the loss falls below this fraction of the total, the kept features span the table."""
 BEYOND_RANK_RIDGE = 1e-3
 """Ridge, relative to the mean variance, by whose gain features are chosen beyond the rank."""
-TRUST = 1e-12
-"""A feature with less than this fraction of its variance left is a combination of the kept ones."""
 _ROUNDING = 1e-11
 """Gains that differ by less than this fraction of the total are ties before the kept features span the table."""
 _DEFLATE = 1e-3
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
 _ESCAPE = 6
 """Swaps tried beyond an optimum before it is taken as final."""
-_REFRESH = 32
-"""Swaps between two recomputations of the exchange state, to keep rounding from building up."""
-
 _STRETCH = 4096
 """Features per stretch of the table of swaps."""
 
@@ -124,131 +120,6 @@ def _restart(gram: Gram, chosen: Sequence[int], alpha: float) -> tuple[Deflation
     """Return the residual of the chosen features afresh, ready for more steps, and its column norms and diagonal."""
     R = gram.split(chosen, alpha)[2] if chosen else gram
     return R.deflation(), R.squared_norms(), R.diagonal()
-
-
-class SwapState:
-    """R, V and what follows from them for one subset, kept up to date swap by swap.
-
-    A swap costs one product of C with a vector and a few passes over k x m arrays; :meth:`refresh` recomputes all.
-    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept feature. With ``prices`` (length m, none below
-    zero) a subset costs its loss and the prices of its features, and gains are falls of that cost.
-    """
-
-    def __init__(self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None) -> None:
-        self.gram = gram
-        self.alpha = alpha
-        self.prices = prices
-        self.chosen = list(chosen)
-        self.variance = gram.diagonal()
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Recompute everything from C and the subset."""
-        xp = self.gram.xp
-        self.P, V, R = self.gram.split(self.chosen, self.alpha)
-        self.Y = xp.asarray(R.dot(V).T, copy=True)
-        self.V = xp.asarray(V.T, copy=True)
-        self.C_S = xp.asarray(self.gram.columns(self.chosen).T, copy=True)
-        self.g, self.h = R.squared_norms(), R.diagonal()
-        self.drop_costs = self._drop_costs()
-        self.stale = 0
-
-    @property
-    def loss(self) -> float:
-        """Return tr R."""
-        return float(self.gram.xp.sum(self.h))
-
-    @property
-    def cost(self) -> float:
-        """Return the loss, and the prices of the kept features where features have prices."""
-        return self.loss + (0.0 if self.prices is None else float(self.gram.xp.sum(self._kept_prices())))
-
-    def _kept_prices(self) -> Array:
-        return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
-
-    def _pivots(self) -> Array:
-        """Return p = diag P, infinite for a kept feature the others replace fully."""
-        p = self.gram.xp.linalg.diagonal(self.P)
-        return self.gram.xp.where(p > 0, p, float("inf"))
-
-    def _drop_costs(self) -> Array:
-        """Return by how much the loss rises when each kept feature is dropped, |V_a|^2 / P_aa."""
-        return self.gram.xp.sum(self.V * self.V, axis=1) / self._pivots()
-
-    def swap_gains(self, allowed: Array, start: int = 0, stop: int | None = None) -> Array:
-        """Return how much swapping the a-th kept feature for feature j lowers the cost, k x (stop - start).
-
-        Parameters
-        ----------
-        allowed : boolean array of length m
-            Features that may come in; the others get minus infinity.
-        start, stop : int
-            The range of features j.
-        """
-        gains = self._gains(allowed, self.Y, self.g, self.drop_costs, slice(start, stop))
-        if self.prices is None:
-            return gains
-        return gains + self._kept_prices()[:, None] - self.prices[None, start:stop]
-
-    def projected_gains(self, allowed: Array, G: Array) -> Array:
-        """Return the same for the loss within the span of the orthonormal G (m x d), tr G'RG, k x m."""
-        xp = self.gram.xp
-        RG = self.gram.dot(G) - self.V.T @ (self.C_S @ G)
-        VG = self.V @ G
-        costs = xp.sum(VG * VG, axis=1) / self._pivots()
-        return self._gains(allowed, VG @ RG.T, xp.sum(RG * RG, axis=1), costs, slice(None))
-
-    def _gains(self, allowed: Array, Y: Array, g: Array, costs: Array, part: slice) -> Array:
-        """Return (g + 2 V/p Y + V^2 |V|^2/p^2) / (h + V^2/p + alpha) - |V|^2/p."""
-        xp = self.gram.xp
-        V, p = self.V[:, part], self._pivots()[:, None]
-        scaled = V / p
-        den = self.h[None, part] + self.alpha + V * scaled
-        usable = allowed[None, part] & (den > TRUST * self.variance[None, part])
-        gain = (g[None, part] + scaled * (2 * Y[:, part] + V * costs[:, None])) / xp.where(usable, den, 1.0)
-        return xp.where(usable, gain - costs[:, None], -float("inf"))
-
-    def swap(self, a: int, j: int) -> bool:
-        """Replace the a-th kept feature by feature j; do nothing where rounding alone made it look possible.
-
-        Dropping gives R + v v'/p, V - v row' with row = P_a / p, and P - p row row'. Adding feature r of that residual
-        with pivot tau = r_j + alpha takes r r'/tau away again and gives V + r last', P + tau last last', where
-        last = (-V_j, 1) / tau. The new feature takes the old one's place, so both are rank-one changes in place.
-        """
-        xp, gram, V, Y = self.gram.xp, self.gram, self.V, self.Y
-        p = float(self.P[a, a])
-        v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
-        row = self.P[a, :] / p
-        V -= row[:, None] * v[None, :]
-        pull = (V @ v) / p
-        g = self.g + 2 * v * y / p + (xp.sum(v * v) / p**2) * (v * v)
-        h = self.h + v * v / p
-        P = self.P - p * row[:, None] * row[None, :]
-
-        # V_a is zero now, so the dropped feature's row of C_S no longer counts.
-        column = gram.columns([j])[:, 0]
-        r = column - self.C_S[:, j] @ V
-        tau = float(r[j]) + self.alpha
-        if tau <= TRUST * float(self.variance[j]):  # the feature is a combination of the kept ones after all
-            self.refresh()
-            return False
-        q = gram.dot(r) - (self.C_S @ r) @ V
-        self.C_S[a, :] = column
-        last = -V[:, j] / tau
-        last[a] = 1 / tau
-        V += last[:, None] * r[None, :]
-        push = (V @ r) / tau
-        # Y = R V under both changes: four rank-one terms at once.
-        Y += xp.stack([-row, pull, last, -push], axis=1) @ xp.stack([y, v, q, r])
-        self.g = g - 2 * r * q / tau + (xp.sum(r * r) / tau**2) * (r * r)
-        self.h = h - r * r / tau
-        self.P = P + tau * last[:, None] * last[None, :]
-        self.drop_costs = self._drop_costs()
-        self.chosen[a] = j
-        self.stale += 1
-        if self.stale >= _REFRESH:
-            self.refresh()
-        return True
 
 
 def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, int, int]:

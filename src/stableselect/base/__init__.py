@@ -5,7 +5,6 @@ from ._checks import (
     check_labels,
     check_number,
     check_pair,
-    check_selected,
     check_some_selected,
     check_supports,
     check_table,
@@ -14,14 +13,13 @@ from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
 from ._figures import Figures
 from ._frames import data_frame
-from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, least_squares_map, unchanged_on_error
+from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
 from ._streaming import StreamingSelector
 from ._validation import (
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
     check_columns,
-    check_unique,
     resolve_columns,
     resolve_include_exclude,
     resolve_k,
@@ -45,13 +43,10 @@ __all__ = [
     "check_labels",
     "check_number",
     "check_pair",
-    "check_selected",
     "check_some_selected",
     "check_supports",
     "check_table",
-    "check_unique",
     "data_frame",
-    "least_squares_map",
     "resolve_columns",
     "resolve_include_exclude",
     "resolve_k",

@@ -57,24 +57,28 @@ class ScoreSelector(SamplesSelector):
     >>> from sklearn.datasets import load_iris
     >>> from stableselect.base import ScoreSelector
     >>> class LargestVariance(ScoreSelector):
-    ...     def __init__(self, n_features_to_select=None, *, include=None, exclude=None):
-    ...         self.n_features_to_select = n_features_to_select
-    ...         self.include = include
-    ...         self.exclude = exclude
-    ...
     ...     def _score_features(self, X, k):
     ...         return np.var(X, axis=0)
     >>> LargestVariance(2).fit(load_iris(as_frame=True).data).get_feature_names_out()
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
-    include: Iterable[str | int] | None
-    exclude: Iterable[str | int] | None
     _parameter_constraints: ClassVar[Constraints] = {
         **BaseSelector._parameter_constraints,
         "include": FEATURES,
         "exclude": FEATURES,
     }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.include = include
+        self.exclude = exclude
 
     @abstractmethod
     def _score_features(self, X: Array, k: int) -> np.ndarray:

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Constraints, Interval, RealNotInt
 from .._core import (
-    BLOCK_ELEMENTS,
     Array,
     Moments,
     Roles,
@@ -30,6 +29,8 @@ from .._core import (
     like,
     namespace,
     pseudo_inverse,
+    row_blocks,
+    to_dense,
     to_numpy,
 )
 from ._explanation import Explanation, build_explanation
@@ -164,12 +165,9 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             if missing:
                 raise ValueError(f"reconstruct needs the selected features, but {missing[0]!r} is missing.")
             X_selected = X_selected[wanted]
-        if is_foreign(X_selected):
-            xp = namespace(X_selected)
-        else:
-            if sparse.issparse(X_selected):
-                X_selected = X_selected.toarray()
-            X_selected, xp = np.asarray(X_selected, dtype=np.float64), namespace()
+        if not is_foreign(X_selected):
+            X_selected = to_dense(X_selected)
+        xp = namespace(X_selected)
         check_finite(X_selected)
         if X_selected.ndim != 2 or X_selected.shape[1] != k:
             raise ValueError(
@@ -223,8 +221,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         X = self._check_table(X, reset=False)
         n, m = X.shape
         total = 0.0
-        for part in _row_blocks(n, m):
-            block = np.asarray(X[part].toarray() if sparse.issparse(X) else to_numpy(X[part]), dtype=np.float64)
+        for part in row_blocks(n, m):
+            block = to_dense(X[part])
             total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
         return -total / (n * m)
 
@@ -241,7 +239,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         Explanation
         """
         check_is_fitted(self)
-        roles = self._stored_roles()
+        roles = getattr(self, "_roles", None)
         if roles is None:
             if X is None:
                 raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
@@ -250,11 +248,8 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             roles = found.r2, found.shares, found.substitutes, found.costs
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
 
-    def _stored_roles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return R2, shares, replacements and their costs where ``fit`` kept them."""
-        return getattr(self, "_roles", None)
-
     def _keep_roles(self, roles: Roles) -> None:
+        """Keep R2, shares, replacements and their costs for :meth:`explain`."""
         self._roles = (roles.r2, roles.shares, roles.substitutes, roles.costs)
 
     def _moments_folds(self) -> int | None:
@@ -330,7 +325,7 @@ def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
     """
     n, m = X.shape
     xp = namespace(X)
-    blocks = _row_blocks(n, m)
+    blocks = row_blocks(n, m)
 
     def dense(part: slice) -> Array:
         return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
@@ -342,9 +337,3 @@ def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndar
         cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
     moments = to_numpy(cross)
     return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)
-
-
-def _row_blocks(n: int, m: int) -> list[slice]:
-    """Return the blocks in which n samples of m features are read."""
-    step = max(1024, BLOCK_ELEMENTS // m)
-    return [slice(start, start + step) for start in range(0, n, step)]

@@ -69,13 +69,12 @@ def coil_zip(info: DatasetInfo, files: Files) -> Arrays:
         from PIL import Image
     except ImportError as error:
         raise ImportError('converting COIL-20 needs Pillow: pip install "stableselect[data]"') from error
-    (data,) = files.values()
     height, width = info.image_shape or (20, 20)
     poses = info.n_rows // info.n_classes
     members = [(f"coil-20-proc/obj{i + 1}__{j}.png", i) for i in range(info.n_classes) for j in range(poses)]
     members.sort()
     X = np.empty((len(members), height * width), dtype=np.uint8)
-    with _open_zip(data) as archive:
+    with _open_zip(files) as archive:
         for row, (name, _) in enumerate(members):
             with Image.open(io.BytesIO(_member(archive, name, MEBIBYTE)), formats=["PNG"]) as image:
                 if image.size != (128, 128) or image.mode != "L":
@@ -86,8 +85,7 @@ def coil_zip(info: DatasetInfo, files: Files) -> Arrays:
 
 def activity_zip(info: DatasetInfo, files: Files) -> Arrays:
     """Stack the training and test files of a ZIP file; labels count from 1."""
-    (data,) = files.values()
-    with _open_zip(data) as archive:
+    with _open_zip(files) as archive:
 
         def read(name: str) -> np.ndarray:
             # Both commas and spaces are found between the values.
@@ -101,9 +99,8 @@ def activity_zip(info: DatasetInfo, files: Files) -> Arrays:
 
 def isolet_zip(info: DatasetInfo, files: Files) -> Arrays:
     """Read the two ``.Z`` files of a ZIP file; groups of speakers but the last are sorted by letter, see the note."""
-    (data,) = files.values()
     parts = info.parts or ()
-    with _open_zip(data) as archive:
+    with _open_zip(files) as archive:
         members = ("isolet1+2+3+4.data.Z", "isolet5.data.Z")
         packed = [_member(archive, name, 64 * MEBIBYTE) for name in members]
     table = np.vstack(
@@ -180,7 +177,8 @@ def _labels(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].astype(np.uint8)
 
 
-def _open_zip(data: bytes) -> zipfile.ZipFile:
+def _open_zip(files: Files) -> zipfile.ZipFile:
+    (data,) = files.values()
     try:
         return zipfile.ZipFile(io.BytesIO(data))
     except zipfile.BadZipFile as error:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from ._fetch import fetch
 from ._registry import DatasetInfo, info
 from ._splits import PROTOCOLS, Kind, Protocol, Scale, Split, check_choice, cut, split_rows
-from ._storage import describe_arrays, read_verified, resolve_home
+from ._storage import read_verified, resolve_home
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +171,7 @@ def load(
     path = resolve_home(data_home) / f"{name}.npz"
     if download and not path.is_file():
         fetch(name, data_home)
-    arrays = _verified(found, path)
+    arrays = read_verified(found, path)
     return Dataset(
         arrays["X"], arrays["y"], found, arrays.get("feature_names"), arrays.get("mouse_id"), protocol=protocol
     )
@@ -204,16 +203,4 @@ def verify(name: str, data_home: str | os.PathLike[str] | None = None) -> None:
     >>> from stableselect import datasets
     >>> datasets.verify("arcene")  # doctest: +SKIP
     """
-    found = info(name)
-    _verified(found, resolve_home(data_home) / f"{name}.npz")
-
-
-def _verified(found: DatasetInfo, path: Path) -> dict[str, np.ndarray]:
-    """Read and check a stored table, or say how to get it."""
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{found.title} is not at {path}. Give its folder as data_home or in the variable STABLESELECT_DATA, "
-            f"download it with stableselect.datasets.fetch({found.name!r}), "
-            f"or put it there with {describe_arrays(found)}."
-        )
-    return read_verified(found, path)
+    read_verified(info(name), resolve_home(data_home) / f"{name}.npz")

@@ -58,7 +58,7 @@ class Source:
     files: tuple[RemoteFile, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DatasetInfo:
     """What is known of one benchmark table.
 
@@ -110,38 +110,31 @@ class DatasetInfo:
     n_columns: int
     n_classes: int
     dtype: str
-    class_counts: tuple[int, ...] | None
-    class_names: tuple[str, ...] | None
-    parts: tuple[int, ...] | None
+    class_counts: tuple[int, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    parts: tuple[int, ...] | None = None
     k: int
     batch_size: int
     scaling: str
     published_split: str
-    image_shape: tuple[int, int] | None
+    image_shape: tuple[int, int] | None = None
     page: str
     licence: str
     note: str
     sources: tuple[Source, ...]
-    sha256: Mapping[str, str] | None
+    sha256: Mapping[str, str] | None = None
 
 
 def _entry(name: str, row: dict[str, Any]) -> DatasetInfo:
     """Build one entry from its table in the TOML file."""
-    counts = row.pop("class_counts", None)
-    sources = tuple(
-        Source(source["form"], tuple(RemoteFile(**file) for file in source["files"])) for source in row.pop("sources")
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    given["sources"] = tuple(
+        Source(source["form"], tuple(RemoteFile(**file) for file in source["files"])) for source in row["sources"]
     )
-    lists = {key: tuple(row.pop(key)) if key in row else None for key in ("class_names", "parts", "image_shape")}
-    digests = row.pop("sha256", None)
-    return DatasetInfo(
-        name=name,
-        n_classes=row.pop("n_classes", len(counts or ())),
-        class_counts=None if counts is None else tuple(counts),
-        sources=sources,
-        sha256=None if digests is None else FrozenMapping(digests),
-        **lists,  # type: ignore[arg-type]
-        **row,
-    )
+    given.setdefault("n_classes", len(row.get("class_counts", ())))
+    if "sha256" in row:
+        given["sha256"] = FrozenMapping(row["sha256"])
+    return DatasetInfo(name=name, **given)
 
 
 def _read_registry() -> Mapping[str, DatasetInfo]:

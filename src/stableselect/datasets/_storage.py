@@ -105,7 +105,13 @@ def describe_arrays(info: DatasetInfo) -> str:
 
 
 def read_verified(info: DatasetInfo, path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of a stored table and check them."""
+    """Read the arrays of a stored table and check them; if there is none, say how to get it."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{info.title} is not at {path}. Give its folder as data_home or in the variable STABLESELECT_DATA, "
+            f"download it with stableselect.datasets.fetch({info.name!r}), "
+            f"or put it there with {describe_arrays(info)}."
+        )
     arrays = read_arrays(path)
     try:
         return check_arrays(info, arrays, str(path), record_path(path))

@@ -7,11 +7,11 @@ from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.stats import rankdata
 
 from .._compat import Constraints, Interval
-from .._core import Array, to_numpy
+from .._core import Array, to_dense
 from ..base import ScoreSelector
 
 _DAMPING = 0.9
@@ -101,10 +101,8 @@ class InfFS(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.alpha = alpha
-        self.include = include
-        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -125,7 +123,7 @@ class InfFS(ScoreSelector):
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         alpha = float(self.alpha)
-        X = np.asarray(X.toarray() if sparse.issparse(X) else to_numpy(X), dtype=np.float64)
+        X = to_dense(X)
         varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
         scores = np.full(X.shape[1], _CONSTANT)
         self.spectral_radius_ = 0.0

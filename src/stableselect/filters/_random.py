@@ -46,10 +46,8 @@ class RandomSelector(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.random_state = random_state
-        self.include = include
-        self.exclude = exclude
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         return check_random_state(self.random_state).uniform(size=X.shape[1])

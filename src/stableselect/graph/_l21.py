@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from .._compat import Constraints
 from .._core import Array
+from ._graph_selector import COUNT, POSITIVE, GraphSelector
 from ._neighbours import dense_rows
 
 
@@ -30,13 +34,28 @@ def varying_columns(X: Array) -> tuple[np.ndarray, np.ndarray, int]:
     return (values if len(columns) == values.shape[1] else values[:, columns]), columns, exponent
 
 
-def length_scores(lengths: np.ndarray, columns: np.ndarray, m: int) -> np.ndarray:
-    """Return the scores of m features: the lengths of those listed, and -1 for the others, which are constant.
+class RowSparseSelector(GraphSelector):
+    """Base of selectors that score a feature by the length of its row in a row-sparse W."""
 
-    Lengths are rounded to ten digits of the largest, so that rounding errors do not break ties.
-    """
-    scores = np.full(m, -1.0)
-    if len(columns):
-        unit = 10.0 ** (np.floor(np.log10(lengths.max())) - 10) if lengths.max() > 0 else 1.0
+    _parameter_constraints: ClassVar[Constraints] = {
+        **GraphSelector._parameter_constraints,
+        "gamma": POSITIVE,
+        "max_iter": COUNT,
+        "tol": POSITIVE,
+    }
+
+    def _row_scores(self, W: np.ndarray, columns: np.ndarray, m: int, path: list[float]) -> np.ndarray:
+        """Keep W and the objective after every step, and return the scores of all m features.
+
+        Those listed score the lengths of their rows, rounded to ten digits of the largest, so that rounding errors do
+        not break ties; the others are constant and score -1.
+        """
+        self.n_clusters_, self.n_iter_, self.objective_path_ = W.shape[1], len(path), np.array(path)
+        self.coef_ = np.zeros((m, W.shape[1]))
+        self.coef_[columns] = W
+        lengths = row_lengths(W, 0.0)
+        largest = lengths.max(initial=0.0)
+        unit = 10.0 ** (np.floor(np.log10(largest)) - 10) if largest > 0 else 1.0
+        scores = np.full(m, -1.0)
         scores[columns] = np.round(lengths / unit) * unit
-    return scores
+        return scores

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from .._compat import Constraints, Interval, StrOptions
 from .._core import Array
-from ..base import ScoreSelector
-from ._neighbours import degrees, dense_rows, laplacian, neighbour_graph
+from ._graph_selector import GraphSelector
+from ._neighbours import dense_rows
+from ._spectrum import degrees, laplacian
 
 _BLOCK_ELEMENTS = 1 << 23
 """Numbers in a block of features (64 MB)."""
@@ -20,7 +19,7 @@ CONSTANT = -3.0
 """Score of a constant feature: below the range of every Laplacian ratio, which is [-2, 0]."""
 
 
-class LaplacianScore(ScoreSelector):
+class LaplacianScore(GraphSelector):
     """Select the features that vary least across the edges of the neighbour graph for their variance.
 
     With W the graph's weights, D its degrees and L = D - W, feature f has f' L f / f' D f after subtracting its
@@ -62,13 +61,6 @@ class LaplacianScore(ScoreSelector):
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **ScoreSelector._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"heat", "binary", "cosine"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
-    }
-
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -79,12 +71,10 @@ class LaplacianScore(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
-        self.include = include
-        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -105,15 +95,13 @@ class LaplacianScore(ScoreSelector):
         return cls(n_features_to_select, n_neighbors=5, weights="heat", bandwidth=2.0)
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
-        W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
-        return laplacian_scores(dense_rows(X)[0], W)
+        return laplacian_scores(dense_rows(X)[0], self._graph(X))
 
 
 def laplacian_scores(values: np.ndarray, W: sparse.csr_array) -> np.ndarray:
     """Return -f'Lf / f'Df of every D-centred feature, -3 for a constant one."""
     moments = GraphMoments(values, W)
-    ratio = np.divide(moments.roughness, moments.spread, out=np.full(values.shape[1], 2.0), where=moments.spread > 0)
-    return np.where(moments.constant, CONSTANT, -np.clip(ratio, 0.0, 2.0))
+    return moments.scores(moments.spread)
 
 
 class GraphMoments:
@@ -154,3 +142,8 @@ class GraphMoments:
             self.offset[part] = ((mean + rest) / scale) ** 2 * volume
             if basis is not None:
                 self.projections[:, part] = basis.T @ (np.sqrt(d)[:, None] * F)
+
+    def scores(self, length: np.ndarray) -> np.ndarray:
+        """Return minus the roughness relative to ``length``: -2 for a feature without spread, -3 for a constant one."""
+        ratio = np.divide(self.roughness, length, out=np.full(len(length), 2.0), where=self.spread > 0)
+        return np.where(self.constant, CONSTANT, -np.clip(ratio, 0.0, 2.0))

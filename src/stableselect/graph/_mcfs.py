@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
-from .._compat import Constraints, Interval, StrOptions
 from .._core import Array
-from ..base import ScoreSelector
+from ._graph_selector import GraphSelector
 from ._lars import least_angle
-from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
-from ._spectrum import lowest_spectrum
+from ._neighbours import dense_rows
+from ._spectrum import default_clusters, degrees, lowest_spectrum
 
 _CONSTANT = -2.0
 """Score of a constant feature, below those of the features that no regression used."""
 
 
-class MCFS(ScoreSelector):
+class MCFS(GraphSelector):
     """Select the features with the largest coefficients in sparse regressions on the graph's eigenvectors.
 
     The c smallest non-trivial solutions of L y = l D y (with y' D y = 1' D 1) embed the samples. Least angle regression
@@ -72,14 +70,6 @@ class MCFS(ScoreSelector):
     (150, 2)
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **ScoreSelector._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"heat", "binary", "cosine"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
-    }
-
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -91,13 +81,11 @@ class MCFS(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
-        self.include = include
-        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None, *, n_clusters: int | None = None) -> Self:
@@ -120,7 +108,7 @@ class MCFS(ScoreSelector):
         return cls(n_features_to_select, n_clusters=n_clusters, n_neighbors=5, weights="binary")
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
-        W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
+        W = self._graph(X)
         if self.n_clusters is None:
             self.n_eigenvectors_ = max(1, default_clusters(W) - 1)
         else:

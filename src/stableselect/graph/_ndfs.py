@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
@@ -11,15 +10,15 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from .._compat import Constraints, Interval, StrOptions
+from .._compat import Constraints
 from .._core import Array
-from ..base import ScoreSelector
-from ._l21 import length_scores, row_lengths, varying_columns
+from ._graph_selector import POSITIVE
+from ._l21 import RowSparseSelector, varying_columns
 from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
-from ._neighbours import default_clusters, laplacian, neighbour_graph
+from ._spectrum import default_clusters, laplacian
 
 
-class NDFS(ScoreSelector):
+class NDFS(RowSparseSelector):
     r"""Select the features that best predict non-negative cluster indicators which follow the neighbour graph.
 
     The weights W (m x c) and the cluster indicators F (n x c, F >= 0) minimise ::
@@ -100,16 +99,10 @@ class NDFS(ScoreSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **ScoreSelector._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"heat", "binary", "cosine"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
+        **RowSparseSelector._parameter_constraints,
+        "alpha": POSITIVE,
+        "beta": POSITIVE,
         "rescale": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
 
@@ -130,7 +123,7 @@ class NDFS(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -141,8 +134,6 @@ class NDFS(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.include = include
-        self.exclude = exclude
 
     @classmethod
     def published(
@@ -184,24 +175,20 @@ class NDFS(ScoreSelector):
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         values, columns, exponent = varying_columns(X)
         n, m = X.shape
-        graph = neighbour_graph(values if len(columns) else X, self.n_neighbors, weights=self.weights)
+        graph = self._graph(values if len(columns) else X)
         if len(columns) == 0:
-            self.n_clusters_, self.n_iter_, self.objective_path_ = 1, 0, np.empty(0)
-            self.coef_, self.indicators_ = np.zeros((m, 1)), np.full((n, 1), n**-0.5)
-            return length_scores(np.empty(0), columns, m)
+            self.indicators_ = np.full((n, 1), n**-0.5)
+            return self._row_scores(np.empty((0, 1)), columns, m, [])
         distinct = len({row.tobytes() for row in values})
         c = default_clusters(graph) if self.n_clusters is None else self.n_clusters
-        c = self.n_clusters_ = min(c, distinct)
+        c = min(c, distinct)
         centred = values - values.mean(axis=0)
         unit = float(np.sqrt(np.einsum("ij,ij->", centred, centred) / len(columns)))
         F = start_indicators(centred / unit, c, self.random_state)
         table, unit = (centred / unit, 1.0) if self.rescale else (np.ldexp(values, exponent), np.ldexp(unit, exponent))
         terms = Terms(laplacian(graph, normalised=True), self.alpha, self.beta, self.gamma, SMOOTHING / unit)
         W, self.indicators_, path = minimise(Regression(table, self.rescale), F, terms, self.max_iter, self.tol)
-        self.objective_path_, self.n_iter_ = np.array(path), len(path)
-        self.coef_ = np.zeros((m, c))
-        self.coef_[columns] = W
-        return length_scores(row_lengths(W, 0.0), columns, m)
+        return self._row_scores(W, columns, m, path)
 
 
 def start_indicators(centred: np.ndarray, c: int, random_state: int | np.random.RandomState | None) -> np.ndarray:

@@ -8,10 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from .._core import Array, to_numpy
-from ._spectrum import default_clusters, degrees, laplacian
-
-__all__ = ["default_clusters", "degrees", "dense_rows", "laplacian", "neighbour_graph", "neighbour_indices"]
+from .._core import Array, to_dense
 
 _BLOCK_ROWS = 2048
 """Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
@@ -101,7 +98,7 @@ def neighbour_indices(X: Array, n_neighbors: int = 5) -> np.ndarray:
 
 def dense_rows(X: Array) -> tuple[np.ndarray, int]:
     """Return X / 2^e as a dense double-precision array with values in [-1, 1], and e; the division is exact."""
-    values = np.array(X.toarray() if sparse.issparse(X) else to_numpy(X), dtype=np.float64, order="C")
+    values = np.array(to_dense(X), order="C")
     largest = max(-float(values.min()), float(values.max()))
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     np.ldexp(values, -exponent, out=values)

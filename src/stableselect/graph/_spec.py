@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from .._compat import Constraints, Interval, StrOptions
+from .._compat import Constraints, StrOptions
 from .._core import Array
-from ..base import ScoreSelector
+from ._graph_selector import GraphSelector
 from ._laplacian_score import CONSTANT, GraphMoments
-from ._neighbours import default_clusters, degrees, dense_rows, neighbour_graph
-from ._spectrum import lowest_spectrum
+from ._neighbours import dense_rows
+from ._spectrum import default_clusters, lowest_spectrum
 
 
-class SPEC(ScoreSelector):
+class SPEC(GraphSelector):
     """Select the features that follow the smooth eigenvectors of the neighbour graph.
 
     With g = D^(1/2) f / ||D^(1/2) f||, eigenpairs (l_j, u_j) of the normalised Laplacian in ascending order and
@@ -72,12 +71,8 @@ class SPEC(ScoreSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **ScoreSelector._parameter_constraints,
+        **GraphSelector._parameter_constraints,
         "criterion": [StrOptions({"phi1", "phi2", "phi3"})],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"heat", "binary", "cosine"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -92,14 +87,12 @@ class SPEC(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.criterion = criterion
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
         self.n_clusters = n_clusters
-        self.include = include
-        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -122,8 +115,7 @@ class SPEC(ScoreSelector):
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         if self.criterion == "phi3" and self.n_clusters == 1:
             raise ValueError("n_clusters must be at least 2 for criterion='phi3', got 1; raise it or pass None.")
-        W = neighbour_graph(X, self.n_neighbors, weights=self.weights, bandwidth=self.bandwidth)
-        return spec_scores(dense_rows(X)[0], W, self.criterion, self.n_clusters)
+        return spec_scores(dense_rows(X)[0], self._graph(X), self.criterion, self.n_clusters)
 
 
 def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clusters: int | None) -> np.ndarray:
@@ -132,21 +124,14 @@ def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clust
         return _phi3(values, W, default_clusters(W) if n_clusters is None else int(n_clusters))
     moments = GraphMoments(values, W)
     # D^(1/2) 1 is the eigenvector of l = 0, so f' D f = spread + offset and a_1^2 = offset / (spread + offset).
-    length = moments.spread + (moments.offset if criterion == "phi1" else 0.0)
-    ratio = np.divide(moments.roughness, length, out=np.full(values.shape[1], 2.0), where=moments.spread > 0)
-    return np.where(moments.constant, CONSTANT, -np.clip(ratio, 0.0, 2.0))
+    return moments.scores(moments.spread + (moments.offset if criterion == "phi1" else 0.0))
 
 
 def _phi3(values: np.ndarray, W: sparse.csr_array, n_clusters: int) -> np.ndarray:
-    n = W.shape[0]
     spectrum = lowest_spectrum(W, n_clusters - 1)
-    root = np.sqrt(degrees(W))
-    # Components as eigenvectors of 0; the D-centred feature has no part in their sum, the trivial eigenvector.
-    null = sparse.csr_array((root, (np.arange(n), spectrum.labels)), shape=(n, spectrum.n_components))
-    length = np.sqrt(np.bincount(spectrum.labels, root**2, spectrum.n_components))
-    null = null @ sparse.diags_array(np.divide(1.0, length, out=np.zeros_like(length), where=length > 0))
     further = max(0, n_clusters - spectrum.n_components)
-    basis = sparse.csr_array(sparse.hstack([null, sparse.csr_array(spectrum.vectors[:, :further])]))
+    # The D-centred feature has no part in the sum of the eigenvectors of 0, the trivial eigenvector.
+    basis = sparse.csr_array(sparse.hstack([spectrum.null, sparse.csr_array(spectrum.vectors[:, :further])]))
     values_of = np.concatenate([np.zeros(spectrum.n_components), spectrum.values[:further]])
     moments = GraphMoments(values, W, basis)
     length = moments.spread + moments.offset

@@ -45,6 +45,8 @@ class Spectrum:
         Connected component of every sample, numbered from the one of largest volume (sum of degrees) down.
     n_components : int
         Connected components, that is, the multiplicity of the eigenvalue 0.
+    null : csr_array of shape (n, n_components)
+        Eigenvectors of the eigenvalue 0, one for every component.
     values : ndarray of shape (count,)
         Smallest eigenvalues above the zeros, in ascending order.
     vectors : ndarray of shape (n, count)
@@ -53,6 +55,7 @@ class Spectrum:
 
     labels: np.ndarray
     n_components: int
+    null: sparse.csr_array
     values: np.ndarray
     vectors: np.ndarray
 
@@ -70,14 +73,14 @@ def lowest_spectrum(W: sparse.csr_array, count: int) -> Spectrum:
     size = np.bincount(labels, minlength=n_components)
     by_volume = np.lexsort((-size, -volume))
     labels = np.argsort(by_volume)[labels]
-    count = max(0, min(count, n - n_components))
-    if count == 0:
-        return Spectrum(labels, n_components, np.empty(0), np.empty((n, 0)))
-    S = _normalised_weights(W)
     root = np.sqrt(np.where(volume[by_volume][labels] > 0, d, 1.0))
     null = sparse.csr_array((root, (np.arange(n), labels)), shape=(n, n_components))
     norms = np.sqrt(np.asarray(null.multiply(null).sum(axis=0)).ravel())
     null = sparse.csr_array(null @ sparse.diags_array(1.0 / norms))
+    count = max(0, min(count, n - n_components))
+    if count == 0:
+        return Spectrum(labels, n_components, null, np.empty(0), np.empty((n, 0)))
+    S = _normalised_weights(W)
     if n <= max(_DENSE_ROWS, 3 * count):
         Q = null.toarray()
         similarity, vectors = eigh(S.toarray() - 3.0 * (Q @ Q.T), subset_by_index=[n - count, n - 1])
@@ -90,7 +93,7 @@ def lowest_spectrum(W: sparse.csr_array, count: int) -> Spectrum:
         width = min(n - 1, max(4 * count, 40))
         similarity, vectors = eigsh(operator, k=count, which="LA", v0=start, ncv=width, maxiter=100 * n, tol=1e-10)
     order = np.argsort(-similarity, kind="stable")
-    return Spectrum(labels, n_components, np.maximum(1.0 - similarity[order], 0.0), vectors[:, order])
+    return Spectrum(labels, n_components, null, np.maximum(1.0 - similarity[order], 0.0), vectors[:, order])
 
 
 def default_clusters(W: sparse.csr_array, limit: int = 10) -> int:

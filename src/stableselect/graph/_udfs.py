@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from .._compat import Constraints, Interval
+from .._compat import Constraints
 from .._core import Array
-from ..base import ScoreSelector
-from ._l21 import length_scores, row_lengths, varying_columns
-from ._neighbours import default_clusters, neighbour_indices
+from ._graph_selector import POSITIVE
+from ._l21 import RowSparseSelector, row_lengths, varying_columns
+from ._neighbours import neighbour_indices
+from ._spectrum import default_clusters
 from ._udfs_scatter import LocalScatter, local_weights
 
 _SMOOTHING = 1e-3
 """Smoothing of the l2,1 norm relative to the length sqrt(c / m) of a row of W when all are equal."""
 
 
-class UDFS(ScoreSelector):
+class UDFS(RowSparseSelector):
     r"""Select the features of a row-sparse projection that varies least among neighbours (discriminative selection).
 
     The weights W (m x c) minimise tr(W'MW) + gamma t ||W||_{2,1} over W'W = I, where M is the local scatter of the
@@ -93,13 +93,8 @@ class UDFS(ScoreSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **ScoreSelector._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "shrinkage": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        **RowSparseSelector._parameter_constraints,
+        "shrinkage": POSITIVE,
     }
 
     def __init__(
@@ -115,15 +110,13 @@ class UDFS(ScoreSelector):
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
+        super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.gamma = gamma
         self.shrinkage = shrinkage
         self.max_iter = max_iter
         self.tol = tol
-        self.include = include
-        self.exclude = exclude
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None, *, gamma: float = 0.1) -> Self:
@@ -150,19 +143,14 @@ class UDFS(ScoreSelector):
         values, columns, _ = varying_columns(X)
         m = X.shape[1]
         if len(columns) == 0:
-            self.n_clusters_, self.n_iter_, self.objective_path_ = 1, 0, np.empty(0)
-            self.coef_ = np.zeros((m, 1))
-            return length_scores(np.empty(0), columns, m)
+            return self._row_scores(np.empty((0, 1)), columns, m, [])
         values = values - values.mean(axis=0)
         neighbours = neighbour_indices(values, self.n_neighbors)
         c = default_clusters(_joined(neighbours)) if self.n_clusters is None else self.n_clusters
-        c = self.n_clusters_ = max(1, min(c, len(columns) - 1))
+        c = max(1, min(c, len(columns) - 1))
         scatter = LocalScatter(values, local_weights(values, neighbours, self.shrinkage))
         W, path = minimise(scatter, c, self.gamma, self.max_iter, self.tol)
-        self.objective_path_, self.n_iter_ = np.array(path), len(path)
-        self.coef_ = np.zeros((m, c))
-        self.coef_[columns] = W
-        return length_scores(row_lengths(W, 0.0), columns, m)
+        return self._row_scores(W, columns, m, path)
 
 
 def minimise(scatter: LocalScatter, c: int, gamma: float, max_iter: int, tol: float) -> tuple[np.ndarray, list[float]]:

@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linear_sum_assignment
 from scipy.special import log_softmax, logsumexp, softmax
 
-from .._core import DualGram, Gram, PrimalGram, SwapState, open_columns, to_numpy
+from .._core import DualGram, Gram, SwapState, open_columns, to_numpy
 from ._adam import Adam
 from ._training import Trainable
 
@@ -201,7 +201,7 @@ def take(gram: Gram, features: np.ndarray) -> Gram:
     """Return the moments of some features, in that order, in NumPy."""
     if isinstance(gram, DualGram):
         return DualGram(to_numpy(gram.A)[:, features])
-    return PrimalGram(to_numpy(gram.dense())[np.ix_(features, features)])
+    return Gram(to_numpy(gram.dense())[np.ix_(features, features)])
 
 
 def temperature_at(progress: float, temperature: tuple[float, float]) -> float:

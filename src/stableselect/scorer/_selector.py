@@ -8,11 +8,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Constraints, Interval, StrOptions
-from .._core import column_roles, to_numpy
+from .._core import column_roles, to_dense, to_numpy
 from ..base import Selection
 from ..subset import MomentsSelector, Problem, Task, bounds, search_columns
 from ._frontier import scorer_finisher
@@ -179,8 +178,7 @@ class ScorerSelector(MomentsSelector):
         check_is_fitted(self)
         if path not in ("selector", "scorer"):
             raise ValueError(f"path must be 'selector' or 'scorer', got {path!r}.")
-        X = self._check_table(X, reset=False)
-        X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
+        X = to_dense(self._check_table(X, reset=False))
         scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
         intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_

@@ -1,19 +1,16 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
 from ._column_subset import ColumnSubset, bounds, search_columns
-from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS, Finish, Round, Task
+from ._frontier import Finish, Round, Task
 from ._moments_selector import MomentsSelector, Problem
-from ._ridge import FEWEST_FOLDS, N_FOLDS, choose_ridge, map_error
+from ._ridge import N_FOLDS, map_error
 from ._search import Found, Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import ABOUT, StabilityFrontier
 
 __all__ = [
     "ABOUT",
-    "FEWEST_FOLDS",
-    "FEWEST_STABILITY_FOLDS",
     "N_FOLDS",
-    "STABILITY_FOLDS",
     "ColumnSubset",
     "Finish",
     "Found",
@@ -25,7 +22,6 @@ __all__ = [
     "StabilityFrontier",
     "Task",
     "bounds",
-    "choose_ridge",
     "map_error",
     "search_columns",
 ]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
-
-from .._compat import Constraints
 from .._core import EXHAUSTED, column_roles
 from ..base import Selection
 from ._moments_selector import MomentsSelector, Problem
@@ -110,38 +106,6 @@ class ColumnSubset(MomentsSelector):
     >>> selector.reconstruct(selector.transform(X)).shape
     (150, 4)
     """
-
-    _parameter_constraints: ClassVar[Constraints] = {
-        **MomentsSelector._parameter_constraints,
-        "exchange": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        ridge: float | Literal["auto"] = "auto",
-        exchange: bool = True,
-        include: Iterable[str | int] | None = None,
-        exclude: Iterable[str | int] | None = None,
-        min_explained_variance: float | Literal["elbow"] = 0.9,
-        max_features: int | None = None,
-        criterion: Literal["error", "stability"] = "error",
-        max_error_increase: float = 0.05,
-        min_stability: float | None = None,
-        cv: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.ridge = ridge
-        self.exchange = exchange
-        self.include = include
-        self.exclude = exclude
-        self.min_explained_variance = min_explained_variance
-        self.max_features = max_features
-        self.criterion = criterion
-        self.max_error_increase = max_error_increase
-        self.min_stability = min_stability
-        self.cv = cv
 
     def _select_from(self, problem: Problem) -> Selection:
         gram = problem.gram

@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Array, Gram, Moments, PrimalGram, merged, nogueira
+from .._core import Array, DualGram, Gram, Moments, merged, nogueira
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._ridge import RIDGE_GRID, leave_out, refit_errors
 from ._search import Found, Setting, find_columns
@@ -194,7 +194,7 @@ class FrontierSearch:
         self._pool = np.zeros((0, 0))
         # Features that nobody chose would make any choice look stable.
         self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
-        self._primal = isinstance(self.rounds[0].gram, PrimalGram)
+        self._primal = not isinstance(self.rounds[0].gram, DualGram)
         self._exchange = task.exchange and self._primal
 
     def points(self) -> list[Point]:

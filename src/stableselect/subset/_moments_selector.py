@@ -83,16 +83,7 @@ class Problem:
 class MomentsSelector(StreamingSelector):
     """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
-    ridge: float | Literal["auto"]
     exchange: bool = True
-    include: Iterable[str | int] | None
-    exclude: Iterable[str | int] | None
-    min_explained_variance: float | Literal["elbow"]
-    max_features: int | None
-    criterion: Literal["error", "stability"]
-    max_error_increase: float
-    min_stability: float | None
-    cv: Any
     selection_frequency_: np.ndarray
     _path: dict[str, Any]
     _frontier: dict[str, Any]
@@ -100,6 +91,7 @@ class MomentsSelector(StreamingSelector):
     _parameter_constraints: ClassVar[Constraints] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
         "ridge": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "exchange": ["boolean"],
         "include": FEATURES,
         "exclude": FEATURES,
         "min_explained_variance": [Interval(Real, 0, 1, closed="neither"), StrOptions({"elbow"})],
@@ -109,6 +101,33 @@ class MomentsSelector(StreamingSelector):
         "min_stability": [Interval(Real, 0, 1, closed="right"), None],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
     }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = None,
+        *,
+        ridge: float | Literal["auto"] = "auto",
+        exchange: bool = True,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+        min_explained_variance: float | Literal["elbow"] = 0.9,
+        max_features: int | None = None,
+        criterion: Literal["error", "stability"] = "error",
+        max_error_increase: float = 0.05,
+        min_stability: float | None = None,
+        cv: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.ridge = ridge
+        self.exchange = exchange
+        self.include = include
+        self.exclude = exclude
+        self.min_explained_variance = min_explained_variance
+        self.max_features = max_features
+        self.criterion = criterion
+        self.max_error_increase = max_error_increase
+        self.min_stability = min_stability
+        self.cv = cv
 
     @property
     def path_(self) -> SelectionPath:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stableselect as ss
-from stableselect._core._gram import PrimalGram
+from stableselect._core._gram import Gram
 from stableselect.metrics import reconstruction_error
 from stableselect.neural import _scorer_full_batch
 from stableselect.neural._scorer_full_batch import FullBatchTrainable
@@ -94,7 +94,7 @@ def test_full_batches_follow_the_moments(rng, anneal, score, monkeypatch):
     n, m, k, rate = 50, 10, 4, 0.02
     X = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
     X -= X.mean(axis=0)
-    gram = PrimalGram(X.T @ X / n)
+    gram = Gram(X.T @ X / n)
     begin = random_parameters(m, k, False, np.random.RandomState(0))
     begin.w[:] = np.linspace(0.8, 1.2, m)[rng.permutation(m)]
     objective = Objective(k, score, 0.2, anneal)
