@@ -58,15 +58,6 @@ def seed_parameters(selector: Any) -> list[str]:
     return sorted(name for name in names if name == "random_state" or name.endswith("__random_state"))
 
 
-def check_selector(selector: Any) -> None:
-    """Raise if a class is given where a selector with its settings is meant."""
-    if isinstance(selector, type):
-        raise TypeError(
-            f"selector must be a selector with its settings but is the class {selector.__name__}; make one, as in "
-            f"{selector.__name__}(...)."
-        )
-
-
 def with_held_seed(selector: Any, seed: int) -> Any:
     """Return an unfitted copy of the selector in which every seed that is None is ``seed``."""
     held = clone(selector, safe=False)
@@ -110,18 +101,14 @@ def repeated_fits(
     if not seed_parameters(selector):
         seeds = [None] * len(seeds)
     runs = list(zip(parts, seeds, strict=True))
-    # Runs on all samples with the same seed are the same: the first is fitted for all of them.
-    first: dict[Any, int] = {}
-    place = [first.setdefault(seed if part is None else (run,), run) for run, (part, seed) in enumerate(runs)]
-    distinct = sorted(first.values())
+    # Runs on all samples with the same seed are the same: one is fitted for all of them.
+    keys = [seed if part is None else (run,) for run, (part, seed) in enumerate(runs)]
+    distinct = dict(zip(keys, runs, strict=True))
     if source.moments is not None and any(source.moments.removes(part) for part in parts):
         source.moments.prepare()
     jobs = min(effective_n_jobs(n_jobs), len(distinct))
-    if jobs == 1:
-        found = [_fit(selector, source, *runs[run]) for run in distinct]
-    else:
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *runs[run]) for run in distinct)
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *run) for run in distinct.values())
     _warn(found, stacklevel + 1)
     sizes = sorted({fit.support.size for fit in found})
     if len(sizes) > 1 or len({fit.origin.made for fit in found}) > 1:
@@ -130,8 +117,8 @@ def repeated_fits(
             f"Every run must choose among the same features but the runs saw {saw}; use steps before the selector that "
             "always give the same features."
         )
-    by_run = dict(zip(distinct, found, strict=True))
-    return [by_run[run] for run in place]
+    by_key = dict(zip(distinct, found, strict=True))
+    return [by_key[key] for key in keys]
 
 
 def _fit(selector: Any, source: Source, part: Resample | None, seed: int | None) -> Fit:

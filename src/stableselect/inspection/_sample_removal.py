@@ -113,7 +113,6 @@ class State:
         self.loss = float(np.sum(self.h))
         swaps = np.ix_(self.free, self.open)
         self.V_swaps, self.Y_swaps = self.V[swaps], Y[swaps]
-        self.work = [np.empty_like(self.V_swaps) for _ in range(3)]
 
     def best(self) -> tuple[float, tuple[int, int]]:
         """Return the gain of the best swap, and the swap, with no sample left out."""
@@ -139,37 +138,27 @@ class State:
         """
         if not self.free.size or not self.open.size:
             return -np.inf, (-1, -1)
-        V, Y, scaled = self.work
         left, right = left[self.free], right[:, self.open]
         p = pivots[self.free, None]
         p = np.where(p > 0, p, np.inf)
         costs = norms[self.free, None] / p
-        np.subtract(self.V_swaps, np.multiply(left[:, :1], right[1], out=V), out=V)
-        np.subtract(self.Y_swaps, np.matmul(left, right, out=Y), out=Y)
-        np.divide(V, p, out=scaled)
-        # Y becomes the numerator and V the denominator.
-        Y *= 2
-        Y += V * costs
-        Y *= scaled
-        Y += g[self.open]
-        V *= scaled
-        V += h[self.open] + self.alpha
-        unusable = V <= TRUST * variance[self.open]
-        V[unusable] = 1.0
-        Y /= V
-        Y -= costs
-        Y[unusable] = -np.inf
-        best = Y.max(axis=0)
+        V = self.V_swaps - left[:, :1] * right[1]
+        Y = self.Y_swaps - left @ right
+        numerator = (2 * Y + V * costs) * (V / p) + g[self.open]
+        denominator = V * (V / p) + (h[self.open] + self.alpha)
+        usable = denominator > TRUST * variance[self.open]
+        gains = np.where(usable, numerator / np.where(usable, denominator, 1.0) - costs, -np.inf)
+        best = gains.max(axis=0)
         top = float(best.max())
         if top == -np.inf:
             return top, (-1, -1)
         slack = TIE * max(loss, top, 0.0)
         j = int(np.argmax(best >= top - slack))
-        a = int(np.argmax(Y[:, j] >= best[j] - slack))
+        a = int(np.argmax(gains[:, j] >= best[j] - slack))
         return top, (int(self.chosen[self.free[a]]), int(self.open[j]))
 
 
-def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield, block by block of samples, the best gain, the loss, the total variance and the best swap of each."""
     b = 1 / (task.n - 1)
     state = State(task.gram, task, task.ridge * (task.n - 1) / task.n)
