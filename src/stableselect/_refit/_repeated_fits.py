@@ -69,14 +69,14 @@ def repeated_fits(
     selector: Any,
     source: Source,
     parts: Sequence[Resample | None],
-    seeds: Sequence[int | None],
+    seeds: Sequence[int],
     *,
-    n_jobs: int | None = None,
-    stacklevel: int = 2,
+    hold_seed: bool,
+    n_jobs: int | None,
 ) -> list[Fit]:
     """Fit a copy of the selector once for every run.
 
-    A warning that several runs give is given once, with how many of them gave it.
+    A warning that several runs give is given once, in the name of the caller's caller, with how many of them gave it.
 
     Parameters
     ----------
@@ -86,21 +86,22 @@ def repeated_fits(
         Of the selector and the table.
     parts : sequence of Resample or None
         The samples of each run, None for all.
-    seeds : sequence of int or None
-        The seed of each run, None for the selector's own. Runs that differ in nothing are fitted once.
+    seeds : sequence of int
+        The seed of each run. Runs that differ in nothing are fitted once.
+    hold_seed : bool
+        Whether all runs have the selector's own seeds, the first of ``seeds`` where those are None.
     n_jobs : int or None
         Processes, each with one thread for linear algebra; None for this process alone.
-    stacklevel : int
-        In whose name to warn, counted as by ``warnings.warn``.
 
     Returns
     -------
     list of Fit
         In the order of the runs.
     """
-    if not seed_parameters(selector):
-        seeds = [None] * len(seeds)
-    runs = list(zip(parts, seeds, strict=True))
+    if hold_seed:
+        selector = with_held_seed(selector, seeds[0])
+    own = hold_seed or not seed_parameters(selector)
+    runs = [(part, None if own else seed) for part, seed in zip(parts, seeds, strict=True)]
     # Runs on all samples with the same seed are the same: one is fitted for all of them.
     keys = [seed if part is None else (run,) for run, (part, seed) in enumerate(runs)]
     distinct = dict(zip(keys, runs, strict=True))
@@ -109,7 +110,9 @@ def repeated_fits(
     jobs = min(effective_n_jobs(n_jobs), len(distinct))
     with parallel_config(backend="loky", inner_max_num_threads=1):
         found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *run) for run in distinct.values())
-    _warn(found, stacklevel + 1)
+    counts = Counter(warning for fit in found for warning in dict.fromkeys(fit.warned))
+    for (category, text), count in counts.items():
+        warnings.warn(f"{text} (in {count} of {len(found)} fits)", category, stacklevel=3)
     sizes = sorted({fit.support.size for fit in found})
     if len(sizes) > 1 or len({fit.origin.made for fit in found}) > 1:
         saw = "new ones that differ" if len(sizes) == 1 else " or ".join(map(str, sizes))
@@ -160,9 +163,3 @@ def _by_feature(model: Any, name: str, m: int) -> np.ndarray | None:
     values = getattr(model, name, None)
     values = None if values is None else to_numpy(values)
     return values.copy() if values is not None and values.shape == (m,) and values.dtype.kind in "biuf" else None
-
-
-def _warn(fits: Sequence[Fit], stacklevel: int) -> None:
-    counts = Counter(warning for fit in fits for warning in dict.fromkeys(fit.warned))
-    for (category, text), count in counts.items():
-        warnings.warn(f"{text} (in {count} of {len(fits)} fits)", category, stacklevel=stacklevel)

@@ -19,7 +19,7 @@ from .._core import (
     to_numpy,
     units,
 )
-from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters, with_held_seed
+from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters
 from ..base import BaseSelector, Selection, check_count, check_number, resolve_k, unchanged_on_error
 from ..subset import ColumnSubset
 from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
@@ -272,15 +272,13 @@ class ConsensusSelector(BaseSelector):
             parts = list(_draw(cv, X, groups, draw_seed))
             self.n_pairs_ = len(parts) // 2 if isinstance(cv, ComplementaryPairs) else 0
         seeds = np.random.default_rng(fit_seed).integers(2**31 - 1, size=len(parts)).tolist()
-        if self.perturb == "data":
-            estimator = with_held_seed(estimator, seeds[0])
-            seeds = [None] * len(parts)
-        elif self.perturb == "seed" and not seed_parameters(estimator):
+        if self.perturb == "seed" and not seed_parameters(estimator):
             raise ValueError(
                 f'{type(estimator).__name__} has no random_state, so perturb="seed" changes nothing; use '
                 'perturb="data".'
             )
-        fits = repeated_fits(estimator, Source(estimator, X), parts, seeds, n_jobs=self.n_jobs, stacklevel=3)
+        source, hold_seed = Source(estimator, X), self.perturb == "data"
+        fits = repeated_fits(estimator, source, parts, seeds, hold_seed=hold_seed, n_jobs=self.n_jobs)
         made = fits[0].origin.made
         if made is not None:
             raise ValueError(

@@ -123,8 +123,7 @@ def _draw_fractions(ax: Axes, fractions: np.ndarray, interval: np.ndarray, confi
     ax.set_axisbelow(True)
     ax.tick_params(axis="both", labelsize=8)
     ax.tick_params(axis="y", length=0, labelleft=False)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _label(feature_names: Sequence[str] | None, feature: int) -> str:
