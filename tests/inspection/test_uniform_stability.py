@@ -216,9 +216,9 @@ def test_replacements_are_the_same_at_every_size(tables, monkeypatch):
     spares = []
 
     class Watched(Refits):
-        def __init__(self, selector, X, spare=None):
+        def __init__(self, selector, X, left_out, points, spare, n_jobs):
             spares.append(spare)
-            super().__init__(selector, X, spare)
+            super().__init__(selector, X, left_out, points, spare, n_jobs)
 
     monkeypatch.setattr(module, "Refits", Watched)
     uniform_stability(RandomSelector(3), X, points, n_left_out=6, replace=True, sizes=[10, 15, 22], n_repeats=2)

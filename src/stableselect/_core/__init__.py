@@ -21,7 +21,7 @@ from ._resampling import (
 )
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, wilson_interval
-from ._subset_search import EXHAUSTED, TIE, exchange_search, forward_search, open_columns
+from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import TRUST, SwapState
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "Subsample",
     "SwapState",
     "as_splitter",
+    "best_swap",
     "check_finite",
     "check_weights",
     "column_roles",

@@ -1,13 +1,12 @@
 """Fit a selector again and again: on resamples of the samples, with other seeds, without one sample."""
 
 from ._named_features import resolve_names
-from ._repeated_fits import Fit, check_selector, repeated_fits, seed_parameters, with_held_seed
+from ._repeated_fits import Fit, repeated_fits, seed_parameters, with_held_seed
 from ._source import Source
 
 __all__ = [
     "Fit",
     "Source",
-    "check_selector",
     "repeated_fits",
     "resolve_names",
     "seed_parameters",

@@ -60,7 +60,7 @@ def _decides(selector: Any, owners: list[str], kind: str) -> bool:
             # A part that is no parameter, such as one of a ColumnTransformer, may see some of the features only.
             before = [selector] if inner is None else []
         for step in before:
-            for part in [] if step is None or isinstance(step, str) else steps_of(step):  # not "passthrough"
+            for part in steps_of(step):
                 if not isinstance(part, OneToOneFeatureMixin | FunctionTransformer):
                     raise ValueError(
                         f"{kind} of {owner} must mean features of the table but {owner} sees those that come from "

@@ -45,23 +45,20 @@ class Origin:
 
 def steps_of(model: Any) -> list[Any]:
     """Return the steps of a pipeline, those of pipelines in it in their place; of anything else itself."""
-    if not hasattr(model, "steps"):
-        return [model]
-    real = [step for _, step in model.steps if step is not None and not isinstance(step, str)]  # not "passthrough"
-    return [inner for step in real for inner in steps_of(step)]
+    if model is None or isinstance(model, str):  # "passthrough"
+        return []
+    return [inner for _, step in model.steps for inner in steps_of(step)] if hasattr(model, "steps") else [model]
 
 
 def support_of(model: Any) -> np.ndarray:
     """Return the mask of the features that a fitted selector keeps."""
-    if hasattr(model, "get_support"):
-        support = to_numpy(model.get_support())
-    elif hasattr(model, "support_"):
-        support = to_numpy(model.support_)
-    else:
+    told = model.get_support() if hasattr(model, "get_support") else getattr(model, "support_", None)
+    if told is None:
         raise TypeError(
             f"{type(model).__name__} must tell its features by get_support() or support_ but has neither; pass a "
             "feature selector."
         )
+    support = to_numpy(told)
     if support.dtype.kind != "b" or support.ndim != 1:
         raise TypeError(
             f"{type(model).__name__} must tell its features by a Boolean mask but gives dtype {support.dtype} and "
@@ -89,28 +86,27 @@ def trace(steps: list[Any], X: Any, width: int) -> Origin:
     m = width if len(steps) == 1 else int(X.shape[1])
     all_names = (getattr(step, "feature_names_in_", None) for step in steps)
     table = next((names for names in all_names if names is not None and len(names) == m), None)
-    if len(steps) == 1:
-        return Origin(np.arange(m), m, table, None, True)
     names = np.array([f"x{j}" for j in range(m)], dtype=object) if table is None else np.asarray(table, dtype=object)
-    origin = Origin(np.arange(m), m, table, None, True)
+    places, traced = np.arange(m), True
+    made: tuple[Any, ...] | None = None
     for step, following in pairwise(steps):
-        places, made, traced = origin.places, origin.made, origin.traced
+        width_before = places.size
         kept, new = _output(step, names)
-        if new is not None:
-            made, names = (made, tuple(places.tolist()), tuple(new)), np.array(new, dtype=object)
-            origin = Origin(np.arange(len(new)), len(new), names, made, False)
-        elif kept is not None:
-            names = names[kept]
-            origin = Origin(places[kept], origin.size, origin.names, made, traced)
+        if kept is not None:
+            places, names = places[kept], names[kept]
         else:
-            origin = Origin(places, origin.size, origin.names, made, False)
-        seen = width if following is steps[-1] else _width(following)
-        if seen is not None and seen != origin.places.size:
+            traced = False
+        if new is not None:
+            made = made, tuple(places.tolist()), tuple(new)
+            places, table = np.arange(len(new)), np.array(new, dtype=object)
+            names = table
+        seen = width if following is steps[-1] else getattr(following, "n_features_in_", None)
+        if seen is not None and seen != places.size:
             raise ValueError(
-                f"{type(step).__name__} turns {places.size} features into {seen} but does not tell which; use a step "
+                f"{type(step).__name__} turns {width_before} features into {seen} but does not tell which; use a step "
                 "with get_support() or get_feature_names_out() before the selector."
             )
-    return origin
+    return Origin(places, m if made is None else len(made[-1]), table, made, traced)
 
 
 def _output(step: Any, names: np.ndarray) -> tuple[np.ndarray | None, list[str] | None]:
@@ -136,8 +132,3 @@ def _output(step: Any, names: np.ndarray) -> tuple[np.ndarray | None, list[str] 
     if counts or len(set(output)) < len(output) or not place.keys() >= set(output):
         return None, output
     return np.array([place[name] for name in output], dtype=np.intp), None
-
-
-def _width(step: Any) -> int | None:
-    """Return the number of features that a fitted step saw, where it tells."""
-    return support_of(step).size if hasattr(step, "get_support") else getattr(step, "n_features_in_", None)

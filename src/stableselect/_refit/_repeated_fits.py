@@ -58,15 +58,6 @@ def seed_parameters(selector: Any) -> list[str]:
     return sorted(name for name in names if name == "random_state" or name.endswith("__random_state"))
 
 
-def check_selector(selector: Any) -> None:
-    """Raise if a class is given where a selector with its settings is meant."""
-    if isinstance(selector, type):
-        raise TypeError(
-            f"selector must be a selector with its settings but is the class {selector.__name__}; make one, as in "
-            f"{selector.__name__}(...)."
-        )
-
-
 def with_held_seed(selector: Any, seed: int) -> Any:
     """Return an unfitted copy of the selector in which every seed that is None is ``seed``."""
     held = clone(selector, safe=False)
@@ -78,14 +69,14 @@ def repeated_fits(
     selector: Any,
     source: Source,
     parts: Sequence[Resample | None],
-    seeds: Sequence[int | None],
+    seeds: Sequence[int],
     *,
-    n_jobs: int | None = None,
-    stacklevel: int = 2,
+    hold_seed: bool,
+    n_jobs: int | None,
 ) -> list[Fit]:
     """Fit a copy of the selector once for every run.
 
-    A warning that several runs give is given once, with how many of them gave it.
+    A warning that several runs give is given once, in the name of the caller's caller, with how many of them gave it.
 
     Parameters
     ----------
@@ -95,34 +86,33 @@ def repeated_fits(
         Of the selector and the table.
     parts : sequence of Resample or None
         The samples of each run, None for all.
-    seeds : sequence of int or None
-        The seed of each run, None for the selector's own. Runs that differ in nothing are fitted once.
+    seeds : sequence of int
+        The seed of each run. Runs that differ in nothing are fitted once.
+    hold_seed : bool
+        Whether all runs have the selector's own seeds, the first of ``seeds`` where those are None.
     n_jobs : int or None
         Processes, each with one thread for linear algebra; None for this process alone.
-    stacklevel : int
-        In whose name to warn, counted as by ``warnings.warn``.
 
     Returns
     -------
     list of Fit
         In the order of the runs.
     """
-    if not seed_parameters(selector):
-        seeds = [None] * len(seeds)
-    runs = list(zip(parts, seeds, strict=True))
-    # Runs on all samples with the same seed are the same: the first is fitted for all of them.
-    first: dict[Any, int] = {}
-    place = [first.setdefault(seed if part is None else (run,), run) for run, (part, seed) in enumerate(runs)]
-    distinct = sorted(first.values())
+    if hold_seed:
+        selector = with_held_seed(selector, seeds[0])
+    own = hold_seed or not seed_parameters(selector)
+    runs = [(part, None if own else seed) for part, seed in zip(parts, seeds, strict=True)]
+    # Runs on all samples with the same seed are the same: one is fitted for all of them.
+    keys = [seed if part is None else (run,) for run, (part, seed) in enumerate(runs)]
+    distinct = dict(zip(keys, runs, strict=True))
     if source.moments is not None and any(source.moments.removes(part) for part in parts):
         source.moments.prepare()
     jobs = min(effective_n_jobs(n_jobs), len(distinct))
-    if jobs == 1:
-        found = [_fit(selector, source, *runs[run]) for run in distinct]
-    else:
-        with parallel_config(backend="loky", inner_max_num_threads=1):
-            found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *runs[run]) for run in distinct)
-    _warn(found, stacklevel + 1)
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *run) for run in distinct.values())
+    counts = Counter(warning for fit in found for warning in dict.fromkeys(fit.warned))
+    for (category, text), count in counts.items():
+        warnings.warn(f"{text} (in {count} of {len(found)} fits)", category, stacklevel=3)
     sizes = sorted({fit.support.size for fit in found})
     if len(sizes) > 1 or len({fit.origin.made for fit in found}) > 1:
         saw = "new ones that differ" if len(sizes) == 1 else " or ".join(map(str, sizes))
@@ -130,8 +120,8 @@ def repeated_fits(
             f"Every run must choose among the same features but the runs saw {saw}; use steps before the selector that "
             "always give the same features."
         )
-    by_run = dict(zip(distinct, found, strict=True))
-    return [by_run[run] for run in place]
+    by_key = dict(zip(distinct, found, strict=True))
+    return [by_key[key] for key in keys]
 
 
 def _fit(selector: Any, source: Source, part: Resample | None, seed: int | None) -> Fit:
@@ -173,9 +163,3 @@ def _by_feature(model: Any, name: str, m: int) -> np.ndarray | None:
     values = getattr(model, name, None)
     values = None if values is None else to_numpy(values)
     return values.copy() if values is not None and values.shape == (m,) and values.dtype.kind in "biuf" else None
-
-
-def _warn(fits: Sequence[Fit], stacklevel: int) -> None:
-    counts = Counter(warning for fit in fits for warning in dict.fromkeys(fit.warned))
-    for (category, text), count in counts.items():
-        warnings.warn(f"{text} (in {count} of {len(fits)} fits)", category, stacklevel=stacklevel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -19,13 +19,13 @@ from .._core import (
     to_numpy,
     units,
 )
-from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters, with_held_seed
+from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters
 from ..base import BaseSelector, Selection, check_count, check_number, resolve_k, unchanged_on_error
 from ..subset import ColumnSubset
 from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
-from ._votes import AGGREGATES, Aggregate, by_frequency, by_rank, by_representation, mean_ranks
+from ._votes import Aggregate, by_frequency, by_representation, mean_ranks
 
-_PERTURB = ("both", "data", "seed")
+Perturb = Literal["both", "data", "seed"]
 _FEWEST = 4
 """With fewer samples, or groups, there are no two halves worth fitting."""
 
@@ -130,7 +130,7 @@ class ConsensusSelector(BaseSelector):
         *,
         n_resamples: int = 50,
         cv: Any = None,
-        perturb: Literal["both", "data", "seed"] = "both",
+        perturb: Perturb = "both",
         aggregate: Aggregate = "representative",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -233,8 +233,7 @@ class ConsensusSelector(BaseSelector):
         return float(self.supports_.sum(axis=1).mean())
 
     def _check_settings(self) -> None:
-        choices = {"perturb": _PERTURB, "aggregate": AGGREGATES}
-        for name, known in choices.items():
+        for name, known in (("perturb", get_args(Perturb)), ("aggregate", get_args(Aggregate))):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}; change it.")
         if self.cv is not None and self.perturb == "seed":
@@ -273,15 +272,13 @@ class ConsensusSelector(BaseSelector):
             parts = list(_draw(cv, X, groups, draw_seed))
             self.n_pairs_ = len(parts) // 2 if isinstance(cv, ComplementaryPairs) else 0
         seeds = np.random.default_rng(fit_seed).integers(2**31 - 1, size=len(parts)).tolist()
-        if self.perturb == "data":
-            estimator = with_held_seed(estimator, seeds[0])
-            seeds = [None] * len(parts)
-        elif self.perturb == "seed" and not seed_parameters(estimator):
+        if self.perturb == "seed" and not seed_parameters(estimator):
             raise ValueError(
                 f'{type(estimator).__name__} has no random_state, so perturb="seed" changes nothing; use '
                 'perturb="data".'
             )
-        fits = repeated_fits(estimator, Source(estimator, X), parts, seeds, n_jobs=self.n_jobs, stacklevel=3)
+        source, hold_seed = Source(estimator, X), self.perturb == "data"
+        fits = repeated_fits(estimator, source, parts, seeds, hold_seed=hold_seed, n_jobs=self.n_jobs)
         made = fits[0].origin.made
         if made is not None:
             raise ValueError(
@@ -298,7 +295,8 @@ class ConsensusSelector(BaseSelector):
         if self.aggregate == "frequency":
             order, scores = by_frequency(frequency, ranks), frequency
         else:
-            order, scores = by_rank(ranks), 1 - (ranks - 1) / max(1, m - 1)
+            # By the mean rank (Borda count); ties go to the lowest index.
+            order, scores = np.argsort(ranks, kind="stable"), 1 - (ranks - 1) / max(1, m - 1)
         settled = {*include, *exclude}
         chosen = [*include, *(int(j) for j in order if j not in settled)][:k]
         return Selection(chosen, scores)

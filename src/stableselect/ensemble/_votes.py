@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,6 @@ from scipy import sparse
 from .._core import TIE, Array, Moments, index, namespace, normalised_moments, to_numpy
 
 Aggregate = Literal["representative", "frequency", "rank"]
-AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 _WEIGHED = 4096
 """Columns compared with each other at most, those with the most votes: a matrix of 128 MiB."""
 _EXPLAINED = 1e-9
@@ -39,11 +38,6 @@ def mean_ranks(chosen: Sequence[np.ndarray], m: int) -> np.ndarray:
 def by_frequency(frequency: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     """Return all features, most frequent first; ties go to the better mean rank, then to the lowest index."""
     return np.lexsort((ranks, -frequency))
-
-
-def by_rank(ranks: np.ndarray) -> np.ndarray:
-    """Return all features, best mean rank (Borda count) first; ties go to the lowest index."""
-    return np.argsort(ranks, kind="stable")
 
 
 def by_representation(
@@ -77,9 +71,8 @@ def by_representation(
     exclude : sequence of int
         Columns that do not come at all.
     """
-    barred = set(exclude)
+    barred, forced = set(exclude), set(include)
     order = [int(j) for j in by_frequency(frequency, ranks) if j not in barred]
-    forced = set(include)
     first = [*include, *(j for j in order if frequency[j] > 0 and j not in forced)][:_WEIGHED]
     voted = np.sort(np.asarray(first, dtype=np.int64))
     votes, R = frequency[voted], _correlations(X, voted)

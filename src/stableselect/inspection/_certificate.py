@@ -150,10 +150,8 @@ def leave_one_out_certificate(
     """
     task = SwapTask(X, selected, ridge, include, exclude)
     left_out = _check_samples(samples, task.n)
-    parts = list(judge(task, left_out))
-    gain, loss, total = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    gain, loss, total, swaps = map(np.concatenate, zip(*judge(task, left_out), strict=True))
     optimal, margin = _verdict(gain, loss, total)
-    swaps = np.concatenate([part[3] for part in parts])
     swaps[np.isinf(margin)] = -1
     whole = State(task.gram, task, task.ridge)
     table = _verdict(*(np.array([value]) for value in (whole.best()[0], whole.loss, task.gram.trace())))

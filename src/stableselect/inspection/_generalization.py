@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..base import BaseSelector, Figures, check_count, check_number
+from ..base import BaseSelector, Figures, check_number
 from ._bounds import bousquet_elisseeff_bound
-from ._leave_one_out import Refits, check_tables, path_losses, prepare
+from ._leave_one_out import Refits, path_losses, prepare
 
 _ROUNDING = 1e-12
 """A largest loss below this fraction of the mean predictor's is rounding."""
@@ -167,17 +167,11 @@ def generalization_gap(
     (True, True)
     """
     delta = check_number(delta, "delta", 0, 1, inside=True)
-    rows, points = check_tables(X, X_test)
-    n = len(rows)
-    number = min(n, n if n_left_out is None else check_count(n_left_out, "n_left_out", 1))
-    rng = check_random_state(random_state)
-    refits = Refits(prepare(selector, X, int(rng.randint(2**31 - 1))), rows)
-    left_out = np.sort(rng.choice(n, number, replace=False))
-    full = refits.fit()
-    trained, tested = path_losses(full, rows)["selector"], path_losses(full, points)["selector"]
-    outcomes = refits.outcomes(left_out, points, n_jobs)
-    own = np.array([outcome.own for outcome in outcomes])
-    at_points = np.array([outcome.losses["selector"] for outcome in outcomes])
+    prepared, rows, points, left_out = prepare(selector, X, X_test, n_left_out, check_random_state(random_state))
+    n, number = len(rows), left_out.size
+    refits = Refits(prepared, rows, left_out, points, None, n_jobs)
+    trained, tested = (path_losses(refits.full, table)["selector"] for table in (rows, points))
+    own, at_points = refits.own, refits.losses["selector"]
     beta = float(max(np.abs(at_points - tested).max(), np.abs(own - trained[left_out]).max()))
     largest = float(max(part.max() for part in (trained, tested, own, at_points)))
     empirical, leave_one_out = float(trained.mean()), float(own.mean())

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..base import BaseSelector, check_table, resolve_columns
+from .._refit import resolve_names
+from ..base import BaseSelector, check_table
 from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
 
 _TEST_FRACTION = 0.2
@@ -93,13 +94,8 @@ def held_out_report(
     n, m = X.shape
     if n < 2:
         raise ValueError(f"held_out_report needs at least 2 samples, got {n}.")
-    model, given = clone(selector), selector.get_params(deep=False)
-    roles = {
-        role: resolve_columns(given[role], m, names, role)
-        for role in ("include", "exclude")
-        if given.get(role) is not None
-    }
-    model.set_params(**roles)
+    model = clone(selector)
+    include, exclude = resolve_names(model, m, names)
     rng = check_random_state(random_state)
     order = rng.permutation(n)
     n_test = max(1, round(_TEST_FRACTION * n))
@@ -111,7 +107,6 @@ def held_out_report(
 
     # Samples are in random order, so the first ones are a fair part; every rival is fitted on the same ones.
     refit = train[: max(_REFIT_SAMPLES, 20 * chosen.size)]
-    include, exclude = roles.get("include", []), roles.get("exclude", [])
     free = np.setdiff1d(np.arange(m), [*include, *exclude])
     rest = chosen.size - len(include)
     draws = [np.array([*include, *rng.choice(free, rest, replace=False)], dtype=int) for _ in range(_DRAWS)]

@@ -5,7 +5,6 @@ Every fit uses the same seed: the theory of stability is about algorithms that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,30 +14,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._core import Resample
 from .._refit import Source, resolve_names, with_held_seed
-from ..base import BaseSelector, check_pair
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One refit, seen from the outside.
-
-    Attributes
-    ----------
-    losses : dict of str to ndarray of shape (p,)
-        Loss of every path at the points asked for.
-    own : float
-        Loss of the selector path at the sample that was left out.
-    support : ndarray of bool, shape (m,)
-        The selected features.
-    """
-
-    losses: dict[str, np.ndarray]
-    own: float
-    support: np.ndarray
+from ..base import BaseSelector, check_count, check_pair
 
 
 class Refits:
-    """A selector and a table, ready to be fitted on all samples or without any one of them.
+    """A selector fitted on all samples, and again without each of some of them.
 
     Parameters
     ----------
@@ -46,60 +26,77 @@ class Refits:
         As :func:`prepare` returns it.
     X : ndarray of shape (n, m)
         The samples.
-    spare : ndarray of shape (s, m), optional
-        Samples that may take the place of one left out; spare sample i replaces the i-th one left out.
+    left_out : ndarray of int, shape (r,)
+        The samples to leave out in turn.
+    points : ndarray of shape (p, m)
+        Where to take the losses.
+    spare : ndarray of shape (r, m), optional
+        Samples that take the places of those left out.
+    n_jobs : int or None
+        Refits at a time.
+
+    Attributes
+    ----------
+    full : BaseSelector
+        Fitted on all samples.
+    changed : ndarray of bool, shape (r,)
+        Whether the refit selected other features.
+    losses : dict of str to ndarray of shape (r, p)
+        Loss of every path of the refits at the points.
+    own : ndarray of shape (r,)
+        Loss of the selector path at the sample that was left out.
+    downdated : bool
+        Whether samples were taken out of the moments; else the selector was fitted anew.
     """
 
-    def __init__(self, selector: BaseSelector, X: np.ndarray, spare: np.ndarray | None = None) -> None:
-        self.selector, self.X, self.spare = selector, X, spare
-        self.source = Source(selector, X if spare is None else np.vstack([X, spare]))
+    def __init__(
+        self,
+        selector: BaseSelector,
+        X: np.ndarray,
+        left_out: np.ndarray,
+        points: np.ndarray,
+        spare: np.ndarray | None,
+        n_jobs: int | None,
+    ) -> None:
+        source = Source(selector, X if spare is None else np.vstack([X, spare]))
+        everything = np.arange(len(X))
+        self.full: BaseSelector = source.fit(clone(selector), Resample(everything))
 
-    @property
-    def downdates(self) -> bool:
-        """Whether samples are taken out of the moments; else the selector is fitted anew."""
-        return self.source.moments is not None
+        def refit(run: int, gone: int) -> tuple[np.ndarray, dict[str, np.ndarray], float]:
+            rows = np.delete(everything, gone)
+            if spare is not None:
+                rows = np.append(rows, len(X) + run)
+            fitted = source.fit(clone(selector), Resample(rows))
+            own = path_losses(fitted, X[gone : gone + 1])["selector"]
+            return fitted.support_, path_losses(fitted, points), float(own[0])
 
-    def fit(self, left_out: int | None = None, spare: int | None = None) -> BaseSelector:
-        """Fit on all samples, or without one of them, or with a spare one in its place."""
-        rows = np.arange(len(self.X))
-        if left_out is not None:
-            rows = np.delete(rows, left_out)
-        if spare is not None:
-            rows = np.append(rows, len(self.X) + spare)
-        fitted: BaseSelector = self.source.fit(clone(self.selector), Resample(rows))
-        return fitted
-
-    def outcomes(self, left_out: np.ndarray, points: np.ndarray, n_jobs: int | None) -> list[Outcome]:
-        """Refit without each of the samples, or with a spare one in its place, and return the losses at ``points``."""
-        runs = enumerate(left_out.tolist())
-        found: list[Outcome] = Parallel(n_jobs=n_jobs)(delayed(self._outcome)(i, j, points) for i, j in runs)
-        return found
-
-    def _outcome(self, run: int, left_out: int, points: np.ndarray) -> Outcome:
-        fitted = self.fit(left_out, None if self.spare is None else run)
-        own = path_losses(fitted, self.X[left_out : left_out + 1])["selector"]
-        return Outcome(path_losses(fitted, points), float(own[0]), fitted.support_)
+        found = Parallel(n_jobs=n_jobs)(delayed(refit)(run, gone) for run, gone in enumerate(left_out.tolist()))
+        supports, losses, own = zip(*found, strict=True)
+        self.changed = (np.array(supports) != self.full.support_).any(axis=1)
+        self.losses = {path: np.array([one[path] for one in losses]) for path in losses[0]}
+        self.own = np.array(own)
+        self.downdated = source.moments is not None
 
 
-def prepare(selector: Any, X: ArrayLike, seed: int) -> BaseSelector:
-    """Return an unfitted copy that depends on its samples alone and takes arrays without feature names.
+def prepare(
+    selector: Any, X: ArrayLike, X_test: ArrayLike, n_left_out: int | None, rng: np.random.RandomState
+) -> tuple[BaseSelector, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the selector, the samples to fit on, the points to compare at, and the samples to leave out.
 
-    Every unset ``random_state`` becomes ``seed``, and features named in ``include`` and ``exclude`` become indices.
+    The selector is an unfitted copy that depends on its samples alone and takes arrays without feature names: every
+    unset ``random_state`` becomes one seed, and features named in ``include`` and ``exclude`` become indices.
     """
+    samples, points = check_pair(X, X_test, ("X", "X_test"))
+    n, m = samples.shape
+    if n < 3:
+        raise ValueError(f"X must have at least 3 samples, so that 2 are left, but has {n}; give more.")
+    number = n if n_left_out is None else min(n, check_count(n_left_out, "n_left_out", 1))
     if not isinstance(selector, BaseSelector):
         raise TypeError(f"selector must be one of this package's selectors but is {type(selector).__name__}.")
-    copy: BaseSelector = with_held_seed(selector, seed)
+    copy: BaseSelector = with_held_seed(selector, int(rng.randint(2**31 - 1)))
     names = [str(name) for name in getattr(X, "columns", [])]
-    resolve_names(copy, int(np.shape(X)[1]), names or None)
-    return copy
-
-
-def check_tables(X: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples to fit on, three at least, and the points to compare at, with the same features."""
-    samples, points = check_pair(X, X_test, ("X", "X_test"))
-    if len(samples) < 3:
-        raise ValueError(f"X must have at least 3 samples, so that 2 are left, but has {len(samples)}; give more.")
-    return samples, points
+    resolve_names(copy, m, names or None)
+    return copy, samples, points, np.sort(rng.choice(n, number, replace=False))
 
 
 def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:

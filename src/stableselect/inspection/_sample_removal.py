@@ -14,9 +14,8 @@ Sherman and Morrison's formula [2]_ for P, put into V and R, leaves rank-one cha
 
 What :mod:`stableselect._core._subset_search` needs for the gains of all swaps follows, with q = R e and t = V'e:
 
-    diag Rt = diag R - c e^2                         |Rt_j|^2 = |R_j|^2 - 2c e_j q_j + c^2 |e|^2 e_j^2
-    Rt Vt = R V - c q z' - c e (t - c |e|^2 z)'      |Vt_a|^2 = |V_a|^2 - 2c t_a z_a + c^2 |e|^2 z_a^2
-    tr Rt = tr R - c |e|^2                           Pt_aa = P_aa + c z_a^2
+    diag Rt = diag R - c e^2      |Rt_j|^2 = |R_j|^2 - 2c e_j q_j + c^2 |e|^2 e_j^2
+    tr Rt = tr R - c |e|^2        Rt Vt = R V - c q z' - c e (t - c |e|^2 z)'
 
 So a sample costs a few passes over k x m numbers, after products with P, V and R that blocks of samples share. Where
 the change cancels too many digits (a sample that alone moves some direction of the selected features, or alone makes up
@@ -32,13 +31,24 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import EXHAUSTED, TIE, TRUST, Gram, Moments, normalised_moments, pseudo_inverse
+from .._core import (
+    EXHAUSTED,
+    TRUST,
+    Gram,
+    Moments,
+    SwapState,
+    best_swap,
+    normalised_moments,
+    open_columns,
+    pseudo_inverse,
+)
 from ..base import check_some_selected, check_table, resolve_include_exclude
 
 _CANCELS = 1e-5
@@ -78,8 +88,7 @@ class SwapTask:
         self.gram, self.unit = normalised_moments(moments)
         self.mean = np.asarray(moments.mean)
         self.varies = self.X.max(axis=0) > self.X.min(axis=0)
-        self.free = np.flatnonzero(~np.isin(self.chosen, self.fixed))
-        self.open = np.setdiff1d(np.arange(self.m), [*self.chosen, *self.barred])
+        self.open = open_columns(self.gram, [*self.chosen, *self.barred])
 
     def centred(self, samples: np.ndarray) -> np.ndarray:
         """Return the samples less the mean, in the units of the gram; a constant feature is zero, not its rounding."""
@@ -91,85 +100,36 @@ class SwapTask:
         return others.scaled((self.n - 1) / self.n / self.unit)
 
 
-class State:
-    """P, V, R and what follows from them for one matrix of moments; V and Y = R V are k x m.
+class State(SwapState):
+    """The state of the exchange search for one matrix of moments, and the residual R.
 
     A selected feature that is a combination of the others has zero rows in P and V: dropping it costs nothing.
     """
 
     def __init__(self, gram: Gram, task: SwapTask, alpha: float) -> None:
-        chosen = task.chosen
-        self.alpha, self.free, self.open, self.chosen = alpha, task.free, task.open, chosen
-        C_S = gram.columns(chosen)
-        basis = _independent(C_S[chosen], np.isin(chosen, task.fixed)) if alpha == 0 else np.arange(chosen.size)
+        self.task = task
+        super().__init__(gram, task.chosen.tolist(), alpha)
+
+    def refresh(self) -> None:
+        """Compute everything from the moments and the subset."""
+        chosen, fixed = self.task.chosen, self.task.fixed
+        C_S = self.gram.columns(chosen)
+        basis = _independent(C_S[chosen], np.isin(chosen, fixed)) if self.alpha == 0 else np.arange(chosen.size)
         self.P = np.zeros((chosen.size, chosen.size))
-        self.P[np.ix_(basis, basis)] = pseudo_inverse(C_S[np.ix_(chosen[basis], basis)], alpha, gram.xp)
+        self.P[np.ix_(basis, basis)] = pseudo_inverse(C_S[np.ix_(chosen[basis], basis)], self.alpha, self.gram.xp)
         V = C_S @ self.P
-        self.R = gram.residual(chosen, V, alpha)
-        self.V = np.ascontiguousarray(V.T)
-        Y = self.R.dot(V).T
-        self.variance, self.g, self.h = gram.diagonal(), self.R.squared_norms(), self.R.diagonal()
-        self.pivots, self.norms = np.diagonal(self.P).copy(), np.sum(self.V**2, axis=1)
-        self.loss = float(np.sum(self.h))
-        swaps = np.ix_(self.free, self.open)
-        self.V_swaps, self.Y_swaps = self.V[swaps], Y[swaps]
-        self.work = [np.empty_like(self.V_swaps) for _ in range(3)]
+        self.R = self.gram.residual(chosen, V, self.alpha)
+        self.V, self.Y = np.ascontiguousarray(V.T), np.ascontiguousarray(self.R.dot(V).T)
+        self.g, self.h = self.R.squared_norms(), self.R.diagonal()
+        self.drop_costs = self._drop_costs()
 
     def best(self) -> tuple[float, tuple[int, int]]:
-        """Return the gain of the best swap, and the swap, with no sample left out."""
-        left, right = np.zeros((self.chosen.size, 2)), np.zeros((2, self.variance.size))
-        return self.best_swap(left, right, self.g, self.h, self.variance, self.pivots, self.norms, self.loss)
-
-    def best_swap(
-        self,
-        left: np.ndarray,
-        right: np.ndarray,
-        g: np.ndarray,
-        h: np.ndarray,
-        variance: np.ndarray,
-        pivots: np.ndarray,
-        norms: np.ndarray,
-        loss: float,
-    ) -> tuple[float, tuple[int, int]]:
-        """Return the largest gain and its features (dropped, added); minus infinity and -1 where there is no swap.
-
-        The gain is (g + Vt/p (2 Yt + Vt |Vt|^2/p)) / (h + Vt^2/p + alpha) - |Vt|^2/p, with Yt = Y - left right,
-        Vt = V - left[:, 0] right[1], and g = |Rt_j|^2, h = diag Rt, p = ``pivots`` = diag Pt, ``norms`` = |Vt_a|^2.
-        Ties go to the lowest feature added, then to the lowest dropped.
-        """
-        if not self.free.size or not self.open.size:
-            return -np.inf, (-1, -1)
-        V, Y, scaled = self.work
-        left, right = left[self.free], right[:, self.open]
-        p = pivots[self.free, None]
-        p = np.where(p > 0, p, np.inf)
-        costs = norms[self.free, None] / p
-        np.subtract(self.V_swaps, np.multiply(left[:, :1], right[1], out=V), out=V)
-        np.subtract(self.Y_swaps, np.matmul(left, right, out=Y), out=Y)
-        np.divide(V, p, out=scaled)
-        # Y becomes the numerator and V the denominator.
-        Y *= 2
-        Y += V * costs
-        Y *= scaled
-        Y += g[self.open]
-        V *= scaled
-        V += h[self.open] + self.alpha
-        unusable = V <= TRUST * variance[self.open]
-        V[unusable] = 1.0
-        Y /= V
-        Y -= costs
-        Y[unusable] = -np.inf
-        best = Y.max(axis=0)
-        top = float(best.max())
-        if top == -np.inf:
-            return top, (-1, -1)
-        slack = TIE * max(loss, top, 0.0)
-        j = int(np.argmax(best >= top - slack))
-        a = int(np.argmax(Y[:, j] >= best[j] - slack))
-        return top, (int(self.chosen[self.free[a]]), int(self.open[j]))
+        """Return the largest gain and its features (dropped, added); minus infinity and -1 where there is no swap."""
+        gain, a, j = best_swap(self, self.task.open, self.task.fixed)
+        return gain, (-1 if a < 0 else self.chosen[a], j)
 
 
-def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield, block by block of samples, the best gain, the loss, the total variance and the best swap of each."""
     b = 1 / (task.n - 1)
     state = State(task.gram, task, task.ridge * (task.n - 1) / task.n)
@@ -195,13 +155,11 @@ def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, np.
         total = np.sum(variance, axis=1)
         # What is left of such a feature is rounding: only its former variance tells it from a real residual.
         variance = np.where(gone, state.variance, variance)
-        pivots = state.pivots + c * Z**2
-        norms = state.norms - 2 * c * T * Z + c**2 * size * Z**2
         loss = state.loss - (c * size)[:, 0]
         shrunk = variance < _CANCELS * state.variance
         spent = (h + state.alpha < _CANCELS * (state.h + state.alpha)) & (state.h > TRUST / _CANCELS * state.variance)
         settled = (loss <= EXHAUSTED * total) & ~shrunk.any(axis=1)
-        afresh = ~settled & (alone | shrunk.any(axis=1) | (spent & ~gone)[:, state.open].any(axis=1))
+        afresh = ~settled & (alone | shrunk.any(axis=1) | (spent & ~gone)[:, task.open].any(axis=1))
         gain, swaps = np.full(block.size, -np.inf), np.full((block.size, 2), -1)
         for i in np.flatnonzero(~settled):
             if afresh[i]:
@@ -210,9 +168,13 @@ def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, np.
                 loss[i], total[i] = exact.loss, gram.trace()
                 gain[i], swaps[i] = exact.best()
                 continue
-            left = np.stack([c[i] * Z[i], c[i] * (T[i] - c[i] * size[i] * Z[i])], axis=1)
-            right = np.stack([Q[i], E[i]])
-            gain[i], swaps[i] = state.best_swap(left, right, g[i], h[i], variance[i], pivots[i], norms[i], loss[i])
+            others, z = copy(state), c[i] * Z[i]
+            others.P = state.P + np.outer(z, Z[i])
+            others.V = state.V - np.outer(z, E[i])
+            others.Y = state.Y - np.stack([z, c[i] * T[i] - c[i] * size[i] * z], axis=1) @ np.stack([Q[i], E[i]])
+            others.g, others.h, others.variance = g[i], h[i], variance[i]
+            others.drop_costs = others._drop_costs()
+            gain[i], swaps[i] = others.best()
         yield gain, loss, total, swaps
 
 

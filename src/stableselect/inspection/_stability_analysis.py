@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from .._core import Resample, Subsample, as_splitter, merged, resamples, seed_sequence, wilson_interval
-from .._refit import Fit, Source, check_selector, repeated_fits, with_held_seed
+from .._refit import Fit, Source, repeated_fits
 from ..base import check_count, check_number
 from ..metrics import (
     NoChoiceWarning,
@@ -137,17 +137,18 @@ def stability_analysis(
         known = ", ".join(get_args(Perturb))
         raise ValueError(f"perturb must be one of {known} but is {perturb!r}; choose one of them.")
     confidence = check_number(confidence, "confidence", 0, 1, inside=True)
-    check_selector(selector)
+    if isinstance(selector, type):
+        raise TypeError(
+            f"selector must be a selector with its settings but is the class {selector.__name__}; make one, as in "
+            f"{selector.__name__}(...)."
+        )
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     draw_seed, run_seed = seed_sequence(random_state).spawn(2)
     parts, resampling = _parts(X, perturb, cv, n_repeats, groups, draw_seed)
-    drawn = [int(seed >> 1) for seed in run_seed.generate_state(len(parts))]  # below 2^31, for any generator
-    if perturb == "data":
-        selector = with_held_seed(selector, drawn[0])
+    seeds = [int(seed >> 1) for seed in run_seed.generate_state(len(parts))]  # below 2^31, for any generator
     source = Source(selector, X)
-    seeds = [None] * len(parts) if perturb == "data" else drawn
-    fits = repeated_fits(selector, source, parts, seeds, n_jobs=n_jobs, stacklevel=3)
+    fits = repeated_fits(selector, source, parts, seeds, hold_seed=perturb == "data", n_jobs=n_jobs)
     supports = np.stack([fit.support for fit in fits])
     free = np.logical_and.reduce([fit.free for fit in fits])
     rankings, scores = (_stacked(fits, name) for name in ("ranking", "scores"))

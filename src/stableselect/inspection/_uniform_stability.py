@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ..base import BaseSelector, Figures, check_count, data_frame
-from ._leave_one_out import Refits, check_tables, path_losses, prepare
+from ._leave_one_out import Refits, path_losses, prepare
 from ._power_law import PowerLawFit, fit_power_law
 
 _ROUNDING = 1e-12
@@ -246,52 +246,44 @@ def uniform_stability(
     >>> result.fraction_changed
     0.0
     """
-    rows, points = check_tables(X, X_test)
     rng = check_random_state(random_state)
-    number = min(len(rows), len(rows) if n_left_out is None else check_count(n_left_out, "n_left_out", 1))
+    prepared, rows, points, left_out = prepare(selector, X, X_test, n_left_out, rng)
     if replace and len(points) < 2:
         raise ValueError("X_test must have at least 2 samples, one to replace with and one to compare at, but has 1.")
-    prepared = prepare(selector, X, int(rng.randint(2**31 - 1)))
     grid = None if sizes is None else _check_sizes(sizes, len(rows))
     n_repeats = check_count(n_repeats, "n_repeats", 2)
-    left_out = np.sort(rng.choice(len(rows), number, replace=False))
 
     def replacements(size: int) -> np.ndarray | None:
         return rng.randint(len(points), size=size) if replace else None
 
-    measured = _measure(prepared, rows, left_out, points, replacements(number), n_jobs)
+    changes, changed, downdated = _measure(prepared, rows, left_out, points, replacements(left_out.size), n_jobs)
     rates: dict[str, StabilityRate] = {}
     if grid is not None:
         repeats = []
         for _ in range(n_repeats):
             order = rng.permutation(len(rows))
-            gone = np.arange(min(number, int(grid[0])))
+            gone = np.arange(min(left_out.size, int(grid[0])))
             new = replacements(gone.size)
             repeats.append([_measure(prepared, rows[order[:n]], gone, points, new, n_jobs) for n in grid.tolist()])
         smallest = _ROUNDING * float(np.max(np.mean((points - rows.mean(axis=0)) ** 2, axis=1)))
-        rates = {path: _rate(path, grid, repeats, smallest) for path in measured.changes}
+        rates = {path: _rate(path, grid, repeats, smallest) for path in changes}
     return UniformStability(
         samples=left_out,
-        changed=measured.changed,
-        selector=measured.changes["selector"],
-        scorer=measured.changes.get("scorer"),
-        total=measured.changes.get("total"),
+        changed=changed,
+        selector=changes["selector"],
+        scorer=changes.get("scorer"),
+        total=changes.get("total"),
         rates=rates,
         n_samples=len(rows),
         n_points=len(points),
         n_features=rows.shape[1],
         replaced=bool(replace),
-        downdated=measured.downdated,
+        downdated=downdated,
     )
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """What was measured on one training set."""
-
-    changes: dict[str, LossChange]
-    changed: np.ndarray
-    downdated: bool
+_Measured = tuple[dict[str, LossChange], np.ndarray, bool]
+"""The changes of every loss, whether each sample changed the selected features, and whether it left the moments."""
 
 
 def _measure(
@@ -303,18 +295,14 @@ def _measure(
     n_jobs: int | None,
 ) -> _Measured:
     """Leave out the samples in turn, or replace each by the point that ``replacement`` numbers."""
-    refits = Refits(selector, X, None if replacement is None else points[replacement])
-    full = refits.fit()
-    before = path_losses(full, points)
-    outcomes = refits.outcomes(left_out, points, n_jobs)
-    changed = np.array([bool((outcome.support != full.support_).any()) for outcome in outcomes])
+    refits = Refits(selector, X, left_out, points, None if replacement is None else points[replacement], n_jobs)
     changes = {}
-    for path, losses in before.items():
-        change = np.abs(np.array([outcome.losses[path] for outcome in outcomes]) - losses)
+    for path, losses in path_losses(refits.full, points).items():
+        change = np.abs(refits.losses[path] - losses)
         if replacement is not None:
             change[np.arange(replacement.size), replacement] = np.nan  # no longer unseen
-        changes[path] = _summary(change, changed)
-    return _Measured(changes, changed, refits.downdates)
+        changes[path] = _summary(change, refits.changed)
+    return changes, refits.changed, refits.downdated
 
 
 def _summary(change: np.ndarray, changed: np.ndarray) -> LossChange:
@@ -325,9 +313,9 @@ def _summary(change: np.ndarray, changed: np.ndarray) -> LossChange:
 
 
 def _rate(path: str, sizes: np.ndarray, measured: list[list[_Measured]], smallest: float) -> StabilityRate:
-    sup = np.array([[found.changes[path].sup for found in repeat] for repeat in measured])
-    mean = np.array([[found.changes[path].mean for found in repeat] for repeat in measured])
-    fraction = np.array([[found.changed.mean() for found in repeat] for repeat in measured])
+    sup = np.array([[changes[path].sup for changes, *_ in repeat] for repeat in measured])
+    mean = np.array([[changes[path].mean for changes, *_ in repeat] for repeat in measured])
+    fraction = np.array([[changed.mean() for _, changed, _ in repeat] for repeat in measured])
     # The sup decides for both: a mean may be below the limit although the changes are real.
     real = np.where((sup > smallest).all(), 1.0, 0.0)
     fits = fit_power_law(sizes, real * sup), fit_power_law(sizes, real * mean)

@@ -80,10 +80,10 @@ def reconstruction_error(
     >>> round(reconstruction_error(X[::2], X[1::2], [2, 3]), 3)
     0.087
     """
-    train, test = check_pair(X_train, X_test)
+    train, test = _centred(X_train, X_test)
     chosen = check_some_selected(selected, train.shape[1])
     _check_refit(refit, ridge)
-    return _refit_error(*_centre(train, test), chosen, refit, ridge)
+    return _refit_error(train, test, chosen, refit, ridge)
 
 
 def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
@@ -107,8 +107,7 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
     >>> mean_predictor_error([[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0]])
     2.0
     """
-    train, test = check_pair(X_train, X_test)
-    return _mean_square(_centre(train, test)[1])
+    return _mean_square(_centred(X_train, X_test)[1])
 
 
 def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
@@ -142,10 +141,8 @@ def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components
     >>> round(pca_reconstruction_error(X[::2], X[1::2], 2), 3)
     0.023
     """
-    train, test = check_pair(X_train, X_test)
-    n_components = check_count(n_components, "n_components", 1, train.shape[1])
-    train, test = _centre(train, test)
-    components = _principal_directions(train, n_components)
+    train, test = _centred(X_train, X_test)
+    components = _principal_directions(train, check_count(n_components, "n_components", 1, train.shape[1]))
     return _mean_square(test - (test @ components) @ components.T)
 
 
@@ -188,13 +185,12 @@ def random_error(
     >>> 0.05 < mean < 0.2
     True
     """
-    train, test = check_pair(X_train, X_test)
+    train, test = _centred(X_train, X_test)
     k = check_count(n_features_to_select, "n_features_to_select", 1, train.shape[1])
     n_draws = check_count(n_draws, "n_draws", 2)
     _check_refit(refit, ridge)
     rng = check_random_state(random_state)
     draws = [np.sort(rng.choice(train.shape[1], k, replace=False)) for _ in range(n_draws)]
-    train, test = _centre(train, test)
     errors = [_refit_error(train, test, chosen, refit, ridge) for chosen in draws]
     return float(np.mean(errors)), float(np.std(errors, ddof=1))
 
@@ -207,8 +203,9 @@ def _check_refit(refit: object, ridge: object) -> None:
         raise ValueError(f"ridge must be 'auto' or a finite number of at least 0 but is {ridge!r}; change ridge.")
 
 
-def _centre(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both tables less the mean training sample, which is what gives every map here its intercept."""
+def _centred(X_train: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return both tables, checked, less the mean training sample, which gives every map here its intercept."""
+    train, test = check_pair(X_train, X_test)
     # The mean of a constant feature can miss it by rounding, and a fit would then make much of that residue.
     mean = np.where((train == train[0]).all(axis=0), train[0], train.mean(axis=0))
     return train - mean, test - mean
@@ -217,7 +214,7 @@ def _centre(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _refit_error(
     train: np.ndarray, test: np.ndarray, chosen: np.ndarray, refit: Refit, ridge: float | Literal["auto"]
 ) -> float:
-    """Return the error of the refitted map; both tables come from :func:`_centre`."""
+    """Return the error of the refitted map; both tables come from :func:`_centred`."""
     if refit == "least_squares":
         return _mean_square(test - LinearRegression().fit(train[:, chosen], train).predict(test[:, chosen]))
     left, singular, right = _thin_svd(train[:, chosen])

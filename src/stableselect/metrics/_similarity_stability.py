@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -262,30 +262,26 @@ def _zucknick(a: np.ndarray, b: np.ndarray, C: np.ndarray) -> float:
 
 
 def _check_similarity(similarity: Any) -> np.ndarray:
-    """Return the similarity as a float64 array; checked a block of rows at a time, since it may be large."""
+    """Return the similarity as a float64 or Boolean array; checked a block of rows at a time, since it may be large."""
     C = to_numpy(similarity)
     if C.ndim != 2 or C.shape[0] != C.shape[1] or C.size == 0 or C.dtype.kind not in "biuf":
         raise ValueError(
             f"similarity must be a square matrix of numbers but has shape {C.shape} and dtype {C.dtype}; "
             "pass feature_similarity(X)."
         )
-    if C.dtype == bool:  # kept as it is: an eighth of the memory, which counts where there are many features
-        tiles = [slice(start, start + 1024) for start in range(0, len(C), 1024)]
-        symmetric = all(np.array_equal(C[a, b], C[b, a].T) for a, b in combinations_with_replacement(tiles, 2))
-        if not symmetric or not np.diagonal(C).all():
-            raise ValueError("similarity must be symmetric with ones on its diagonal; pass feature_similarity(X) >= t.")
-        return C
-    C = C.astype(np.float64, copy=False)
+    if C.dtype != bool:  # kept as it is: an eighth of the memory, which counts where there are many features
+        C = C.astype(np.float64, copy=False)
     step = max(1, BLOCK_ELEMENTS // len(C))
     for start in range(0, len(C), step):
-        rows = C[start : start + step]
+        rows = C[start : start + step].astype(np.float64, copy=False)
         if not (rows.min() >= 0 and rows.max() <= 1 + _ROUNDING):
             raise ValueError(
                 f"similarity must lie between 0 and 1 but holds {rows.min():g} to {rows.max():g}; take absolute "
                 "correlations, as feature_similarity(X) does."
             )
-        if np.abs(rows - C[:, start : start + step].T).max() > _ROUNDING:
-            raise ValueError("similarity must be symmetric but is not; pass feature_similarity(X).")
-    if np.abs(np.diagonal(C) - 1).max() > _ROUNDING:
-        raise ValueError("similarity must have ones on its diagonal but has not; a feature is always like itself.")
+        skew = np.abs(rows - C[:, start : start + step].T).max()
+        if max(skew, np.abs(np.diagonal(rows, start) - 1).max()) > _ROUNDING:
+            raise ValueError(
+                "similarity must be symmetric with ones on its diagonal but is not; pass feature_similarity(X)."
+            )
     return C

@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from ..subset import StabilityFrontier
 from ._axes import axes_for
@@ -62,7 +61,7 @@ def stability_frontier(frontier: StabilityFrontier | Any, *, ax: Axes | None = N
     _draw_efficient(axes, frontier, above, reach)
     _mark_choice(axes, frontier, above, reach)
     axes.set_xlim(-0.04 * reach, reach)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{percent:g} %"))
+    axes.xaxis.set_major_formatter("{x:g} %")
     axes.set_xlabel(_x_label(frontier, int(np.count_nonzero(above > reach))))
     axes.set_ylabel("stability (Nogueira; 1 = same features each time)")
     axes.grid(True, color="#dddddd", linewidth=0.6)
@@ -92,11 +91,11 @@ def _above_least(error: np.ndarray) -> np.ndarray:
 
 def _reach(frontier: StabilityFrontier, above: np.ndarray) -> float:
     """Return where the horizontal axis ends, in percent: past the tolerance and past what no other setting beats."""
-    measured = above[np.isfinite(above)]
-    near = float(above[frontier.pareto_optimal & np.isfinite(above)].max())
-    allowed = (
-        5.0 if frontier.target is not None else min(100 * frontier.max_error_increase, max(5.0, float(measured.max())))
-    )
+    finite = np.isfinite(above)
+    near = float(above[frontier.pareto_optimal & finite].max())
+    allowed = 5.0
+    if frontier.target is None:
+        allowed = min(100 * frontier.max_error_increase, max(allowed, float(above[finite].max())))
     return max(1.5 * allowed, 1.15 * near, 1.0)
 
 
@@ -184,24 +183,19 @@ def _x_label(frontier: StabilityFrontier, beyond: int) -> str:
 
 def _legend(axes: Axes, frontier: StabilityFrontier, shown: np.ndarray) -> list[Any]:
     """Return the entries: depths, widths and ridges that are drawn, then the lines."""
-    depths, width = _depths(frontier), frontier.latent_width
-    entries: list[Any] = [
-        Line2D([], [], linestyle="", marker=mark, color=colour, label=name)
-        for number, (name, (colour, mark)) in enumerate(_DEPTHS.items())
-        if np.any(depths[shown] == number)
-    ]
-    widths = np.unique(width[shown])
-    if widths.size > 1:
-        for value in widths[::-1]:
-            face = _STEP if value == widths.max() else "white"
-            label = f"latent width {value}"
-            entries.append(Line2D([], [], linestyle="", marker="o", color=_STEP, markerfacecolor=face, label=label))
-    for ridge, size in _diameters(frontier).items():
-        if np.any(frontier.ridge[shown] == ridge):
-            mark = Line2D([], [], linestyle="", marker="o", color="#999999", markersize=size, label=f"ridge {ridge:g}")
-            entries.append(mark)
+    depths, ridges, widths = (values[shown] for values in (_depths(frontier), frontier.ridge, frontier.latent_width))
+    styles, sizes = list(_DEPTHS.items()), _diameters(frontier)
+    marks: list[dict[str, Any]] = []
+    for name, (colour, mark) in (styles[depth] for depth in np.unique(depths)):
+        marks.append({"label": name, "marker": mark, "color": colour})
+    if np.unique(widths).size > 1:
+        for width in np.unique(widths)[::-1]:
+            face = _STEP if width == widths.max() else "white"
+            marks.append({"label": f"latent width {width}", "markerfacecolor": face})
+    for ridge in np.unique(ridges).tolist():
+        marks.append({"label": f"ridge {ridge:g}", "color": "#999999", "markersize": sizes[ridge]})
     if not np.all(frontier.pareto_optimal[shown]):
-        label = "faded: another is better in both"
-        entries.append(Line2D([], [], linestyle="", marker="o", color=_faded(_STEP), label=label))
-    entries.append(Line2D([], [], linestyle="", marker="|", color=_STEP, markersize=11, label="± standard error"))
-    return entries + axes.get_legend_handles_labels()[0]
+        marks.append({"label": "faded: another is better in both", "color": _faded(_STEP)})
+    marks.append({"label": "± standard error", "marker": "|", "markersize": 11})
+    usual = {"linestyle": "", "marker": "o", "color": _STEP}
+    return [Line2D([], [], **(usual | mark)) for mark in marks] + axes.get_legend_handles_labels()[0]

@@ -50,9 +50,8 @@ def reconstructed_images(
     # Discarded pixels are drawn as missing, so that they differ from dark ones.
     selected = np.where(support, images, np.nan)
     axes = axes_for(axes, (max(4.0, 0.9 * len(images)), 3.2), 3, len(images))
-    for line, (label, drawn) in enumerate(
-        {"original": images, "selected": selected, "reconstructed": reconstructed}.items()
-    ):
+    lines = {"original": images, "selected": selected, "reconstructed": reconstructed}
+    for line, (label, drawn) in enumerate(lines.items()):
         for ax, image in zip(axes[line], drawn, strict=True):
             # One grey scale for all three, or the reconstructed ones could look better than they are.
             ax.imshow(image.reshape(shape), cmap="gray", vmin=images.min(), vmax=images.max())

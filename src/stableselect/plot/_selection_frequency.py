@@ -69,8 +69,7 @@ def selection_frequency(
         raise ValueError(f"feature_names must hold {m} names but holds {len(feature_names)}; name every feature.")
     counts = masks.sum(axis=0)
     shown = _shown(counts, n_runs, max_features)
-    given = None if axes is None else np.asarray(axes, dtype=object)
-    left, right = axes_for(given, (8.0, 1.7 + 0.2 * len(shown)), 1, 2, sharey=True, width_ratios=[2.2, 1.0])[0]
+    left, right = axes_for(axes, (8.0, 1.7 + 0.2 * len(shown)), 1, 2, sharey=True, width_ratios=[2.2, 1.0])[0]
     _draw_fields(left, masks[:, shown].T, [_label(feature_names, j) for j in shown])
     _draw_fractions(right, counts[shown] / n_runs, wilson_interval(counts[shown], n_runs, confidence), confidence)
     left.set_title(f"{n_runs} runs{varied}\n{_counted(counts, n_runs, len(shown))}", fontsize=10, loc="left")
@@ -124,8 +123,7 @@ def _draw_fractions(ax: Axes, fractions: np.ndarray, interval: np.ndarray, confi
     ax.set_axisbelow(True)
     ax.tick_params(axis="both", labelsize=8)
     ax.tick_params(axis="y", length=0, labelleft=False)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _label(feature_names: Sequence[str] | None, feature: int) -> str:

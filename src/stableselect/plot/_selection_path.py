@@ -57,30 +57,18 @@ def selection_path(path: SelectionPath | Any, *, axes: Any = None) -> np.ndarray
     k = np.arange(1, path.limit + 1)
     low, high = path.fold_explained_variance_ratio.min(axis=0), path.fold_explained_variance_ratio.max(axis=0)
     mark = "o" if path.limit <= 30 else ""
-    for ax, turn in ((upper, _as_it_is), (lower, _left)):
+    for ax, turn in ((upper, lambda explained: explained), (lower, _left)):
         ax.fill_between(k, turn(low), turn(high), color=_HELD_OUT, alpha=0.25, linewidth=0, label="range of the folds")
-        ax.plot(
-            k,
-            turn(path.explained_variance_ratio),
-            "-",
-            marker=mark,
-            markersize=3,
-            color=_HELD_OUT,
-            label="held-out samples",
-        )
+        held_out = turn(path.explained_variance_ratio)
+        ax.plot(k, held_out, "-", marker=mark, markersize=3, color=_HELD_OUT, label="held-out samples")
         ax.plot(k, turn(path.train_explained_variance_ratio), "--", color=_TRAINING, label="training samples")
         if path.target is not None:
             ax.axhline(turn(path.target), color=_GUIDE, linestyle=":", label=f"target, {path.target:.6g}")
         _mark_choice(ax, path, turn)
         ax.grid(True, color="#dddddd", linewidth=0.6)
         ax.set_axisbelow(True)
-    shown = np.concatenate(
-        [
-            path.explained_variance_ratio,
-            path.train_explained_variance_ratio,
-            [] if path.target is None else [path.target],
-        ]
-    )
+    target = [] if path.target is None else [path.target]
+    shown = np.concatenate([path.explained_variance_ratio, path.train_explained_variance_ratio, target])
     upper.set_ylim(max(-0.05, float(shown.min()) - 0.05), 1.02)
     upper.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     upper.set_ylabel("explained variance")
@@ -95,10 +83,6 @@ def selection_path(path: SelectionPath | Any, *, axes: Any = None) -> np.ndarray
     lower.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     lower.set_xlim(0.5, path.limit + 0.5)
     return np.array([upper, lower], dtype=object)
-
-
-def _as_it_is(explained: Any) -> Any:
-    return explained
 
 
 def _left(explained: Any) -> Any:
