@@ -138,11 +138,11 @@ def compact(value: Value | None, otherwise: str = NONE, unit: float = 1.0) -> st
     return f"{value.mean * unit:.3g}{spread}{mark}"
 
 
-def csv_value(value: Value | None, name: str = "mean", spread: str = "sd") -> dict[str, Any]:
+def csv_value(value: Value | None, name: str = "mean", spread: str = "sd", unit: float = 1.0) -> dict[str, Any]:
     """Return a value for the CSV file."""
     return {
-        name: "" if value is None else value.mean,
-        spread: "" if value is None or value.spread is None else value.spread,
+        name: "" if value is None else value.mean * unit,
+        spread: "" if value is None or value.spread is None else value.spread * unit,
         "repeats": 0 if value is None else value.count,
     }
 
