@@ -94,21 +94,21 @@ class Paired:
 
 def find(results: Results) -> dict[str, list[Found]]:
     """Return what is known of every method, by dataset; datasets without a finished run are left out."""
-    runs: dict[str, dict[str, list[Stored]]] = defaultdict(lambda: {method: [] for method in methods()})
+    runs: dict[tuple[str, str], list[Stored]] = defaultdict(list)
     for item in results.of_task(TASK):
         run = item.run
         # Runs of an earlier limit on the steps stay in the store, but are another experiment.
         if run.k == info(run.dataset).k and run.cap == steps(run.method, run.dataset, fast=run.mode == "fast"):
-            runs[run.dataset].setdefault(run.method, []).append(item)
+            runs[run.dataset, run.method].append(item)
     pairs = {
         item.run.dataset: unpacked(item.record["pairs"], item.record["n_columns"])
         for item in results.of_task(INTERCHANGEABLE)
         if item.status == "done" and "pairs" in item.record
     }
     return {
-        dataset: _of_dataset(dataset, {method: runs[dataset][method] for method in methods()}, pairs.get(dataset))
+        dataset: _of_dataset(dataset, {method: runs[dataset, method] for method in methods()}, pairs.get(dataset))
         for dataset in DATASETS
-        if any(item.status == "done" for items in runs[dataset].values() for item in items)
+        if any(item.status == "done" for place, items in runs.items() if place[0] == dataset for item in items)
     }
 
 
