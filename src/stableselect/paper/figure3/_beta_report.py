@@ -70,11 +70,16 @@ def _render(name: str, network: str, results: Results) -> Document:
     return betas.page(name, title, [*text, *tables], data, lambda: _draw(name, betas, sizes), reading)
 
 
+def _printed(betas: Betas, dataset: str) -> dict[int, float]:
+    """Return the printed values by n; none beside a fast run."""
+    values = _PRINTED.get((betas.network, dataset))
+    return {} if betas.fast or values is None else dict(zip(SIZES[dataset], values, strict=True))
+
+
 def _table(betas: Betas, dataset: str, protocol: Protocol, data: list[dict[str, Any]]) -> Table:
     rows = []
-    network, grid = betas.network, (FAST_SIZES if betas.fast else SIZES)[dataset]
-    printed = {} if betas.fast else dict(zip(grid, _PRINTED.get((network, dataset), ()), strict=False))
-    for n in grid:
+    network, printed = betas.network, _printed(betas, dataset)
+    for n in (FAST_SIZES if betas.fast else SIZES)[dataset]:
         own, searched = ((dataset, method, protocol, n) for method in (network, SEARCH))
         row = [str(n), *betas.texts(("beta.selector", "beta.scorer", _BETA, _MEAN, "shared"), *own)]
         row += betas.texts((_BETA, _MEAN), *own, change=ORDER) if protocol == "paper" else [NONE, NONE]
@@ -104,9 +109,9 @@ def _rates(betas: Betas, sizes: Sizes) -> Table:
                 found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
                 repeats = "0" if found[0] is None else str(len(found[0].slopes))
                 rows.append([f"{info(dataset).title}, {protocol}, {words}", *map(written_rate, found), repeats])
-        printed = _PRINTED.get((network, dataset))
-        if printed is not None and len(printed) == len(grid):
-            rows.append([f"{info(dataset).title}, printed", written_rate(fit_power_law(grid, printed)), NONE, "1"])
+        if printed := _printed(betas, dataset):
+            slope = fit_power_law(grid, list(printed.values()))
+            rows.append([f"{info(dataset).title}, printed", written_rate(slope), NONE, "1"])
     notes = [
         "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
         "repeat. Under paper the repeats are seeds on the same samples, so the interval says nothing of other samples. "
@@ -189,7 +194,7 @@ def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
     figure, panels = protocol_panels(columns, 4.2 * max(2, columns), 7.4)
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
-            _sizes(axis, betas, dataset, protocol, grid, printed=full)
+            _sizes(axis, betas, dataset, protocol, grid)
             axis.set_title(f"{info(dataset).title}, {protocol}")
         if full:
             _weighted(row[-1], betas, protocol)
@@ -212,7 +217,7 @@ def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
     return picture(name, f"{_title(name, betas.network)}; bars: from the least to the largest repeat.", figure)
 
 
-def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool) -> None:
+def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int]) -> None:
     """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
     network = betas.network
     held = {"color": SKY, "marker": "v", "markersize": 5}
@@ -224,9 +229,8 @@ def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Seq
         _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], measure, words, **looks)
     order = [betas.of(dataset, network, protocol, n, change=ORDER) for n in grid]
     _bars(axis, grid, order, _BETA, "same samples, other order", color=GREY, marker="x", linestyle=":")
-    found = _PRINTED.get((network, dataset))
-    if protocol == "paper" and printed and found is not None:
-        axis.plot(grid, found, color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
+    if protocol == "paper" and (printed := _printed(betas, dataset)):
+        axis.plot(grid, list(printed.values()), color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
     first = betas.value(_BETA, dataset, network, protocol, grid[0])
     if first is not None:
         line = [first.mean * grid[0] / n for n in grid]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from ._shared import (
     csv_value,
     error_bars,
     first_run,
+    fit_record,
     mean_losses,
     over_repeats,
     repeated,
@@ -74,19 +75,12 @@ def dataset(*, fast: bool) -> str:
 
 def gap_runs(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Run]:
     """Return the runs of some settings for both networks and the search."""
-    number = max(REPEATS, options.seeds if protocol == "paper" else options.splits)
-    name = dataset(fast=options.fast)
-    return [
-        run
-        for method in METHODS
-        for setting in settings
-        for run in repeated(
-            first_run(name, method, protocol, setting.k, options).of_task(
-                TASK, share=setting.share, weight=setting.weight
-            ),
-            1 if options.fast else number,
-        )
-    ]
+    number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
+    runs: list[Run] = []
+    for method, setting in product(METHODS, settings):
+        first = first_run(dataset(fast=options.fast), method, protocol, setting.k, options)
+        runs += repeated(first.of_task(TASK, share=setting.share, weight=setting.weight), number)
+    return runs
 
 
 class Gaps(Groups):
@@ -145,14 +139,9 @@ def measure_gap(run: Run, data_home: str | None) -> dict[str, Any]:
     part = len(rows.X_fit) if run.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
     X = rows.X_fit[: max(2, round(part * details["share"] / 100))]
     selector: Any = find_method(run.method).build(run).set_params(scorer_weight=details["weight"])
-    start = time.perf_counter()
-    selector.fit(X)
-    seconds = time.perf_counter() - start
+    record = fit_record(selector, X)
     train, test = (mean_losses(selector, part) for part in (X, bounded_test_samples(rows, run.protocol)))
-    return {
-        "n": len(X),
-        "seconds": seconds,
-        "selected": selector.selected_.tolist(),
+    return record | {
         "train": train,
         "test": test,
         "difference": test["selector"] - train["selector"],

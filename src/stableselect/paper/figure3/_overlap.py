@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,22 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from ...metrics import Stability, stability
+from ...metrics import stability
 from ..methods import Options, Protocol, Results, find_method, load_rows
 from ..report import NONE, Document, Experiment, Picture, Table, picture
-from ._shared import COIL, FASHION, PROTOCOLS, SEARCH, Groups, compact, epochs, first_run, mean_losses, of_one
+from ._shared import (
+    COIL,
+    FASHION,
+    PROTOCOLS,
+    SEARCH,
+    Groups,
+    compact,
+    epochs,
+    first_run,
+    fit_record,
+    mean_losses,
+    of_one,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,48 +77,41 @@ def measure_overlap(run: Run, data_home: str | None) -> dict[str, Any]:
     selector: Any = find_method(run.method).build(run)
     if run.method != SEARCH:
         selector.set_params(random_state=run.seed, patience=PATIENCE, tol=0.0)
-    start = time.perf_counter()
-    selector.fit(X)
-    return {
-        "n": len(X),
-        "seconds": time.perf_counter() - start,
-        "selected": selector.selected_.tolist(),
+    return fit_record(selector, X) | {
         "test": mean_losses(selector, X_test),
         "epochs": getattr(selector, "n_epochs_", None),
         "stopped": getattr(selector, "stop_reason_", None),
     }
 
 
-@dataclass(frozen=True)
 class Overlap:
     """The features selected on several splits.
 
-    Attributes
+    Parameters
     ----------
     items : list of Stored
         The runs, finished or not.
-    counts : ndarray of int, shape (m,)
-        How many splits selected each feature.
+    n_features : int
+        Number of features to select from.
+
+    Attributes
+    ----------
     runs : int
         Finished splits.
+    counts : ndarray of int, shape (n_features,)
+        How many splits selected each feature.
+    distinct, always : int
+        Features selected at least once, and on every split.
     measures : Stability or None
         None for fewer than two splits.
     """
 
-    items: list[Stored]
-    counts: np.ndarray
-    runs: int
-    measures: Stability | None
-
-    @property
-    def distinct(self) -> int:
-        """Features selected at least once."""
-        return int(np.sum(self.counts > 0))
-
-    @property
-    def always(self) -> int:
-        """Features selected on every split."""
-        return int(np.sum(self.counts == self.runs))
+    def __init__(self, items: list[Stored], n_features: int) -> None:
+        kept = [item.record["selected"] for item in items if item.status == "done"]
+        self.items, self.runs = items, len(kept)
+        self.counts = np.bincount(np.concatenate([np.zeros(0, dtype=int), *kept]), minlength=n_features)
+        self.distinct, self.always = int(np.sum(self.counts > 0)), int(np.sum(self.counts == self.runs))
+        self.measures = stability(kept, n_features=n_features) if len(kept) > 1 else None
 
     def nogueira(self) -> str:
         """Write Nogueira's measure with its interval."""
@@ -143,11 +147,7 @@ def _overlaps(runs: Groups, network: str) -> Overlaps:
             ):
                 every = runs.of(protocol, name, method)
                 items = [item for item in every if item.run.seed == (item.run.split if free else 0)]
-                kept = [item.record["selected"] for item in items if item.status == "done"]
-                m = info(name).n_columns
-                counts = np.bincount(np.concatenate([np.zeros(0, dtype=int), *kept]), minlength=m)
-                measures = stability(kept, n_features=m) if len(kept) > 1 else None
-                found[protocol, name, words] = Overlap(items, counts, len(kept), measures)
+                found[protocol, name, words] = Overlap(items, info(name).n_columns)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -100,6 +101,13 @@ def bounded_test_samples(rows: Rows, protocol: str) -> np.ndarray:
     range on others, and would alone decide the largest change of a loss.
     """
     return rows.X_test if protocol == "paper" else np.clip(rows.X_test, 0.0, 1.0)
+
+
+def fit_record(selector: Any, X: np.ndarray) -> dict[str, Any]:
+    """Fit a selector and return ``n``, ``seconds`` and ``selected``."""
+    start = time.perf_counter()
+    selector.fit(X)
+    return {"n": len(X), "seconds": time.perf_counter() - start, "selected": selector.selected_.tolist()}
 
 
 def mean_losses(selector: Any, samples: np.ndarray) -> dict[str, float]:
