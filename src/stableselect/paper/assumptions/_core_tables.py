@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from ...datasets import info
 from ...experiments import Value
 from ...inspection import PowerLawFit
-from ..figure3 import PUBLISHED_EPOCHS, epochs, written_rate
-from ..methods import Results
+from ..figure3 import PROTOCOLS, PUBLISHED_EPOCHS, epochs, written_rate
 from ..report import NONE, Block
-from ._found import PROTOCOLS, Data, Found, csv_value, table_or_reason, text, where_of
+from ._found import Found, text
 from ._plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED, PUBLISHED_MSE, PUBLISHED_SIZES
 from ._task import NETWORK, SEARCH
 
 _MEASURES = ("eta_max", "eta_median", "alpha_max", "alpha_median", "mse")
+_COLUMNS = {
+    "|eta| max": ("plain", "eta_max"),
+    "median": ("plain", "eta_median"),
+    "n |eta| max": ("plain", "eta_max"),
+    "|alpha| max": ("plain", "alpha_max"),
+    "mse": ("plain", "mse"),
+    "eta, centred": ("centred", "eta_max"),
+    "eta, random": ("random", "eta_max"),
+    "mse, random": ("random", "mse"),
+}
+"""What the table shows: the form of the samples and the measure; times n where the head says so."""
 
 
-def assumption2(results: Results, found: Found, data: Data) -> Iterator[Block]:
+def assumption2(found: Found) -> Iterator[Block]:
     """Show the error and the coefficients of core samples against n, and the slope."""
     yield (
         "Assumption 2 wants u core samples z among the training samples from which every x follows as sum alpha_i z_i "
@@ -36,51 +47,39 @@ def assumption2(results: Results, found: Found, data: Data) -> Iterator[Block]:
             for n in sizes:
                 pick = {
                     (form, measure): found.number(f"{form}.{measure}", "core", *where, n=n)
-                    for form in ("plain", "centred", "random")
-                    for measure in _MEASURES
+                    for form, measure in product(("plain", "centred", "random"), _MEASURES)
                 }
-                shown = [text(pick["plain", measure]) for measure in ("eta_max", "eta_median")]
-                shown += [text(pick["plain", "eta_max"], n)]
-                places = [("plain", "alpha_max"), ("plain", "mse"), ("centred", "eta_max")]
-                shown += [text(pick[place]) for place in (*places, ("random", "eta_max"), ("random", "mse"))]
+                shown = [text(pick[place], n if label.startswith("n ") else 1) for label, place in _COLUMNS.items()]
                 rows.append([f"{info(name).title}, n = {n:,}", *shown])
                 for (form, measure), value in pick.items():
-                    data.append(where_of(2, name, protocol, SEARCH, form, n) | {"measure": measure} | csv_value(value))
+                    found.add(2, where, form, n, measure, value)
             line = [info(name).title]
             for measure in ("eta_max", "eta_median", "alpha_max"):
                 slope = found.slope(f"plain.{measure}", *where)
                 line.append(written_rate(slope, 3))
                 if slope is not None:
-                    data.append(where_of(2, name, protocol, SEARCH, "plain", "") | _slope_line(measure, slope))
+                    found.add(2, where, "plain", "", f"slope of {measure}", _slope_line(slope))
                 if measure == "eta_max" and slope is not None:
                     reading.append(_verdict(name, found, where, slope))
             if sizes:
                 slopes.append(line)
-        header = ["dataset", "|eta| max", "median", "n |eta| max", "|alpha| max", "mse"]
-        header += ["eta, centred", "eta, random", "mse, random"]
         notes = [
             "Norms over the test samples; mse is the mean squared error. Centred: samples less their mean. Random: "
             "mean of five random choices of 50 samples. ± is the standard deviation over splits."
         ]
-        yield table_or_reason(results, f"Assumption 2, {protocol}: 50 core samples", header, rows, notes)
+        yield found.table(f"Assumption 2, {protocol}: 50 core samples", ["dataset", *_COLUMNS], rows, notes)
         header = ["dataset", "|eta| max", "|eta| median", "|alpha| max"]
         notes = [
             "Slope of the logarithm on log n, one for each split, and Student's 95 % interval over the splits; none "
             "for one split. Needed for |eta|: -1 or less.",
             *reading,
         ]
-        yield table_or_reason(results, f"Assumption 2, {protocol}: slopes", header, slopes, notes)
+        yield found.table(f"Assumption 2, {protocol}: slopes", header, slopes, notes)
 
 
-def _slope_line(measure: str, slope: PowerLawFit) -> dict[str, Any]:
+def _slope_line(slope: PowerLawFit) -> dict[str, Any]:
     low, high = ("" if math.isnan(end) else end for end in slope.interval)
-    return {
-        "measure": f"slope of {measure}",
-        "mean": slope.slope,
-        "low": low,
-        "high": high,
-        "repeats": len(slope.slopes),
-    }
+    return {"mean": slope.slope, "low": low, "high": high, "repeats": len(slope.slopes)}
 
 
 def _verdict(name: str, found: Found, where: tuple[Any, ...], slope: PowerLawFit) -> str:
@@ -97,9 +96,9 @@ def _verdict(name: str, found: Found, where: tuple[Any, ...], slope: PowerLawFit
     )
 
 
-def published_procedure(results: Results, found: Found, data: Data) -> Iterator[Block]:
+def published_procedure(found: Found) -> Iterator[Block]:
     """Show the published check of Assumption 2 beside the exact one."""
-    limit = epochs(NETWORK, fast=results.mode == "fast")
+    limit = epochs(NETWORK, fast=found.results.mode == "fast")
     yield (
         "The published check of Assumption 2 trains the scorer-selector network on the transposed table (50 of n "
         "samples; scores not negative, 0.1 times their sum added, scorer weighted 1 and selector 2, batches of 256, "
@@ -109,28 +108,25 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
         "the start of the scores are not known; 256 and the start of the main network were taken."
     )
     rows, reading = [], []
-    for name in NETWORK_CORE_SIZES:
-        for protocol in PROTOCOLS:
-            where = ("core", name, protocol)
-            ranges = []
-            for n in found.sizes(*where, NETWORK):
-                trained = {measure: (measure, (*where, NETWORK)) for measure in ("network_mse", "best_mse")}
-                searched = {form: (f"{form}.mse", (*where, SEARCH)) for form in ("plain", "random")}
-                values = found.row({**trained, **searched}, n)
-                ranges += [item.record["scores"] for item in found.runs(*where, NETWORK, n=n)]
-                known = protocol == "paper" and name == PUBLISHED and n in PUBLISHED_MSE
-                printed = f"{PUBLISHED_MSE[n]:.5f}" if known else NONE
-                numbers = map(_error, values.values())
-                rows.append([f"{info(name).title}, {protocol}, n = {n:,}", printed, *numbers])
-                for measure in trained:
-                    base = where_of(2, name, protocol, NETWORK, "published", n)
-                    data.append(base | {"measure": measure} | csv_value(values[measure]))
-            if ranges:
-                low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
-                reading.append(
-                    f"{info(name).title}, {protocol}: the scores, all near 1 at the start, lie between {low:.3f} and "
-                    f"{high:.3f} at the end. The penalty's gradient is 0.1 for each of them."
-                )
+    for name, protocol in product(NETWORK_CORE_SIZES, PROTOCOLS):
+        trained, searched = ((name, protocol, method) for method in (NETWORK, SEARCH))
+        ranges = []
+        for n in found.sizes("core", *trained):
+            own = {measure: (measure, ("core", *trained)) for measure in ("network_mse", "best_mse")}
+            others = {form: (f"{form}.mse", ("core", *searched)) for form in ("plain", "random")}
+            values = found.row({**own, **others}, n)
+            ranges += [item.record["scores"] for item in found.runs("core", *trained, n=n)]
+            known = protocol == "paper" and name == PUBLISHED and n in PUBLISHED_MSE
+            printed = f"{PUBLISHED_MSE[n]:.5f}" if known else NONE
+            rows.append([f"{info(name).title}, {protocol}, n = {n:,}", printed, *map(_error, values.values())])
+            for measure in own:
+                found.add(2, trained, "published", n, measure, values[measure])
+        if ranges:
+            low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
+            reading.append(
+                f"{info(name).title}, {protocol}: the scores, all near 1 at the start, lie between {low:.3f} and "
+                f"{high:.3f} at the end. The penalty's gradient is 0.1 for each of them."
+            )
     reading += _falls(found)
     header = ["dataset", "printed", "repeated", "same samples, least squares", "searched samples", "random samples"]
     notes = [
@@ -138,7 +134,7 @@ def published_procedure(results: Results, found: Found, data: Data) -> Iterator[
         "an intercept). ± is the standard deviation over seeds (paper) or splits and seeds (corrected).",
         *reading,
     ]
-    yield table_or_reason(results, "Assumption 2, published procedure", header, rows, notes)
+    yield found.table("Assumption 2, published procedure", header, rows, notes)
 
 
 def _falls(found: Found) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..figure3 import FAST_NOTE
 from ..methods import Results
 from ..report import Block, Document, Experiment, drawn
@@ -37,18 +35,14 @@ _SETTING = (
 def _render(results: Results) -> Document:
     found = Found(results)
     blocks: list[Block] = [FAST_NOTE, *_SETTING] if results.mode == "fast" else [*_SETTING]
-    data: list[dict[str, Any]] = []
-    for make in (assumption1, assumption2):
-        blocks.extend(make(results, found, data))
+    blocks += [*assumption1(found), *assumption2(found)]
     if found.any("core"):
         blocks.append(drawn(lambda: draw_core(found)))
-    blocks.extend(published_procedure(results, found, data))
-    blocks.extend(assumption3(results, found, data))
+    blocks += [*published_procedure(found), *assumption3(found)]
     if found.any("removal"):
         blocks.append(drawn(lambda: draw_sides(found)))
-    for make in (proposition1, constants):
-        blocks.extend(make(results, found, data))
-    return Document("assumptions", EXPERIMENT.title, blocks, data)
+    blocks += [*proposition1(found), *constants(found)]
+    return Document("assumptions", EXPERIMENT.title, blocks, found.data)
 
 
 EXPERIMENT = Experiment("assumptions", "Assumptions 1 to 3 and Proposition 1, measured", plan_runs, _render)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ...datasets import info
 from ...experiments import Value
-from ..figure3 import drawn_legend
+from ..figure3 import PROTOCOLS, drawn_legend
 from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Picture, picture, plain_ticks
-from ._found import MAPS, PROTOCOLS, Found
+from ._found import MAPS, Found
 from ._measures import STEPS
 from ._plan import DATASETS, NETWORK_REMOVAL_SIZES, PUBLISHED, PUBLISHED_MSE
 from ._task import NETWORK, SEARCH
@@ -30,20 +31,16 @@ def draw_core(found: Found) -> Picture:
     )
     figure = Figure(figsize=(12.5, 5.2), layout="constrained")
     axes = figure.subplots(1, 2 + published)
-    for protocol in PROTOCOLS:
-        for name in DATASETS:
-            colour, mark = _LOOKS[name]
-            for axis, measure in zip(axes[:2], ("eta_max", "alpha_max"), strict=True):
-                points = found.by_size(f"plain.{measure}", name, protocol, SEARCH)
-                _line(axis, points, f"{info(name).title}, {protocol}", colour, _DASHES[protocol], mark)
-    # The slope that the assumption needs, from every curve's first point.
-    for protocol in PROTOCOLS:
-        for name in DATASETS:
-            points = found.by_size("plain.eta_max", name, protocol, SEARCH)
-            if len(points) > 1:
-                first, last = min(points), max(points)
-                ends = [points[first].mean, points[first].mean * first / last]
-                axes[0].plot([first, last], ends, color=GREY, linestyle=":", linewidth=1, zorder=1)
+    for protocol, name in product(PROTOCOLS, DATASETS):
+        colour, mark = _LOOKS[name]
+        errors, sizes = (found.by_size(f"plain.{part}_max", name, protocol, SEARCH) for part in ("eta", "alpha"))
+        for axis, points in zip(axes[:2], (errors, sizes), strict=True):
+            _line(axis, points, f"{info(name).title}, {protocol}", protocol, color=colour, marker=mark)
+        if len(errors) > 1:
+            # The slope that the assumption needs, from the curve's first point.
+            first, last = min(errors), max(errors)
+            ends = [errors[first].mean, errors[first].mean * first / last]
+            axes[0].plot([first, last], ends, color=GREY, linestyle=":", linewidth=1, zorder=1)
     axes[0].plot([], [], color=GREY, linestyle=":", label="needed: slope -1")
     axes[0].set(title="error", yscale="log", ylabel="largest |eta| over test samples (units of the data)")
     axes[1].set(title="coefficients", yscale="log", ylabel="largest |alpha| over test samples")
@@ -82,30 +79,21 @@ def _published(axis: Any, found: Found) -> None:
     for measure, method, label, colour, mark in lines:
         for protocol in PROTOCOLS:
             points = found.by_size(measure, PUBLISHED, protocol, method)
-            _line(axis, points, f"{label}, {protocol}", colour, _DASHES[protocol], mark)
+            _line(axis, points, f"{label}, {protocol}", protocol, color=colour, marker=mark)
 
 
-def _line(axis: Any, points: dict[int, Value], label: str, colour: str, dashes: str, mark: str) -> None:
+def _line(axis: Any, points: dict[int, Value], label: str, protocol: str, **looks: str) -> None:
     if points:
-        axis.errorbar(
-            list(points),
-            [value.mean for value in points.values()],
-            yerr=[value.spread or 0.0 for value in points.values()],
-            label=label,
-            color=colour,
-            linestyle=dashes,
-            marker=mark,
-            markersize=4,
-            capsize=2,
-            linewidth=1.4,
-        )
+        means, spreads = ([value.mean for value in points.values()], [value.spread or 0.0 for value in points.values()])
+        sizes = {"markersize": 4, "capsize": 2, "linewidth": 1.4}
+        axis.errorbar(list(points), means, yerr=spreads, label=label, linestyle=_DASHES[protocol], **sizes, **looks)
 
 
 def draw_sides(found: Found) -> Picture:
     """Draw both sides of inequality (3) over t, in units of the right side's largest value for each sample left out."""
     from matplotlib.figure import Figure
 
-    shown = [name for name in DATASETS if any(_entries(found, name, p, SEARCH, "held") for p in PROTOCOLS)]
+    shown = [name for name in DATASETS if any(found.at_largest("held", name, p, SEARCH)[1] for p in PROTOCOLS)]
     figure = Figure(figsize=(10.5, 1.1 + 2.5 * max(1, len(shown))), layout="constrained")
     axes = figure.subplots(max(1, len(shown)), len(MAPS), sharex=True, squeeze=False)
     for row, name in enumerate(shown):
@@ -129,7 +117,8 @@ def draw_sides(found: Found) -> Picture:
 def _sides(axis: Any, found: Found, name: str, method: str, maps: str) -> None:
     empty = True
     for protocol in PROTOCOLS:
-        entries = [entry for entry in _entries(found, name, protocol, method, maps) if max(entry["right"]) > 0]
+        entries = found.at_largest(maps, name, protocol, method)[1]
+        entries = [entry for entry in entries if max(entry["right"]) > 0]
         if not entries:
             continue
         unit = np.array([max(entry["right"]) for entry in entries])[:, None]
@@ -143,9 +132,3 @@ def _sides(axis: Any, found: Found, name: str, method: str, maps: str) -> None:
     if empty:
         words = "not run" if method == SEARCH or name in NETWORK_REMOVAL_SIZES else "no network on this dataset"
         axis.text(0.5, 0.5, words, ha="center", va="center", transform=axis.transAxes, color=GREY)
-
-
-def _entries(found: Found, name: str, *where: Any) -> list[dict[str, Any]]:
-    protocol, method, maps = where
-    sizes = found.sizes("removal", name, protocol, method)
-    return found.left_out(maps, "removal", name, protocol, method, n=sizes[-1]) if sizes else []

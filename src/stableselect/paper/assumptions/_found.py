@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +10,19 @@ import numpy as np
 
 from ...experiments import Comparison, Measure, Stored, Value, part_of
 from ...inspection import PowerLawFit
-from ..figure3 import of_one, rate
+from ..figure3 import csv_value, of_one, rate
 from ..methods import Protocol, Results
 from ..report import NONE, Table
 from ._plan import DATASETS, PUBLISHED_WEIGHT, is_current
 from ._task import NETWORK, SEARCH, TASK
 
-PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 MAPS = {
     "search, held": (SEARCH, "held"),
     "search, refitted": (SEARCH, "refitted"),
     "|W|, refitted": (NETWORK, "refitted"),
 }
 """Which maps are compared: of which method, and refitted without the sample or held."""
-Data = list[dict[str, Any]]
+Values = Value | dict[str, Any] | None
 
 _ROUNDING = 1e-9
 """Sides that differ by no more than this fraction of the larger are equal."""
@@ -40,9 +39,16 @@ class Found:
     ----------
     results : Results
         The results file.
+
+    Attributes
+    ----------
+    data : list of dict
+        The lines of the CSV file so far.
     """
 
     def __init__(self, results: Results) -> None:
+        self.results = results
+        self.data: list[dict[str, Any]] = []
         self._items = [
             item
             for item in results.of_task(TASK)
@@ -98,6 +104,26 @@ class Found:
         """Return what was measured for every sample left out, over all repeats."""
         return [entry for item in self.runs(*where, **details) for entry in item.record["columns"].get(maps, [])]
 
+    def at_largest(self, maps: str, *where: Any, **details: Any) -> tuple[int, list[dict[str, Any]]]:
+        """Return the largest n of which samples were left out, 0 for none, and what was measured there."""
+        n = max(self.sizes("removal", *where, **details), default=0)
+        return n, self.left_out(maps, "removal", *where, n=n, **details)
+
+    def add(self, part: object, where: Sequence[str], column: str, n: object, measure: str, values: Values) -> None:
+        """Add a line to the CSV file; ``where`` is dataset, protocol and method."""
+        part = f"assumption {part}" if isinstance(part, int) else part
+        name, protocol, method = where
+        line = {"part": part, "dataset": name, "protocol": protocol, "method": method, "column": column, "n": n}
+        found = values if isinstance(values, dict) else csv_value(values, spread="spread")
+        self.data.append(line | {"measure": measure} | found)
+
+    def table(self, title: str, header: list[str], rows: list[list[str]], notes: list[str]) -> Table:
+        """Return a table, with the reason in place of its rows where there are none."""
+        if not rows:
+            names = dict.fromkeys(self.results.reason(name) for name in DATASETS)
+            rows, notes = [["all tables", ", ".join(names), *[NONE] * (len(header) - 2)]], []
+        return Table(title, header, rows, notes)
+
 
 def over_left_out(reduce: Callable[[list[float]], Any], maps: str, measure: str) -> Measure:
     """Return what takes from a record ``reduce`` of a measure over the samples left out."""
@@ -128,14 +154,6 @@ def holds1(entries: list[dict[str, Any]], side: str) -> tuple[int, int, float]:
     return int(np.sum(left <= bound * (1 + _ROUNDING))), left.size, float(ratio.max())
 
 
-def table_or_reason(results: Results, title: str, header: list[str], rows: list[list[str]], notes: list[str]) -> Table:
-    """Return a table, with the reason in place of its rows where there are none."""
-    if not rows:
-        names = dict.fromkeys(results.reason(name) for name in DATASETS)
-        rows, notes = [["all tables", ", ".join(names), *[NONE] * (len(header) - 2)]], []
-    return Table(title, header, rows, notes)
-
-
 def text(value: Value | None, factor: float = 1.0) -> str:
     """Write a number, in other units if ``factor`` is given."""
     if value is None:
@@ -149,17 +167,3 @@ def text(value: Value | None, factor: float = 1.0) -> str:
 
 def _short(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}" if abs(value) < 1e6 else f"{value:.2e}"
-
-
-def where_of(part: object, name: str, protocol: str, method: str, column: str, n: object) -> dict[str, Any]:
-    """Return the columns of the CSV file that say what a line is about."""
-    part = f"assumption {part}" if isinstance(part, int) else part
-    return {"part": part, "dataset": name, "protocol": protocol, "method": method, "column": column, "n": n}
-
-
-def csv_value(value: Value | None, factor: float = 1.0) -> dict[str, Any]:
-    """Return a number for the CSV file."""
-    if value is None:
-        return {"mean": "", "spread": "", "repeats": 0}
-    spread = "" if value.spread is None else value.spread * factor
-    return {"mean": value.mean * factor, "spread": spread, "repeats": value.count}

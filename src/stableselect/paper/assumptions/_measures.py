@@ -144,10 +144,9 @@ def largest_ratio(N: np.ndarray, D: np.ndarray) -> tuple[float, float, int, int]
     """
     U, values, _ = np.linalg.svd(D, full_matrices=False)
     sizes = np.linalg.svd(N, compute_uv=False)
-    if sizes[0] == 0:
-        return 0.0, 0.0, 0, int(np.sum(values > _RANK * values[0])) if values[0] else 0
-    rank_N = int(np.sum(sizes > _RANK * sizes[0]))
-    rank_D = int(np.sum(values > _RANK * values[0])) if values[0] else 0
+    rank_N, rank_D = (int(np.sum(found > _RANK * found[0])) for found in (sizes, values))
+    if rank_N == 0:
+        return 0.0, 0.0, rank_N, rank_D
     U, values = U[:, :rank_D], values[:rank_D]
     outside = float(np.linalg.norm(N - U @ (U.T @ N), 2) / sizes[0])
     if outside > _OUTSIDE:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ...datasets import info
-from ..methods import Protocol, Results
+from ..figure3 import PROTOCOLS, csv_value
+from ..methods import Protocol
 from ..report import Block
-from ._found import (
-    MAPS,
-    PROTOCOLS,
-    Data,
-    Found,
-    csv_value,
-    holds1,
-    holds3,
-    over_left_out,
-    table_or_reason,
-    text,
-    where_of,
-)
+from ._found import MAPS, Found, holds1, holds3, over_left_out, text
 from ._plan import DATASETS, WEIGHTS
 from ._task import SEARCH
 
@@ -36,8 +27,8 @@ class _Removal:
     ----------
     label, maps : str
         The kind, in words and in the records.
-    where : tuple
-        Part, dataset, protocol and method.
+    where : tuple of str
+        Dataset, protocol and method.
     n : int
         Samples fitted on.
     shown : bool
@@ -48,7 +39,7 @@ class _Removal:
 
     label: str
     maps: str
-    where: tuple[str, str, Protocol, str]
+    where: tuple[str, Protocol, str]
     n: int
     shown: bool
     entries: list[dict[str, Any]]
@@ -56,25 +47,20 @@ class _Removal:
     @property
     def title(self) -> str:
         """What a line of a table is about."""
-        return f"{info(self.where[1]).title}, {self.label}, n = {self.n:,}"
-
-    def line(self, assumption: int) -> dict[str, Any]:
-        """Return the columns of the CSV file that say what a line is about."""
-        return where_of(assumption, *self.where[1:], self.maps, self.n)
+        return f"{info(self.where[0]).title}, {self.label}, n = {self.n:,}"
 
 
 def _removals(found: Found, protocol: Protocol) -> Iterator[_Removal]:
     for name in DATASETS:
         for label, (method, maps) in MAPS.items():
-            where = ("removal", name, protocol, method)
-            sizes = found.sizes(*where)
+            where = (name, protocol, method)
+            sizes = found.sizes("removal", *where)
             for n in sizes:
-                entries = found.left_out(maps, *where, n=n)
-                if entries:
+                if entries := found.left_out(maps, "removal", *where, n=n):
                     yield _Removal(label, maps, where, n, n in (sizes[0], sizes[-1]), entries)
 
 
-def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
+def assumption1(found: Found) -> Iterator[Block]:
     """Show kappa_2: by how much the selector's output can move beside the scorer's."""
     yield (
         "Assumption 1 wants a kappa_2 such that for every x the selector's output moves by no more than kappa_2 "
@@ -84,21 +70,17 @@ def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
         "the second."
     )
     for protocol in PROTOCOLS:
-        rows, every = [], 0
-        unbounded = paper_ranks = at_zero = held = 0
+        rows = []
+        every: list[dict[str, Any]] = []
         worst: dict[str, float] = {}
         for part in _removals(found, protocol):
-            maps, where, n, entries = part.maps, part.where, part.n, part.entries
-            top = found.number(over_left_out(max, maps, "ratio_max"), *where, n=n)
-            others = [
-                found.number(over_left_out(np.median, maps, f"ratio_{end}"), *where, n=n)
-                for end in ("99", "median", "rms")
-            ]
+            entries = part.entries
+            top, *others = (
+                found.number(over_left_out(reduce, part.maps, f"ratio_{end}"), "removal", *part.where, n=part.n)
+                for end, reduce in (("max", max), ("99", np.median), ("median", np.median), ("rms", np.median))
+            )
+            every += entries
             no_bound = sum(entry["ratio_exact"] is None for entry in entries)
-            every, unbounded = every + len(entries), unbounded + no_bound
-            paper_ranks += sum(entry["ranks"][0] <= entry["ranks"][1] for entry in entries)
-            held += sum("at_zero" in entry for entry in entries)
-            at_zero += sum(entry.get("at_zero", 0) > 0 for entry in entries)
             if top is not None:
                 worst[part.label] = max(worst.get(part.label, 0.0), *(entry["ratio_max"] or 0.0 for entry in entries))
             if part.shown:
@@ -107,11 +89,11 @@ def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
                 row = [part.title, text(top), *map(text, others), str(sum(entry["unmoved"] for entry in entries))]
                 row += [f"{no_bound} of {len(entries)}", f"{ranks[0]:.0f} / {ranks[1]:.0f}"]
                 rows.append([*row, f"{changed} of {len(entries)}"])
-            line = part.line(1)
-            data.append(line | {"measure": "kappa2 over test samples"} | csv_value(top))
+            about = (1, part.where, part.maps, part.n)
+            found.add(*about, "kappa2 over test samples", top)
             for end, value in zip(("99 %", "median", "rms"), others, strict=True):
-                data.append(line | {"measure": f"ratio, {end}"} | csv_value(value))
-            data.append(line | {"measure": "samples without bound", "mean": no_bound, "repeats": len(entries)})
+                found.add(*about, f"ratio, {end}", value)
+            found.add(*about, "samples without bound", {"mean": no_bound, "repeats": len(entries)})
         header = ["dataset", "kappa_2", "99 %", "median", "mean square", "unmoved", "no bound", "ranks", "set changed"]
         notes = [
             "kappa_2: the largest ratio over test samples and samples left out; 99 % and median over test samples, and "
@@ -123,16 +105,18 @@ def assumption1(results: Results, found: Found, data: Data) -> Iterator[Block]:
         ]
         if every:
             found_at = ", ".join(f"{worst[label]:.3g} ({label})" for label in MAPS if label in worst)
+            unbounded = sum(entry["ratio_exact"] is None for entry in every)
+            by_rank = sum(entry["ranks"][0] <= entry["ranks"][1] for entry in every)
+            at_zero = [entry["at_zero"] > 0 for entry in every if "at_zero" in entry]
             notes.append(
                 f"On the test samples a kappa_2 exists, at most {found_at}. Over all x it does not for {unbounded} of "
-                f"the {every} samples left out, although the paper's inequality of ranks holds for {paper_ranks} of "
-                "them. "
-                f"With the maps held phi >= 0 was binding for {at_zero} of {held}."
+                f"the {len(every)} samples left out, although the paper's inequality of ranks holds for {by_rank} of "
+                f"them. With the maps held phi >= 0 was binding for {sum(at_zero)} of {len(at_zero)}."
             )
-        yield table_or_reason(results, f"Assumption 1, {protocol}", header, rows, notes)
+        yield found.table(f"Assumption 1, {protocol}", header, rows, notes)
 
 
-def assumption3(results: Results, found: Found, data: Data) -> Iterator[Block]:
+def assumption3(found: Found) -> Iterator[Block]:
     """Show how often inequality (3) holds."""
     yield (
         "Assumption 3 compares, over t in [0, 1], f(Phi) - f(Phi + t (Phi' - Phi)) + f(Phi') - f(Phi' + t (Phi - "
@@ -144,33 +128,31 @@ def assumption3(results: Results, found: Found, data: Data) -> Iterator[Block]:
     )
     for protocol in PROTOCOLS:
         rows = []
-        counts = {label: [0, 0] for label in MAPS}
+        counts: dict[str, Counter[str]] = {label: Counter() for label in MAPS}
         for part in _removals(found, protocol):
             count, total, ratios = holds3(part.entries)
-            counts[part.label][0] += count
-            counts[part.label][1] += total
-            middle_ratio, worst = float(np.median(ratios)), max(ratios)
+            counts[part.label].update(held=count, of=total)
+            middle, worst = float(np.median(ratios)), max(ratios)
             if part.shown:
-                holds = f"{100 * count / total:.0f} % of {total}"
-                rows.append([part.title, holds, f"{middle_ratio:.3g}", f"{worst:.3g}"])
-            line = part.line(3)
-            data.append(line | {"measure": "fraction of (j, t) that hold", "mean": count / total, "repeats": total})
-            data.append(line | {"measure": "left over right, median", "mean": middle_ratio})
-            data.append(line | {"measure": "left over right, largest", "mean": worst})
+                rows.append([part.title, f"{100 * count / total:.0f} % of {total}", f"{middle:.3g}", f"{worst:.3g}"])
+            about = (3, part.where, part.maps, part.n)
+            found.add(*about, "fraction of (j, t) that hold", {"mean": count / total, "repeats": total})
+            found.add(*about, "left over right, median", {"mean": middle})
+            found.add(*about, "left over right, largest", {"mean": worst})
         reading = [
-            f"{label}: holds for {100 * held / of:.0f} % of the {of} pairs (j, t)."
-            for label, (held, of) in counts.items()
-            if of
+            f"{label}: holds for {100 * count['held'] / count['of']:.0f} % of the {count['of']} pairs (j, t)."
+            for label, count in counts.items()
+            if count["of"]
         ]
         header = ["dataset", "holds", "left / right, median", "largest"]
         notes = [
             "Of all samples left out in all repeats, and t = 0.1 to 0.9; at t = 0 and 1 both sides are 0.",
             *reading,
         ]
-        yield table_or_reason(results, f"Assumption 3, {protocol}", header, rows, notes)
+        yield found.table(f"Assumption 3, {protocol}", header, rows, notes)
 
 
-def proposition1(results: Results, found: Found, data: Data) -> Iterator[Block]:
+def proposition1(found: Found) -> Iterator[Block]:
     """Show both sides of Proposition 1 over lambda_1."""
     yield (
         "Proposition 1 bounds D(L) + D(L_j), the scorer's falls on the way from Phi to Phi + t (Phi' - Phi), L the "
@@ -181,66 +163,59 @@ def proposition1(results: Results, found: Found, data: Data) -> Iterator[Block]:
         "Phi' towards Phi, which is shown beside it (turned)."
     )
     for protocol in PROTOCOLS:
-        rows, every, worst = [], [0, 0, 0, 0], -np.inf
-        for name in DATASETS:
-            where = ("removal", name, protocol, SEARCH)
-            for weight in WEIGHTS:
-                sizes = found.sizes(*where, weight=weight)
-                for maps in ("held", "refitted"):
-                    entries = found.left_out(maps, *where, n=sizes[-1], weight=weight) if sizes else []
-                    if not entries:
-                        continue
-                    line = [f"{info(name).title}, {maps}, lambda = {_fraction(weight)}"]
-                    for i, side in enumerate(("printed", "turned")):
-                        count, total, ratio = holds1(entries, side)
-                        every[2 * i] += count
-                        every[2 * i + 1] += total
-                        worst = max(worst, ratio)
-                        line += [f"{100 * count / total:.0f} % of {total}", f"{ratio:.1e}"]
-                        base = where_of("P1", name, protocol, SEARCH, maps, sizes[-1]) | {"weight": weight}
-                        data.append(
-                            base | {"measure": f"fraction that holds, {side}", "mean": count / total, "repeats": total}
-                        )
-                        data.append(base | {"measure": f"left over right, largest, {side}", "mean": ratio})
-                    rows.append(line)
+        rows, worst = [], -np.inf
+        every: Counter[str] = Counter()
+        for name, weight, maps in product(DATASETS, WEIGHTS, ("held", "refitted")):
+            where = (name, protocol, SEARCH)
+            n, entries = found.at_largest(maps, *where, weight=weight)
+            if not entries:
+                continue
+            row = [f"{info(name).title}, {maps}, lambda = {_fraction(weight)}"]
+            for side in ("printed", "turned"):
+                count, total, ratio = holds1(entries, side)
+                every.update({side: count, f"pairs, {side}": total})
+                worst = max(worst, ratio)
+                row += [f"{100 * count / total:.0f} % of {total}", f"{ratio:.1e}"]
+                about, of = ("P1", where, maps, n), {"weight": weight}
+                found.add(*about, f"fraction that holds, {side}", {"mean": count / total, "repeats": total} | of)
+                found.add(*about, f"left over right, largest, {side}", {"mean": ratio} | of)
+            rows.append(row)
         header = ["dataset", "holds, printed", "left / right", "holds, turned", "left / right"]
         notes = ["Pairs (j, t), t = 0.1 to 1, at the largest n of each dataset; left / right is the largest."]
-        if every[1]:
+        if every:
             notes.append(
-                f"As printed it holds for {every[0]} of {every[1]} pairs, turned for {every[2]} of {every[3]}. The "
-                f"left side is at most {worst:.1e} times the right."
+                f"As printed it holds for {every['printed']} of {every['pairs, printed']} pairs, turned for "
+                f"{every['turned']} of {every['pairs, turned']}. The left side is at most {worst:.1e} times the right."
             )
-        yield table_or_reason(results, f"Proposition 1, {protocol}", header, rows, notes)
+        yield found.table(f"Proposition 1, {protocol}", header, rows, notes)
 
 
-def constants(results: Results, found: Found, data: Data) -> Iterator[Block]:
+def constants(found: Found) -> Iterator[Block]:
     """Show the measured constants of the theory together."""
     rows = []
-    for protocol in PROTOCOLS:
-        for name in DATASETS:
-            where = ("removal", name, protocol, SEARCH)
-            sizes = found.sizes(*where)
-            if not sizes:
-                continue
-            n = sizes[-1]
-            core = ("core", name, protocol, SEARCH)
-            values = found.row(
-                {
-                    "kappa1": ("kappa1", where),
-                    "kappa2, held": (over_left_out(max, "held", "ratio_max"), where),
-                    "kappa2, refitted": (over_left_out(max, "refitted", "ratio_max"), where),
-                    "kappa3": ("centred.eta_max", core),
-                    "kappa4": ("centred.alpha_max", core),
-                    "kappa5": (lambda record: max(record["kappa5"].values()), where),
-                },
-                n,
-            )
-            units = {"kappa3": n}
-            numbers = [text(value, units.get(measure, 1)) for measure, value in values.items()]
-            rows.append([f"{info(name).title}, {protocol}, n = {n:,}", *numbers])
-            for measure, value in values.items():
-                line = where_of("constants", name, protocol, SEARCH, "", n)
-                data.append(line | {"measure": measure} | csv_value(value, units.get(measure, 1)))
+    for protocol, name in product(PROTOCOLS, DATASETS):
+        where = (name, protocol, SEARCH)
+        removal, core = ("removal", *where), ("core", *where)
+        n = max(found.sizes(*removal), default=0)
+        if not n:
+            continue
+        values = found.row(
+            {
+                "kappa1": ("kappa1", removal),
+                "kappa2, held": (over_left_out(max, "held", "ratio_max"), removal),
+                "kappa2, refitted": (over_left_out(max, "refitted", "ratio_max"), removal),
+                "kappa3": ("centred.eta_max", core),
+                "kappa4": ("centred.alpha_max", core),
+                "kappa5": (lambda record: max(record["kappa5"].values()), removal),
+            },
+            n,
+        )
+        row = [f"{info(name).title}, {protocol}, n = {n:,}"]
+        for measure, value in values.items():
+            unit = n if measure == "kappa3" else 1
+            row.append(text(value, unit))
+            found.add("constants", where, "", n, measure, csv_value(value, spread="spread", unit=unit))
+        rows.append(row)
     header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
     notes = [
         "Over the samples measured, so each is a lower bound of the true one; samples less their mean. kappa_1: "
@@ -248,7 +223,7 @@ def constants(results: Results, found: Found, data: Data) -> Iterator[Block]:
         "largest |eta|, at this n; it grows with n where the slope above is not -1. kappa_4: largest |alpha|. kappa_5: "
         "largest loss of the selector."
     ]
-    yield table_or_reason(results, "The constants, lambda = 1/128", header, rows, notes)
+    yield found.table("The constants, lambda = 1/128", header, rows, notes)
 
 
 def _fraction(weight: float) -> str:

@@ -9,7 +9,9 @@ from ._overlap import EXPERIMENTS as _OVERLAP
 from ._overlap import measure_overlap
 from ._shared import (
     FAST_NOTE,
+    PROTOCOLS,
     PUBLISHED_EPOCHS,
+    csv_value,
     drawn_legend,
     epochs,
     of_one,
@@ -23,8 +25,10 @@ TASKS = {"gap": measure_gap, "beta": measure_beta, "overlap": measure_overlap}
 __all__ = [
     "EXPERIMENTS",
     "FAST_NOTE",
+    "PROTOCOLS",
     "PUBLISHED_EPOCHS",
     "TASKS",
+    "csv_value",
     "drawn_legend",
     "epochs",
     "of_one",

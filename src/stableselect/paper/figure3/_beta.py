@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ from ._shared import (
     PUBLISHED_WEIGHT,
     REPEATS,
     SEARCH,
+    Groups,
     bounded_test_samples,
+    compact,
+    csv_value,
     first_run,
-    grouped,
     over_repeats,
     repeated,
 )
@@ -77,7 +79,7 @@ def _left_out(run: Run) -> int:
     return FAST_SEARCH_ROWS if run.mode == "fast" else SEARCH_ROWS
 
 
-class Betas:
+class Betas(Groups):
     """The stored runs of a network and of the search; a setting is dataset, method, protocol and n."""
 
     def __init__(self, results: Results, network: str) -> None:
@@ -86,20 +88,34 @@ class Betas:
                 return None  # of an earlier plan
             return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
 
+        super().__init__(results, TASK, key)
         self.network = network
-        self._groups = grouped(results, TASK, key)
 
     def of(self, *setting: Any, weight: float = PUBLISHED_WEIGHT, change: str = ROW) -> list[Stored]:
         """Return the repeats of a setting."""
-        return self._groups[*setting, weight, change]
+        return super().of(*setting, weight, change)
 
-    def value(
-        self, measure: str, dataset: str, method: str, protocol: Protocol, n: int, *, change: str = ROW, **other: Any
-    ) -> Value | None:
+    def value(self, measure: str, *setting: Any, change: str = ROW, **other: Any) -> Value | None:
         """Return a measure over the repeats that the network and the search have; another order stands alone."""
+        dataset, method, *rest = setting
         names = (method,) if change == ORDER else (self.network, SEARCH)
-        runs = {name: self.of(dataset, name, protocol, n, change=change, **other) for name in names}
+        runs = {name: self.of(dataset, name, *rest, change=change, **other) for name in names}
         return over_repeats(runs, measure)[method]
+
+    def texts(self, measures: Iterable[str], *setting: Any, **other: Any) -> list[str]:
+        """Return measures for a table, or why there are none."""
+        why = self.missing(setting[0], self.of(*setting, **other))
+        return [compact(self.value(measure, *setting, **other), why) for measure in measures]
+
+    def line(self, *setting: Any, label: str | None = None, part: str = "", **other: Any) -> dict[str, Any]:
+        """Return beta and the mean change for the CSV file."""
+        value, mean = (self.value(f"{part}{measure}.total", *setting, **other) for measure in ("beta", "mean"))
+        dataset, method, protocol, n = setting
+        where = {"dataset": dataset, "protocol": protocol, "method": label or method, "n": n}
+        where["lambda1"] = f"{other['weight']:g}" if "weight" in other else "1/128"
+        found = csv_value(value, "beta", "beta_sd")
+        repeats = {"repeats": found.pop("repeats")}
+        return where | found | {"mean_change": "" if mean is None else mean.mean} | repeats
 
 
 def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:

@@ -8,38 +8,24 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Stored, by_repeat
+from ...experiments import Stored, Value, by_repeat
 from ...inspection import fit_power_law
 from ..methods import Protocol, Results
-from ..report import BLACK, GREY, NONE, SKY, Block, Document, Experiment, Picture, Table, drawn, picture, plain_ticks
-from ._beta import (
-    FAST_SIZES,
-    ORDER,
-    ROW,
-    SEARCH_ROWS,
-    SIZES,
-    WEIGHT_REPEATS,
-    WEIGHT_SIZE,
-    Betas,
-    Sizes,
-    beta_runs,
-)
+from ..report import BLACK, GREY, NONE, SKY, Document, Experiment, Picture, Table, picture, plain_ticks
+from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_runs
 from ._gap import WEIGHTS
 from ._shared import (
     BOUNDED,
     COIL,
     FASHION,
-    FAST_NOTE,
     LOOKS,
     PROTOCOLS,
     REPEATS,
     SEARCH,
     WORDS,
-    compact,
-    csv_value,
     drawn_legend,
     epochs,
-    missing,
+    protocol_panels,
     rate,
     span,
     written_rate,
@@ -59,12 +45,12 @@ _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 def _render(name: str, network: str, results: Results) -> Document:
     betas = Betas(results, network)
-    sizes: Sizes = FAST_SIZES if results.mode == "fast" else SIZES
-    blocks: list[Block] = [
+    sizes = FAST_SIZES if betas.fast else SIZES
+    text = (
         "Two fits, the second without one sample; the loss of every test sample changes by some amount. Beta is the "
         "largest change over the test samples of the total loss, the selector's plus lambda1 times the scorer's (mean "
         "squared errors): a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
-        f"{epochs(network, fast=results.mode == 'fast')} epochs, no samples for validation. Paper: the first n samples "
+        f"{epochs(network, fast=betas.fast)} epochs, no samples for validation. Paper: the first n samples "
         "and the last of them left out, as published, over seeds. Corrected: samples drawn at random, "
         f"{BOUNDED}, one of them left out at random, over draws of samples and seeds; the search leaves out "
         f"{SEARCH_ROWS} in turn, and the mean and the largest of its betas are shown. Same samples, other order: "
@@ -75,74 +61,38 @@ def _render(name: str, network: str, results: Results) -> Document:
         f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Not run, for the time that a "
         f"pair takes on {info(FASHION).title}: under corrected the network has no panel over lambda1 and no other "
         "order.",
-    ]
+    )
     data: list[dict[str, Any]] = []
-    for dataset, grid in sizes.items():
-        for protocol in PROTOCOLS:
-            blocks.append(_table(results, betas, dataset, protocol, grid, data))
-    blocks.append(_rates(betas, sizes))
-    blocks += _weights(results, betas, data)
-    if any(row["beta"] != "" for row in data):
-        blocks.append(drawn(lambda: _draw(name, betas, sizes)))
-    blocks += _reading(betas, sizes)
-    if results.mode == "fast":
-        blocks.insert(0, FAST_NOTE)
-    return Document(name, _title(name, network), blocks, data)
+    tables = [_table(betas, dataset, protocol, data) for dataset in sizes for protocol in PROTOCOLS]
+    tables += [_rates(betas, sizes), *([] if betas.fast else [_weights(betas, data)])]
+    reading = _reading(betas, sizes)
+    title = _title(name, network)
+    return betas.page(name, title, [*text, *tables], data, lambda: _draw(name, betas, sizes), reading)
 
 
-def _table(
-    results: Results,
-    betas: Betas,
-    dataset: str,
-    protocol: Protocol,
-    grid: Sequence[int],
-    data: list[dict[str, Any]],
-) -> Table:
+def _printed(betas: Betas, dataset: str) -> dict[int, float]:
+    """Return the printed values by n; none beside a fast run."""
+    values = _PRINTED.get((betas.network, dataset))
+    return {} if betas.fast or values is None else dict(zip(SIZES[dataset], values, strict=True))
+
+
+def _table(betas: Betas, dataset: str, protocol: Protocol, data: list[dict[str, Any]]) -> Table:
     rows = []
-    network = betas.network
-    for place, n in enumerate(grid):
-        row = [str(n)]
-        for method, change, measures in (
-            (network, ROW, ("beta.selector", "beta.scorer", _BETA, _MEAN, "shared")),
-            (network, ORDER, (_BETA, _MEAN)),
-            (SEARCH, ROW, (_BETA, "largest", _MEAN, "unchanged", _HELD)),
-        ):
-            why = missing(results, dataset, betas.of(dataset, method, protocol, n, change=change))
-            why = NONE if change == ORDER and protocol != "paper" else why
-            values = (betas.value(measure, dataset, method, protocol, n, change=change) for measure in measures)
-            row += [compact(value, why) for value in values]
-        if protocol == "paper":
-            printed = _PRINTED.get((network, dataset))
-            row.append(NONE if printed is None or results.mode == "fast" else f"{printed[place]:g}")
+    network, printed = betas.network, _printed(betas, dataset)
+    for n in (FAST_SIZES if betas.fast else SIZES)[dataset]:
+        own, searched = ((dataset, method, protocol, n) for method in (network, SEARCH))
+        row = [str(n), *betas.texts(("beta.selector", "beta.scorer", _BETA, _MEAN, "shared"), *own)]
+        row += betas.texts((_BETA, _MEAN), *own, change=ORDER) if protocol == "paper" else [NONE, NONE]
+        row += betas.texts((_BETA, "largest", _MEAN, "unchanged", _HELD), *searched)
+        row += [f"{printed[n]:g}" if n in printed else NONE] if protocol == "paper" else []
         rows.append(row)
-        where = (dataset, network, protocol, n)
-        data.append(_line(betas, *where))
-        data.append(_line(betas, dataset, SEARCH, protocol, n))
-        data.append(_line(betas, *where, change=ORDER) | {"method": f"{network}, other order"})
-        held = _line(betas, dataset, SEARCH, protocol, n, part="held.")
-        data.append(held | {"method": f"{SEARCH}, features held"})
+        data += [betas.line(*own), betas.line(*searched)]
+        data.append(betas.line(*own, label=f"{network}, other order", change=ORDER))
+        data.append(betas.line(*searched, label=f"{SEARCH}, features held", part="held."))
     header = ["n", "network: selector", "scorer", "total", "mean change", "features in common", "other order: total"]
-    header += [
-        "mean change",
-        "search: total",
-        "largest",
-        "mean change",
-        "same features, fraction",
-        "features held: total",
-    ]
-    header += ["printed"] if protocol == "paper" else []
+    header += ["mean change", "search: total", "largest", "mean change", "same features, fraction"]
+    header += ["features held: total", *(["printed"] if protocol == "paper" else [])]
     return Table(f"{info(dataset).title}, {WORDS[network]}, {protocol}: beta", header, rows)
-
-
-def _line(
-    betas: Betas, dataset: str, method: str, protocol: Protocol, n: int, *, part: str = "", **setting: Any
-) -> dict[str, Any]:
-    value, mean = (betas.value(part + m, dataset, method, protocol, n, **setting) for m in (_BETA, _MEAN))
-    weight = f"{setting['weight']:g}" if "weight" in setting else "1/128"
-    found = csv_value(value, "beta", "beta_sd")
-    repeats = found.pop("repeats")
-    line = {"dataset": dataset, "protocol": protocol, "method": method, "n": n, "lambda1": weight}
-    return line | found | {"mean_change": "" if mean is None else mean.mean, "repeats": repeats}
 
 
 def _rates(betas: Betas, sizes: Sizes) -> Table:
@@ -159,9 +109,9 @@ def _rates(betas: Betas, sizes: Sizes) -> Table:
                 found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
                 repeats = "0" if found[0] is None else str(len(found[0].slopes))
                 rows.append([f"{info(dataset).title}, {protocol}, {words}", *map(written_rate, found), repeats])
-        printed = _PRINTED.get((network, dataset))
-        if printed is not None and len(printed) == len(grid):
-            rows.append([f"{info(dataset).title}, printed", written_rate(fit_power_law(grid, printed)), NONE, "1"])
+        if printed := _printed(betas, dataset):
+            slope = fit_power_law(grid, list(printed.values()))
+            rows.append([f"{info(dataset).title}, printed", written_rate(slope), NONE, "1"])
     notes = [
         "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
         "repeat. Under paper the repeats are seeds on the same samples, so the interval says nothing of other samples. "
@@ -170,47 +120,38 @@ def _rates(betas: Betas, sizes: Sizes) -> Table:
     return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 
-def _weights(results: Results, betas: Betas, data: list[dict[str, Any]]) -> list[Block]:
-    if results.mode == "fast":
-        return []
-    rows = []
+def _weights(betas: Betas, data: list[dict[str, Any]]) -> Table:
+    rows, header = [], ["lambda1"]
     compared = ((PROTOCOLS[0], betas.network), *((protocol, SEARCH) for protocol in PROTOCOLS))
+    for protocol, method in compared:
+        header += [f"{WORDS[method]}, {protocol}: selector", "total", "mean change"]
     for weight in WEIGHTS:
         row = [f"{weight:g}"]
         for protocol, method in compared:
             where = (FASHION, method, protocol, WEIGHT_SIZE)
-            why = missing(results, FASHION, betas.of(*where, weight=weight))
-            values = (betas.value(measure, *where, weight=weight) for measure in ("beta.selector", _BETA, _MEAN))
-            row += [compact(value, why) for value in values]
-            data.append(_line(betas, *where, weight=weight))
+            row += betas.texts(("beta.selector", _BETA, _MEAN), *where, weight=weight)
+            data.append(betas.line(*where, weight=weight))
         rows.append(row)
-    header = ["lambda1"]
-    for protocol, method in compared:
-        header += [f"{WORDS[method]}, {protocol}: selector", "total", "mean change"]
     note = "The total loss holds lambda1 times the scorer's, so that of large lambda1 is another quantity."
-    return [Table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])]
+    return Table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])
 
 
 def _reading(betas: Betas, sizes: Sizes) -> list[str]:
     """Say how much of beta is noise, how it compares with the search's, and what that is made of."""
     texts = []
     for dataset, grid in sizes.items():
-        shares: dict[str, list[float]] = {_BETA: [], _MEAN: []}
-        over = []
+        noise: dict[str, list[float]] = {_BETA: [], _MEAN: []}
+        over: list[float] = []
         for n in grid:
-            for measure, ratios in shares.items():
-                where = (dataset, betas.network, PROTOCOLS[0], n)
-                noise, moved = (betas.value(measure, *where, change=change) for change in (ORDER, ROW))
-                if noise is not None and moved is not None and moved.mean > 0:
-                    ratios.append(noise.mean / moved.mean)
-            own, searched = (betas.value(_BETA, dataset, method, "paper", n) for method in (betas.network, SEARCH))
-            if searched is not None and own is not None and searched.mean > 0:
-                over.append(own.mean / searched.mean)
-        if shares[_MEAN]:
+            where = (dataset, betas.network, "paper", n)
+            for measure, ratios in noise.items():
+                ratios += _ratio(betas.value(measure, *where, change=ORDER), betas.value(measure, *where))
+            over += _ratio(betas.value(_BETA, *where), betas.value(_BETA, dataset, SEARCH, "paper", n))
+        if noise[_MEAN]:
             texts.append(
                 f"{info(dataset).title}, paper: the same samples in another order, with the same start, move the "
-                f"network's losses {span(shares[_MEAN])} times as far as leaving a sample out does in the mean over "
-                f"the test samples, and {span(shares[_BETA])} times at the largest (beta). That is one pair of fits "
+                f"network's losses {span(noise[_MEAN])} times as far as leaving a sample out does in the mean over "
+                f"the test samples, and {span(noise[_BETA])} times at the largest (beta). That is one pair of fits "
                 "for each n beside the mean over the seeds, so the mean over the test samples is the surer of the two. "
                 "The published figure cannot tell a sample's influence from the noise of training where these are near "
                 "1."
@@ -219,6 +160,11 @@ def _reading(betas: Betas, sizes: Sizes) -> list[str]:
             texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
         texts += _of_the_search(betas, dataset, grid)
     return texts
+
+
+def _ratio(value: Value | None, other: Value | None) -> list[float]:
+    """Return a value over another; nothing where there is none."""
+    return [value.mean / other.mean] if value is not None and other is not None and other.mean > 0 else []
 
 
 def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]:
@@ -241,22 +187,19 @@ def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]
 
 
 def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
-    from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
     full = len(sizes) == len(SIZES)
     columns = len(sizes) + full
-    figure = Figure(figsize=(4.2 * max(2, columns), 7.4), layout="constrained")
-    panels = figure.subplots(2, columns, sharex="col", sharey="col", squeeze=False)
+    figure, panels = protocol_panels(columns, 4.2 * max(2, columns), 7.4)
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
-            _sizes(axis, betas, dataset, protocol, grid, printed=full)
+            _sizes(axis, betas, dataset, protocol, grid)
             axis.set_title(f"{info(dataset).title}, {protocol}")
         if full:
             _weighted(row[-1], betas, protocol)
-            row[-1].set_title(
-                f"{info(FASHION).title}, {protocol},\nn = {WEIGHT_SIZE}, selector's loss", fontsize="medium"
-            )
+            title = f"{info(FASHION).title}, {protocol},\nn = {WEIGHT_SIZE}, selector's loss"
+            row[-1].set_title(title, fontsize="medium")
         row[0].set_ylabel("beta: largest change of a test sample's loss")
         for axis in row:
             axis.grid(alpha=0.3, which="both")
@@ -274,7 +217,7 @@ def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
     return picture(name, f"{_title(name, betas.network)}; bars: from the least to the largest repeat.", figure)
 
 
-def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int], *, printed: bool) -> None:
+def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int]) -> None:
     """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
     network = betas.network
     held = {"color": SKY, "marker": "v", "markersize": 5}
@@ -286,15 +229,13 @@ def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Seq
         _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], measure, words, **looks)
     order = [betas.of(dataset, network, protocol, n, change=ORDER) for n in grid]
     _bars(axis, grid, order, _BETA, "same samples, other order", color=GREY, marker="x", linestyle=":")
-    found = _PRINTED.get((network, dataset))
-    if protocol == "paper" and printed and found is not None:
-        axis.plot(grid, found, color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
+    if protocol == "paper" and (printed := _printed(betas, dataset)):
+        axis.plot(grid, list(printed.values()), color=BLACK, marker="*", markersize=9, linestyle=":", label="printed")
     first = betas.value(_BETA, dataset, network, protocol, grid[0])
     if first is not None:
         line = [first.mean * grid[0] / n for n in grid]
         axis.plot(grid, line, color=GREY, linewidth=0.8, label="slope -1, from the first")
-    axis.set_xscale("log")
-    axis.set_yscale("log")
+    axis.set(xscale="log", yscale="log")
 
 
 def _weighted(axis: Axes, betas: Betas, protocol: Protocol) -> None:
@@ -313,10 +254,9 @@ def _bars(
     found = {place: values for place, values in numbers.items() if values}
     if not found:
         return
-    means = [sum(values) / len(values) for values in found.values()]
-    below = [mean - min(values) for mean, values in zip(means, found.values(), strict=True)]
-    above = [max(values) - mean for mean, values in zip(means, found.values(), strict=True)]
-    axis.errorbar(list(found), means, yerr=[below, above], label=label, capsize=3, **looks)
+    means = [fmean(values) for values in found.values()]
+    ends = [(mean - min(values), max(values) - mean) for mean, values in zip(means, found.values(), strict=True)]
+    axis.errorbar(list(found), means, yerr=list(zip(*ends, strict=True)), label=label, capsize=3, **looks)
 
 
 def _title(name: str, network: str) -> str:

@@ -11,25 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ...datasets import info
 from ...experiments import Run
 from ..methods import Options, Protocol, Results
-from ..report import BLACK, GREY, NONE, Block, Document, Experiment, Picture, Table, drawn, picture
-from ._gap import KS, METHODS, SHARES, WEIGHTS, Setting, compared, dataset, gap_groups, gap_runs
-from ._shared import (
-    BOUNDED,
-    FAST_NOTE,
-    LOOKS,
-    NETWORKS,
-    PROTOCOLS,
-    SEARCH,
-    WORDS,
-    Groups,
-    compact,
-    csv_value,
-    drawn_legend,
-    error_bars,
-    missing,
-    rate,
-    span,
-)
+from ..report import BLACK, GREY, NONE, Document, Experiment, Picture, Table, picture
+from ._gap import KS, METHODS, SHARES, WEIGHTS, Gaps, Setting, gap_runs
+from ._shared import BOUNDED, NETWORKS, PROTOCOLS, SEARCH, WORDS, compact, drawn_legend, protocol_panels, rate, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +21,7 @@ if TYPE_CHECKING:
 _DIFFERENCE, _TEST = "difference", "test.selector"
 _THOUSAND = 1e3
 """Differences are shown in thousandths."""
-_ASIDE = (-0.07, 0.07, 0.0)
-"""The two networks are so alike that their marks would cover each other."""
+_UNITS = {_DIFFERENCE: _THOUSAND, _TEST: 1.0}
 
 
 @dataclass(frozen=True)
@@ -114,66 +97,55 @@ SWEEPS = (
 """Printed errors are those of the one notebook that is kept of each sweep; the rest is read off the printed figure."""
 
 
-def _runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
+def sweep_runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
+    """Return the runs of a panel."""
     return gap_runs(sweep.fast if options.fast else sweep.settings, protocol, options)
 
 
 def _render(sweep: Sweep, results: Results) -> Document:
-    gaps, fast = gap_groups(results), results.mode == "fast"
-    name, settings = dataset(fast=fast), sweep.fast if fast else sweep.settings
-    blocks: list[Block] = [
-        f"{info(name).title}. Mean squared error (averaged over samples and features) of the network's own output "
-        "through its selected features. Error difference: on the test samples minus on the samples fitted on. Paper: "
-        "the first samples, as published, repeated over seeds; the search does not depend on a seed and has one value. "
-        f"Corrected: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: standard "
-        "deviation over the repeats."
-    ]
+    gaps = Gaps(results)
+    settings = sweep.fast if gaps.fast else sweep.settings
+    text = (
+        f"{info(gaps.dataset).title}. Mean squared error (averaged over samples and features) of the network's own "
+        "output through its selected features. Error difference: on the test samples minus on the samples fitted on. "
+        "Paper: the first samples, as published, repeated over seeds; the search does not depend on a seed and has one "
+        f"value. Corrected: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: "
+        "standard deviation over the repeats."
+    )
     data: list[dict[str, Any]] = []
-    for protocol in PROTOCOLS:
-        blocks.append(_table(sweep, results, gaps, protocol, settings, data))
-    if any(row["mean"] != "" for row in data):
-        blocks.append(drawn(lambda: _draw(sweep, gaps, settings)))
-    blocks += _reading(sweep, gaps, settings)
-    if fast:
-        blocks.insert(0, FAST_NOTE)
-    return Document(sweep.name, sweep.title, blocks, data)
+    tables = [_table(sweep, gaps, protocol, settings, data) for protocol in PROTOCOLS]
+    reading = _reading(sweep, gaps, settings)
+    return gaps.page(sweep.name, sweep.title, [text, *tables], data, lambda: _draw(sweep, gaps, settings), reading)
 
 
 def _table(
-    sweep: Sweep,
-    results: Results,
-    gaps: Groups,
-    protocol: Protocol,
-    settings: Sequence[Setting],
-    data: list[dict[str, Any]],
+    sweep: Sweep, gaps: Gaps, protocol: Protocol, settings: Sequence[Setting], data: list[dict[str, Any]]
 ) -> Table:
-    rows = []
-    for place, setting in enumerate(settings):
+    rows, notes = [], []
+    for setting in settings:
         row = [_written(sweep, setting)]
-        found = {measure: compared(gaps, protocol, setting, measure) for measure in (_DIFFERENCE, _TEST)}
         for method in METHODS:
-            why = missing(results, dataset(fast=results.mode == "fast"), gaps[method, protocol, setting])
-            for measure, unit in ((_DIFFERENCE, _THOUSAND), (_TEST, 1.0)):
-                value = found[measure][method]
-                row.append(compact(value, why, unit))
+            for measure, unit in _UNITS.items():
+                text, values = gaps.cell(method, protocol, setting, measure, unit)
+                row.append(text)
                 line = {"protocol": protocol, "method": method, sweep.symbol: sweep.tick(setting), "measure": measure}
-                data.append(line | csv_value(value))
-        rows.append([*row, *(_printed(sweep, place) if protocol == "paper" and results.mode == "full" else ())])
+                data.append(line | values)
+        rows.append(row)
     header = [sweep.symbol]
     for method in METHODS:
         header += [f"{WORDS[method]}: difference × 1000", "test error"]  # noqa: RUF001
-    notes = []
-    if protocol == "paper" and results.mode == "full":
+    if protocol == "paper" and not gaps.fast:
         header.append("printed: difference × 1000, test error")  # noqa: RUF001
+        rows = [[*row, _printed(sweep, place)] for place, row in enumerate(rows)]
         notes.append("Printed: those with a network's name from the authors' notebooks; ~ read off their figure.")
-    return Table(f"{info(dataset(fast=results.mode == 'fast')).title}, {protocol}", header, rows, notes)
+    return Table(f"{info(gaps.dataset).title}, {protocol}", header, rows, notes)
 
 
 def _written(sweep: Sweep, setting: Setting) -> str:
     return f"{sweep.tick(setting)} %" if sweep.symbol == "n" else sweep.tick(setting)
 
 
-def _printed(sweep: Sweep, place: int) -> list[str]:
+def _printed(sweep: Sweep, place: int) -> str:
     texts = [
         f"{method} {_THOUSAND * (test - train):.2f}, {test:.4f}"
         for method, (where, train, test) in sweep.printed.items()
@@ -182,18 +154,16 @@ def _printed(sweep: Sweep, place: int) -> list[str]:
     if not texts and place in sweep.read_off:
         difference, test = sweep.read_off[place]
         texts = [f"~{NONE if difference is None else f'{_THOUSAND * difference:.2g}'}, {test:.4f}"]
-    return ["; ".join(texts) or NONE]
+    return "; ".join(texts) or NONE
 
 
-def _reading(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> list[Block]:
+def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
     """Say what the runs show."""
-    texts: list[Block] = []
+    texts = []
     ends = settings[0], settings[-1]
     for protocol in PROTOCOLS:
         found = []
-        differences, tests = (
-            [compared(gaps, protocol, end, measure) for end in ends] for measure in (_DIFFERENCE, _TEST)
-        )
+        differences, tests = ([gaps.values(protocol, end, measure) for end in ends] for measure in (_DIFFERENCE, _TEST))
         for method in METHODS:
             if any(values[method] is None for values in (*differences, *tests)):
                 continue
@@ -215,9 +185,9 @@ def _reading(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> list[Bl
     return texts
 
 
-def _rate(gaps: Groups, method: str, protocol: Protocol, settings: Sequence[Setting]) -> str:
+def _rate(gaps: Gaps, method: str, protocol: Protocol, settings: Sequence[Setting]) -> str:
     """Return the power of n by which the difference changes, and what its interval is over."""
-    items = [gaps[method, protocol, setting] for setting in settings]
+    items = [gaps.of(method, protocol, setting) for setting in settings]
     found = rate([setting.share for setting in settings], items, _DIFFERENCE)
     if found is None:
         return ""
@@ -229,12 +199,12 @@ def _rate(gaps: Groups, method: str, protocol: Protocol, settings: Sequence[Sett
     return f", {'falling' if found.slope < 0 else 'growing'} as n to the {found.slope:.2f}{interval}"
 
 
-def _against_search(gaps: Groups, protocol: Protocol, settings: Sequence[Setting]) -> list[str]:
+def _against_search(gaps: Gaps, protocol: Protocol, settings: Sequence[Setting]) -> list[str]:
     """Compare the networks' test errors with the search's."""
     ratios = []
     for setting in settings:
         for method in NETWORKS:
-            pair = compared(gaps, protocol, setting, _TEST, (method, SEARCH))
+            pair = gaps.values(protocol, setting, _TEST, (method, SEARCH))
             trained, searched = pair[method], pair[SEARCH]
             if searched is not None and trained is not None:
                 ratios.append(trained.mean / searched.mean)
@@ -245,14 +215,14 @@ def _against_search(gaps: Groups, protocol: Protocol, settings: Sequence[Setting
     ]
 
 
-def _role_of_the_scorer(gaps: Groups, settings: Sequence[Setting]) -> list[str]:
+def _role_of_the_scorer(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
     """Set the change of the test error from lambda1 = 0 to the best lambda1 beside the spread over seeds."""
     texts = []
     for method in METHODS:
         means = {
             setting: value
             for setting in settings
-            if (value := compared(gaps, "paper", setting, _TEST)[method]) is not None
+            if (value := gaps.values("paper", setting, _TEST)[method]) is not None
         }
         if len(means) < 2 or settings[0] not in means:
             continue
@@ -264,20 +234,17 @@ def _role_of_the_scorer(gaps: Groups, settings: Sequence[Setting]) -> list[str]:
     return [f"Does the scorer help? {'; '.join(texts)}."] if texts else []
 
 
-def _draw(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> Picture:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 7.2), layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True, sharey="col", squeeze=False)
+def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
+    figure, panels = protocol_panels(2, 10, 7.2)
+    places = {setting: float(place) for place, setting in enumerate(settings)}
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
-        for axis, measure in zip(row, (_DIFFERENCE, _TEST), strict=True):
-            _curves(axis, gaps, protocol, settings, measure)
+        for axis, (measure, unit) in zip(row, _UNITS.items(), strict=True):
+            gaps.curves(axis, protocol, {measure: ("", {})}, places, 0.07, unit)
             if protocol == "paper" and len(settings) == len(sweep.settings):
                 _stars(axis, sweep, measure)
             axis.grid(alpha=0.3)
-            axis.set_title(
-                f"{protocol}: " + ("error difference, test - training" if measure == _DIFFERENCE else "test error")
-            )
+            words = "error difference, test - training" if measure == _DIFFERENCE else "test error"
+            axis.set_title(f"{protocol}: {words}")
         row[0].set_ylabel("error difference, thousandths")
         row[1].set_ylabel("test error (mean squared error)")
     for axis in panels[-1]:
@@ -288,35 +255,19 @@ def _draw(sweep: Sweep, gaps: Groups, settings: Sequence[Setting]) -> Picture:
     return picture(sweep.name, caption, figure)
 
 
-def _curves(axis: Axes, gaps: Groups, protocol: Protocol, settings: Sequence[Setting], measure: str) -> None:
-    unit = _THOUSAND if measure == _DIFFERENCE else 1.0
-    for aside, method in zip(_ASIDE, METHODS, strict=True):
-        values = [compared(gaps, protocol, setting, measure)[method] for setting in settings]
-        places = [place + aside for place in range(len(settings))]
-        error_bars(axis, places, values, unit, label=WORDS[method], **LOOKS[method])
-
-
 def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
     """Draw the printed values, and the few points read off the printed curves, which say nothing of what is between."""
-    unit, which = (_THOUSAND, 0) if measure == _DIFFERENCE else (1.0, 1)
-    read = {place: pair[which] for place, pair in sweep.read_off.items() if pair[which] is not None}
-    axis.plot(
-        list(read),
-        [unit * value for value in read.values() if value is not None],
-        color=GREY,
-        linestyle="none",
-        marker="x",
-        markersize=8,
-        zorder=3,
-        label="read off the printed figure",
-    )
+    unit, which = _UNITS[measure], list(_UNITS).index(measure)
+    read = {place: unit * value for place, pair in sweep.read_off.items() if (value := pair[which]) is not None}
+    looks: dict[str, Any] = {"color": GREY, "marker": "x", "markersize": 8, "zorder": 3}
+    axis.plot(list(read), list(read.values()), linestyle="none", label="read off the printed figure", **looks)
     for method, (place, train, test) in sweep.printed.items():
         value = unit * (test - train if measure == _DIFFERENCE else test)
         fill = BLACK if method == "|W|" else "none"
-        looks: dict[str, Any] = {"color": BLACK, "markerfacecolor": fill, "markersize": 10, "zorder": 4}
+        looks = {"color": BLACK, "markerfacecolor": fill, "markersize": 10, "zorder": 4}
         axis.plot([place], [value], linestyle="none", marker="*", label=f"printed {method}", **looks)
 
 
 EXPERIMENTS = tuple(
-    Experiment(sweep.name, sweep.title, partial(_runs, sweep), partial(_render, sweep)) for sweep in SWEEPS
+    Experiment(sweep.name, sweep.title, partial(sweep_runs, sweep), partial(_render, sweep)) for sweep in SWEEPS
 )

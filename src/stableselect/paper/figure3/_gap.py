@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,18 +14,26 @@ from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._shared import (
     COIL,
     FASHION,
+    LOOKS,
     NETWORKS,
     PUBLISHED_WEIGHT,
     REPEATS,
     SEARCH,
+    WORDS,
     Groups,
     bounded_test_samples,
+    compact,
+    csv_value,
+    error_bars,
     first_run,
-    grouped,
+    fit_record,
     mean_losses,
     over_repeats,
     repeated,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TASK = "gap"
 METHODS = (*NETWORKS, SEARCH)
@@ -35,6 +43,8 @@ SHARES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 WEIGHTS = (0.0, 5e-4, 1e-2, 0.5, 1.0, 5.0, 10.0, 15.0, 20.0)
 """The scorer's weight lambda1, as read off the printed figure."""
 KS = (10, 25, 40, 55, 70, 85)
+Curves = Mapping[str, tuple[str, dict[str, Any]]]
+"""Measures with what is added to the names and looks of the methods."""
 _TRAINING_PART = 0.9
 """Under "paper" a tenth of the training samples is left for validation; the corrected protocol fits on as many."""
 
@@ -65,35 +75,47 @@ def dataset(*, fast: bool) -> str:
 
 def gap_runs(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Run]:
     """Return the runs of some settings for both networks and the search."""
-    number = max(REPEATS, options.seeds if protocol == "paper" else options.splits)
-    name = dataset(fast=options.fast)
-    return [
-        run
-        for method in METHODS
-        for setting in settings
-        for run in repeated(
-            first_run(name, method, protocol, setting.k, options).of_task(
-                TASK, share=setting.share, weight=setting.weight
-            ),
-            1 if options.fast else number,
-        )
-    ]
+    number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
+    runs: list[Run] = []
+    for method, setting in product(METHODS, settings):
+        first = first_run(dataset(fast=options.fast), method, protocol, setting.k, options)
+        runs += repeated(first.of_task(TASK, share=setting.share, weight=setting.weight), number)
+    return runs
 
 
-def gap_groups(results: Results) -> Groups:
-    """Return the stored runs by method, protocol and setting."""
-    return grouped(
-        results,
-        TASK,
-        lambda run, details: (run.method, run.protocol, Setting(details["share"], details["weight"], run.k)),
-    )
+class Gaps(Groups):
+    """The stored runs by method, protocol and setting."""
 
+    def __init__(self, results: Results) -> None:
+        def key(run: Run, details: dict[str, Any]) -> Hashable:
+            return run.method, run.protocol, Setting(details["share"], details["weight"], run.k)
 
-def compared(
-    gaps: Groups, protocol: Protocol, setting: Setting, measure: str, methods: Sequence[str] = METHODS
-) -> dict[str, Value | None]:
-    """Return a measure of the methods at a setting, over the repeats that all of them have."""
-    return over_repeats({method: gaps[method, protocol, setting] for method in methods}, measure)
+        super().__init__(results, TASK, key)
+        self.dataset = dataset(fast=self.fast)
+
+    def values(
+        self, protocol: Protocol, setting: Setting, measure: str, methods: Sequence[str] = METHODS
+    ) -> dict[str, Value | None]:
+        """Return a measure of the methods at a setting, over the repeats that all of them have."""
+        return over_repeats({method: self.of(method, protocol, setting) for method in methods}, measure)
+
+    def cell(
+        self, method: str, protocol: Protocol, setting: Setting, measure: str, unit: float = 1.0
+    ) -> tuple[str, dict[str, Any]]:
+        """Return a value for a table, and for the CSV file."""
+        value = self.values(protocol, setting, measure)[method]
+        why = self.missing(self.dataset, self.of(method, protocol, setting))
+        return compact(value, why, unit), csv_value(value)
+
+    def curves(
+        self, axis: Axes, protocol: Protocol, curves: Curves, places: Mapping[Setting, float], aside: float, unit: float
+    ) -> None:
+        """Draw measures of every method, the two networks ``aside``: their marks would cover each other."""
+        for method, shift in zip(METHODS, (-aside, aside, 0.0), strict=True):
+            for measure, (words, other) in curves.items():
+                values = [self.values(protocol, setting, measure)[method] for setting in places]
+                looks = LOOKS[method] | {"label": WORDS[method] + words} | other
+                error_bars(axis, [place + shift for place in places.values()], values, unit, **looks)
 
 
 def measure_gap(run: Run, data_home: str | None) -> dict[str, Any]:
@@ -117,14 +139,9 @@ def measure_gap(run: Run, data_home: str | None) -> dict[str, Any]:
     part = len(rows.X_fit) if run.protocol == "paper" else round(_TRAINING_PART * len(rows.X_fit))
     X = rows.X_fit[: max(2, round(part * details["share"] / 100))]
     selector: Any = find_method(run.method).build(run).set_params(scorer_weight=details["weight"])
-    start = time.perf_counter()
-    selector.fit(X)
-    seconds = time.perf_counter() - start
+    record = fit_record(selector, X)
     train, test = (mean_losses(selector, part) for part in (X, bounded_test_samples(rows, run.protocol)))
-    return {
-        "n": len(X),
-        "seconds": seconds,
-        "selected": selector.selected_.tolist(),
+    return record | {
         "train": train,
         "test": test,
         "difference": test["selector"] - train["selector"],

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +12,20 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from ...metrics import Stability, stability
+from ...metrics import stability
 from ..methods import Options, Protocol, Results, find_method, load_rows
-from ..report import NONE, Block, Document, Experiment, Picture, Table, drawn, picture
+from ..report import NONE, Document, Experiment, Picture, Table, picture
 from ._shared import (
     COIL,
     FASHION,
-    FAST_NOTE,
     PROTOCOLS,
     SEARCH,
+    Groups,
     compact,
     epochs,
     first_run,
-    grouped,
+    fit_record,
     mean_losses,
-    missing,
     of_one,
 )
 
@@ -79,48 +77,41 @@ def measure_overlap(run: Run, data_home: str | None) -> dict[str, Any]:
     selector: Any = find_method(run.method).build(run)
     if run.method != SEARCH:
         selector.set_params(random_state=run.seed, patience=PATIENCE, tol=0.0)
-    start = time.perf_counter()
-    selector.fit(X)
-    return {
-        "n": len(X),
-        "seconds": time.perf_counter() - start,
-        "selected": selector.selected_.tolist(),
+    return fit_record(selector, X) | {
         "test": mean_losses(selector, X_test),
         "epochs": getattr(selector, "n_epochs_", None),
         "stopped": getattr(selector, "stop_reason_", None),
     }
 
 
-@dataclass(frozen=True)
 class Overlap:
     """The features selected on several splits.
 
-    Attributes
+    Parameters
     ----------
     items : list of Stored
         The runs, finished or not.
-    counts : ndarray of int, shape (m,)
-        How many splits selected each feature.
+    n_features : int
+        Number of features to select from.
+
+    Attributes
+    ----------
     runs : int
         Finished splits.
+    counts : ndarray of int, shape (n_features,)
+        How many splits selected each feature.
+    distinct, always : int
+        Features selected at least once, and on every split.
     measures : Stability or None
         None for fewer than two splits.
     """
 
-    items: list[Stored]
-    counts: np.ndarray
-    runs: int
-    measures: Stability | None
-
-    @property
-    def distinct(self) -> int:
-        """Features selected at least once."""
-        return int(np.sum(self.counts > 0))
-
-    @property
-    def always(self) -> int:
-        """Features selected on every split."""
-        return int(np.sum(self.counts == self.runs))
+    def __init__(self, items: list[Stored], n_features: int) -> None:
+        kept = [item.record["selected"] for item in items if item.status == "done"]
+        self.items, self.runs = items, len(kept)
+        self.counts = np.bincount(np.concatenate([np.zeros(0, dtype=int), *kept]), minlength=n_features)
+        self.distinct, self.always = int(np.sum(self.counts > 0)), int(np.sum(self.counts == self.runs))
+        self.measures = stability(kept, n_features=n_features) if len(kept) > 1 else None
 
     def nogueira(self) -> str:
         """Write Nogueira's measure with its interval."""
@@ -129,70 +120,70 @@ class Overlap:
         low, high = self.measures.confidence_interval
         return f"{self.measures.nogueira:.3f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
 
+    def line(self) -> dict[str, Any]:
+        """Return the measures for the CSV file; empty where there are none."""
+        found: dict[str, Any] = dict.fromkeys(("nogueira", "low", "high", "jaccard", "distinct", "always"), "")
+        if self.measures is not None:
+            found["low"], found["high"] = self.measures.confidence_interval
+            found |= {"nogueira": self.measures.nogueira, "jaccard": self.measures.jaccard}
+        if self.runs:
+            found |= {"distinct": self.distinct, "always": self.always}
+        return found | {"runs": self.runs}
+
 
 Overlaps = dict[tuple[Protocol, str, str], Overlap]
 """By protocol, dataset and what is compared, in words."""
 
 
-def _overlaps(results: Results, network: str, datasets: tuple[str, ...]) -> Overlaps:
+def _overlaps(runs: Groups, network: str) -> Overlaps:
     """Compare the network with the seed fixed at 0, with the split's number as seed, and the search."""
-    runs = grouped(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     found = {}
     for protocol in PROTOCOLS:
-        for name in datasets:
+        for name in FAST_KS if runs.fast else KS:
             for words, method, free in (
                 (_FIXED.format(network), network, False),
                 (_FREE.format(network), network, True),
                 ("search", SEARCH, False),
             ):
-                items = [
-                    item for item in runs[protocol, name, method] if item.run.seed == (item.run.split if free else 0)
-                ]
-                kept = [item.record["selected"] for item in items if item.status == "done"]
-                m = info(name).n_columns
-                counts = np.bincount(np.concatenate([np.zeros(0, dtype=int), *kept]), minlength=m)
-                measures = stability(kept, n_features=m) if len(kept) > 1 else None
-                found[protocol, name, words] = Overlap(items, counts, len(kept), measures)
+                every = runs.of(protocol, name, method)
+                items = [item for item in every if item.run.seed == (item.run.split if free else 0)]
+                found[protocol, name, words] = Overlap(items, info(name).n_columns)
     return found
 
 
 def _render(name: str, network: str, results: Results) -> Document:
-    fast = results.mode == "fast"
-    overlaps = _overlaps(results, network, tuple(FAST_KS if fast else KS))
-    blocks: list[Block] = [
+    runs = Groups(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
+    overlaps = _overlaps(runs, network)
+    text = (
         "The pooled samples are cut at random into 90 % to select on and 10 % to test on; the selected features are "
         "compared. Published: the network starts from the same weights and draws its batches from the same seed on "
         "every split (seed fixed). Seed free: the split's number is also the seed. The search has no seed. Training "
-        f"ends after {epochs(network, fast=fast)} epochs, or {PATIENCE} without a gain in the training loss; the best "
-        "weights are then kept, the published runs kept the last. Paper: the published samples and scaling. Corrected: "
-        "a pool drawn at random, scaled by the 90 %. Nogueira is 1 for the same set every time and 0 on average for "
-        "random sets; its 95 % interval is too narrow for ten runs on overlapping samples."
-    ]
+        f"ends after {epochs(network, fast=runs.fast)} epochs, or {PATIENCE} without a gain in the training loss; the "
+        "best weights are then kept, the published runs kept the last. Paper: the published samples and scaling. "
+        "Corrected: a pool drawn at random, scaled by the 90 %. Nogueira is 1 for the same set every time and 0 on "
+        "average for random sets; its 95 % interval is too narrow for ten runs on overlapping samples."
+    )
     data: list[dict[str, Any]] = []
     places = list(dict.fromkeys(key[:2] for key in overlaps))
-    blocks += [_table(results, overlaps, network, *place, data) for place in places]
-    if any(row["runs"] for row in data):
-        blocks.append(drawn(lambda: _draw(name, overlaps)))
-    blocks += [text for place in places for text in _reading(overlaps, network, *place)]
-    if fast:
-        blocks.insert(0, FAST_NOTE)
-    return Document(name, _title(name, network), blocks, data)
+    tables = [_table(runs, overlaps, network, *place, data) for place in places]
+    reading = [text for place in places for text in _reading(overlaps, network, *place)]
+    title = _title(name, network)
+    return runs.page(name, title, [text, *tables], data, lambda: _draw(name, overlaps), reading)
 
 
 def _table(
-    results: Results, overlaps: Overlaps, network: str, protocol: Protocol, dataset: str, data: list[dict[str, Any]]
+    runs: Groups, overlaps: Overlaps, network: str, protocol: Protocol, dataset: str, data: list[dict[str, Any]]
 ) -> Table:
     rows = []
     for (_, _, words), found in _at(overlaps, protocol, dataset).items():
-        data.append(_line(dataset, protocol, words, found))
-        if not found.runs:
-            rows.append([words, *[missing(results, dataset, found.items)] * 6])
-            continue
-        jaccard = NONE if found.measures is None else f"{found.measures.jaccard:.3f}"
-        counts = [str(found.distinct), str(found.always)]
-        error = compact(of_one(found.items, "test.selector"))
-        rows.append([words, found.nogueira(), jaccard, *counts, error, str(found.runs)])
-    if protocol == "paper" and results.mode == "full" and (network, dataset) in _PRINTED:
+        data.append({"dataset": dataset, "protocol": protocol, "method": words} | found.line())
+        texts = [runs.missing(dataset, found.items)] * 6
+        if found.runs:
+            jaccard = NONE if found.measures is None else f"{found.measures.jaccard:.3f}"
+            error = compact(of_one(found.items, "test.selector"))
+            texts = [found.nogueira(), jaccard, str(found.distinct), str(found.always), error, str(found.runs)]
+        rows.append([words, *texts])
+    if protocol == "paper" and not runs.fast and (network, dataset) in _PRINTED:
         rows.append(["printed, seed fixed", *_PRINTED[network, dataset], NONE, "10"])
     header = ["", "Nogueira [95 %]", "Jaccard", "distinct features", "on every split", "test error ± sd", "splits"]
     return Table(f"{info(dataset).title}, k = {KS[dataset]}, {protocol}", header, rows)
@@ -200,16 +191,6 @@ def _table(
 
 def _at(overlaps: Overlaps, protocol: Protocol, dataset: str) -> Overlaps:
     return {key: found for key, found in overlaps.items() if key[:2] == (protocol, dataset)}
-
-
-def _line(dataset: str, protocol: Protocol, words: str, found: Overlap) -> dict[str, Any]:
-    line: dict[str, Any] = {"dataset": dataset, "protocol": protocol, "method": words}
-    measures = found.measures
-    low, high = ("", "") if measures is None else measures.confidence_interval
-    line |= {"nogueira": "" if measures is None else measures.nogueira, "low": low, "high": high}
-    line |= {"jaccard": "" if measures is None else measures.jaccard}
-    counts = (found.distinct, found.always) if found.runs else ("", "")
-    return line | {"distinct": counts[0], "always": counts[1], "runs": found.runs}
 
 
 def _reading(overlaps: Overlaps, network: str, protocol: Protocol, dataset: str) -> list[str]:
@@ -243,18 +224,14 @@ def _draw(name: str, overlaps: Overlaps) -> Picture:
         for axis, ((_, _, words), found) in zip(line, _at(overlaps, protocol, dataset).items(), strict=True):
             axis.set_title(words, fontsize="small")
             height, width = info(dataset).image_shape or (1, info(dataset).n_columns)
-            axis.set_xlim(-0.5, width - 0.5)
-            axis.set_ylim(height - 0.5, -0.5)
-            axis.set_aspect("equal")
-            axis.set_xticks([0, width - 1])
-            axis.set_yticks([0, height - 1])
+            axis.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), aspect="equal")
+            axis.set(xticks=[0, width - 1], yticks=[0, height - 1])
             if not found.runs:
                 axis.text(width / 2, height / 2, "not run", ha="center", va="center")
                 continue
             shown = _dots(axis, found, width)
-            axis.set_xlabel(
-                f"pixel column\nNogueira {found.nogueira()}\n{found.distinct} distinct features", fontsize="small"
-            )
+            words = f"pixel column\nNogueira {found.nogueira()}\n{found.distinct} distinct features"
+            axis.set_xlabel(words, fontsize="small")
         line[0].set_ylabel(f"{info(dataset).title}, {protocol}\npixel row", fontsize="small")
     if shown is not None:
         bar = figure.colorbar(shown, ax=panels, shrink=0.5, location="right")
@@ -266,18 +243,9 @@ def _draw(name: str, overlaps: Overlaps) -> Picture:
 def _dots(axis: Axes, found: Overlap, width: int) -> PathCollection:
     places = np.flatnonzero(found.counts)
     shares = found.counts[places] / found.runs
+    looks: dict[str, Any] = {"cmap": "cividis_r", "vmin": 0.0, "vmax": 1.0, "edgecolors": "black", "linewidths": 0.4}
     # Both the size and the shade say how often, so that neither alone has to be read.
-    return axis.scatter(
-        places % width,
-        places // width,
-        s=12 + 50 * shares,
-        c=shares,
-        cmap="cividis_r",
-        vmin=0.0,
-        vmax=1.0,
-        edgecolors="black",
-        linewidths=0.4,
-    )
+    return axis.scatter(places % width, places // width, s=12 + 50 * shares, c=shares, **looks)
 
 
 def _title(name: str, network: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ import numpy as np
 from ...experiments import Comparison, Measure, Run, Stored, Value
 from ...inspection import PowerLawFit, fit_power_law, path_losses
 from ..methods import Options, Protocol, Results, Rows, cap, find_method
-from ..report import BLUE, NONE, ORANGE, VERMILION
+from ..report import BLUE, NONE, ORANGE, VERMILION, Block, Document, Picture, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,40 @@ BOUNDED = (
 )
 """What :func:`bounded_test_samples` does, in words."""
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
-Groups = dict[Hashable, list[Stored]]
+
+
+class Groups:
+    """The runs of a task by a key made of run and details, without those of an earlier limit on the steps."""
+
+    def __init__(self, results: Results, task: str, key: Callable[[Run, dict[str, Any]], Hashable]) -> None:
+        self.results, self.fast = results, results.mode == "fast"
+        self._runs: dict[Hashable, list[Stored]] = defaultdict(list)
+        for item in sorted(results.of_task(task), key=lambda item: item.run.key):
+            run = item.run
+            if run.cap == cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast"):
+                self._runs[key(run, run.details)].append(item)
+
+    def of(self, *key: Hashable) -> list[Stored]:
+        """Return the runs of a key, finished or not."""
+        return self._runs[key]
+
+    def missing(self, dataset: str, items: Iterable[Stored]) -> str:
+        """Say why a value of some runs on a dataset is missing."""
+        return "failed" if any(item.status == "failed" for item in items) else self.results.reason(dataset)
+
+    def page(
+        self,
+        name: str,
+        title: str,
+        blocks: Sequence[Block],
+        data: list[dict[str, Any]],
+        draw: Callable[[], Picture],
+        reading: Sequence[str],
+    ) -> Document:
+        """Return a page: sentences and tables, a picture where some run is done, and what the runs show."""
+        note = [FAST_NOTE] if self.fast else []
+        pictures = [drawn(draw)] if any(line.get("repeats", line.get("runs")) for line in data) else []
+        return Document(name, title, [*note, *blocks, *pictures, *reading], data)
 
 
 def repeated(run: Run, number: int) -> Iterator[Run]:
@@ -69,23 +103,17 @@ def bounded_test_samples(rows: Rows, protocol: str) -> np.ndarray:
     return rows.X_test if protocol == "paper" else np.clip(rows.X_test, 0.0, 1.0)
 
 
+def fit_record(selector: Any, X: np.ndarray) -> dict[str, Any]:
+    """Fit a selector and return ``n``, ``seconds`` and ``selected``."""
+    start = time.perf_counter()
+    selector.fit(X)
+    return {"n": len(X), "seconds": time.perf_counter() - start, "selected": selector.selected_.tolist()}
+
+
 def mean_losses(selector: Any, samples: np.ndarray) -> dict[str, float]:
     """Return the mean squared error of both paths of a fitted scorer-selector."""
     found = path_losses(selector, samples)
     return {path: float(found[path].mean()) for path in ("selector", "scorer")}
-
-
-def grouped(results: Results, task: str, key: Callable[[Run, dict[str, Any]], Hashable]) -> Groups:
-    """Return the runs of a task by a key made of run and details, without those of an earlier limit on the steps.
-
-    A key without runs has an empty list.
-    """
-    groups: Groups = defaultdict(list)
-    for item in sorted(results.of_task(task), key=lambda item: item.run.key):
-        run = item.run
-        if run.cap == cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast"):
-            groups[key(run, run.details)].append(item)
-    return groups
 
 
 def over_repeats(runs: Mapping[str, Sequence[Stored]], measure: Measure) -> dict[str, Value | None]:
@@ -109,11 +137,6 @@ def epochs(network: str, *, fast: bool) -> int:
     return cap(network, "paper", COIL, fast=fast) or PUBLISHED_EPOCHS
 
 
-def missing(results: Results, dataset: str, items: Iterable[Stored]) -> str:
-    """Say why a value is missing."""
-    return "failed" if any(item.status == "failed" for item in items) else results.reason(dataset)
-
-
 def compact(value: Value | None, otherwise: str = NONE, unit: float = 1.0) -> str:
     """Write a value with three digits, whatever its size, its spread, and what sets it apart: "(4 of 5 splits)"."""
     if value is None:
@@ -123,11 +146,11 @@ def compact(value: Value | None, otherwise: str = NONE, unit: float = 1.0) -> st
     return f"{value.mean * unit:.3g}{spread}{mark}"
 
 
-def csv_value(value: Value | None, name: str = "mean", spread: str = "sd") -> dict[str, Any]:
+def csv_value(value: Value | None, name: str = "mean", spread: str = "sd", unit: float = 1.0) -> dict[str, Any]:
     """Return a value for the CSV file."""
     return {
-        name: "" if value is None else value.mean,
-        spread: "" if value is None or value.spread is None else value.spread,
+        name: "" if value is None else value.mean * unit,
+        spread: "" if value is None or value.spread is None else value.spread * unit,
         "repeats": 0 if value is None else value.count,
     }
 
@@ -144,6 +167,14 @@ def written_rate(fitted: PowerLawFit | None, digits: int = 2) -> str:
         return NONE
     low, high = (f"{end:.{digits}f}" for end in fitted.interval)
     return f"{fitted.slope:.{digits}f}" + ("" if math.isnan(fitted.interval[0]) else f" [{low}, {high}]")
+
+
+def protocol_panels(columns: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its panels, one row for each protocol."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(len(PROTOCOLS), columns, sharex="col", sharey="col", squeeze=False)
 
 
 def error_bars(

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from ...datasets import info
-from ...experiments import Comparison, Interval, Stored, Value
+from ...experiments import Comparison, Interval, Stored
 from ...metrics import Stability, similarity_stability, stability
 from ..methods import Results, find_method, selector_classes
 from ._interchangeable import TASK as INTERCHANGEABLE
 from ._interchangeable import unpacked
 from ._plan import DATASETS, NETWORKS, RANDOM, TASK, is_seeded, methods, steps, takes_seed
 
+_ERRORS = ("ridge", "least_squares")
 _FAR = 3.0
 """Errors of the median subsample that make another one stand out."""
 _TWINS = 0.9
@@ -26,14 +27,22 @@ _DRAWS = 500
 """Pairs of random sets behind the chance level; it is off by less than 0.005 of the number of features."""
 
 
-@dataclass(frozen=True)
 class Found:
     """A method on a dataset; None for what there are no runs of.
 
-    Attributes
+    Parameters
     ----------
     dataset, method : str
         Which.
+    runs : dict of str to list of Stored
+        All runs on the dataset, by method.
+    errors : dict of str to Comparison
+        The methods compared by "ridge" and by "least_squares".
+    pairs : ndarray of bool or None
+        Which features are interchangeable, where that is known.
+
+    Attributes
+    ----------
     rows, seed, both : Stability or None
         Agreement of the sets when the samples, the seed, or both vary. ``seed`` is None where the method has none. For
         random features ``rows`` is ``both``: with one seed they are the same features on any samples.
@@ -53,26 +62,36 @@ class Found:
         Median time of a fit.
     failed : int
         Runs that failed.
-    by_rows : tuple of Stored
+    by_rows : list of Stored
         The runs that ``rows`` is from.
     errors : dict of int to float
         The ridge error by subsample, mean over seeds.
     """
 
-    dataset: str
-    method: str
-    rows: Stability | None = None
-    alike: float | None = None
-    seed: Stability | None = None
-    both: Stability | None = None
-    ridge: Value | None = None
-    least_squares: Value | None = None
-    relative: Interval | None = None
-    seconds: float | None = None
-    failed: int = 0
-    subsamples: tuple[int, ...] = ()
-    by_rows: tuple[Stored, ...] = field(default=(), repr=False)
-    errors: dict[int, float] = field(default_factory=dict, repr=False)
+    def __init__(
+        self,
+        dataset: str,
+        method: str,
+        runs: dict[str, list[Stored]],
+        errors: dict[str, Comparison[str]],
+        pairs: np.ndarray | None,
+    ) -> None:
+        self.dataset, self.method = dataset, method
+        items = runs[method]
+        done = [item for item in items if item.status == "done"]
+        by_both = [item for item in done if item.run.split == item.run.seed]
+        by_rows = by_both if method == RANDOM else [item for item in done if item.run.seed == 0]
+        by_seed = [item for item in done if item.run.split == 0 and takes_seed(method)]
+        self.by_rows, self.failed = by_rows, len(items) - len(done)
+        self.rows, self.seed = agreement(by_rows), agreement(by_seed)
+        self.both = agreement(by_both) if is_seeded(method) else self.rows
+        self.alike = _alike(by_rows, pairs)
+        self.ridge, self.least_squares = (errors[measure].value(method) for measure in _ERRORS)
+        self.subsamples = errors["ridge"].splits
+        self.errors = Comparison({method: items}, "ridge").by_split(method)
+        self.seconds = Comparison({method: items}, "seconds").median(method)
+        beside = Comparison({RANDOM: runs[RANDOM], method: items}, "ridge", every_seed=[RANDOM, method])
+        self.relative = beside.ratio(method, RANDOM)
 
 
 @dataclass(frozen=True)
@@ -94,21 +113,21 @@ class Paired:
 
 def find(results: Results) -> dict[str, list[Found]]:
     """Return what is known of every method, by dataset; datasets without a finished run are left out."""
-    runs: dict[str, dict[str, list[Stored]]] = defaultdict(lambda: {method: [] for method in methods()})
+    runs: dict[tuple[str, str], list[Stored]] = defaultdict(list)
     for item in results.of_task(TASK):
         run = item.run
         # Runs of an earlier limit on the steps stay in the store, but are another experiment.
         if run.k == info(run.dataset).k and run.cap == steps(run.method, run.dataset, fast=run.mode == "fast"):
-            runs[run.dataset].setdefault(run.method, []).append(item)
+            runs[run.dataset, run.method].append(item)
     pairs = {
         item.run.dataset: unpacked(item.record["pairs"], item.record["n_columns"])
         for item in results.of_task(INTERCHANGEABLE)
         if item.status == "done" and "pairs" in item.record
     }
     return {
-        dataset: _of_dataset(dataset, {method: runs[dataset][method] for method in methods()}, pairs.get(dataset))
+        dataset: _of_dataset(dataset, {method: runs[dataset, method] for method in methods()}, pairs.get(dataset))
         for dataset in DATASETS
-        if any(item.status == "done" for items in runs[dataset].values() for item in items)
+        if any(item.status == "done" for place, items in runs.items() if place[0] == dataset for item in items)
     }
 
 
@@ -178,37 +197,10 @@ def family(method: str) -> str:
     return "subset" if room == "scorer" else room
 
 
-def _of_dataset(dataset: str, runs: dict[str, list[Stored]], alike: np.ndarray | None) -> list[Found]:
+def _of_dataset(dataset: str, runs: dict[str, list[Stored]], pairs: np.ndarray | None) -> list[Found]:
     seedless = [method for method in runs if not is_seeded(method)]
-    ridge, least_squares = (
-        Comparison(runs, measure, seedless=seedless, every_seed=[RANDOM]) for measure in ("ridge", "least_squares")
-    )
-    found = []
-    for method, items in runs.items():
-        beside = Comparison({RANDOM: runs[RANDOM], method: items}, "ridge", every_seed=[RANDOM, method])
-        done = [item for item in items if item.status == "done"]
-        by_both = [item for item in done if item.run.split == item.run.seed]
-        by_rows = by_both if method == RANDOM else [item for item in done if item.run.seed == 0]
-        by_seed = [item for item in done if item.run.split == 0 and takes_seed(method)]
-        found.append(
-            Found(
-                dataset,
-                method,
-                rows=agreement(by_rows),
-                alike=_alike(by_rows, alike),
-                seed=agreement(by_seed),
-                both=agreement(by_both if is_seeded(method) else by_rows),
-                ridge=ridge.value(method),
-                least_squares=least_squares.value(method),
-                relative=beside.ratio(method, RANDOM),
-                seconds=Comparison({method: items}, "seconds").median(method),
-                failed=len(items) - len(done),
-                subsamples=ridge.splits,
-                by_rows=tuple(by_rows),
-                errors=Comparison({method: items}, "ridge").by_split(method),
-            )
-        )
-    return found
+    errors = {measure: Comparison(runs, measure, seedless=seedless, every_seed=[RANDOM]) for measure in _ERRORS}
+    return [Found(dataset, method, runs, errors, pairs) for method in runs]
 
 
 def agreement(runs: Sequence[Stored]) -> Stability | None:

@@ -52,7 +52,7 @@ def interchangeable(run: Run, data_home: str | None = None) -> dict[str, Any]:
 
 def packed(alike: np.ndarray) -> str:
     """Return a symmetric Boolean matrix as text: the bits above its diagonal, row by row, compressed."""
-    bits = np.concatenate([row[i + 1 :] for i, row in enumerate(alike)])
+    bits = alike[np.triu(np.ones_like(alike), 1)]
     return base64.b64encode(lzma.compress(np.packbits(bits).tobytes())).decode("ascii")
 
 
@@ -65,9 +65,5 @@ def unpacked(text: str, n_features: int) -> np.ndarray:
         raise ValueError(f"The pairs of {n_features} features should be {size} bytes, but are not; run it again.")
     bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=n_pairs).astype(bool)
     alike = np.eye(n_features, dtype=bool)
-    start = 0
-    for i in range(n_features):
-        end = start + n_features - i - 1
-        alike[i, i + 1 :] = bits[start:end]
-        start = end
+    alike[np.triu(np.ones_like(alike), 1)] = bits
     return alike | alike.T

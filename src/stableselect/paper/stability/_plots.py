@@ -9,7 +9,7 @@ from ...datasets import info
 from ...metrics import Stability
 from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture, picture
 from ._found import Found, family, twin_words
-from ._plan import RANDOM, is_seeded
+from ._plan import RANDOM, is_seeded, methods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,15 +94,8 @@ def _point(axis: Axes, item: Found, look: dict[str, Any]) -> None:
         axis.plot([x, x], [item.rows.nogueira, item.both.nogueira], color=look["color"], linewidth=0.8)
         hollow = look | {"markerfacecolor": "white", "markeredgecolor": look["color"], "markeredgewidth": 1.0}
         axis.plot(x, item.both.nogueira, linestyle="", **hollow)
-    axis.errorbar(
-        x,
-        item.rows.nogueira,
-        yerr=_bars([item.rows]),
-        xerr=item.relative.error or 0.0,
-        elinewidth=0.8,
-        linestyle="",
-        **look,
-    )
+    bars: dict[str, Any] = {"yerr": _bars([item.rows]), "xerr": item.relative.error or 0.0, "elinewidth": 0.8}
+    axis.errorbar(x, item.rows.nogueira, linestyle="", **bars, **look)
 
 
 def _set_ticks(axis: Axes) -> None:
@@ -136,10 +129,8 @@ def _legend(figure: Figure, axis: Axes, style: dict[str, dict[str, Any]]) -> Non
 
 def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
     """Draw what changes the choice of the seeded methods: the samples, the seed, or both."""
-    names = [item.method for item in next(iter(found.values())) if is_seeded(item.method)]
-    names = [
-        name for name in names if any(i.seed or i.rows for items in found.values() for i in items if i.method == name)
-    ]
+    every = [item for items in found.values() for item in items if is_seeded(item.method) and (item.seed or item.rows)]
+    names = [name for name in methods() if any(item.method == name for item in every)]
     found = {dataset: items for dataset, items in found.items() if any(i.seed for i in items if i.method in names)}
     figure, axes = _panels(found, height=0.8 + 0.32 * max(len(names), 3), sharex=True)
     looks: dict[str, tuple[str, dict[str, Any], float]] = {
@@ -152,22 +143,12 @@ def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
         by_name = {item.method: item for item in items}
         for part, (_, look, shift) in looks.items():
             # With its seed held, random draws the same features from any samples.
-            places = {
-                name: value
-                for name in names
-                if name in by_name
-                and (value := getattr(by_name[name], part)) is not None
-                and not (name == RANDOM and part == "rows")
-            }
-            axis.errorbar(
-                [value.nogueira for value in places.values()],
-                [names.index(name) + shift for name in places],
-                xerr=_bars(list(places.values())),
-                linestyle="",
-                markersize=4.5,
-                elinewidth=0.8,
-                **look,
-            )
+            shown = [name for name in names if name in by_name and not (name == RANDOM and part == "rows")]
+            places = {name: value for name in shown if (value := getattr(by_name[name], part)) is not None}
+            points = [value.nogueira for value in places.values()]
+            heights = [names.index(name) + shift for name in places]
+            bars = _bars(list(places.values()))
+            axis.errorbar(points, heights, xerr=bars, linestyle="", markersize=4.5, elinewidth=0.8, **look)
         axis.set_yticks(range(len(names)), names)
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.set_xlim(-0.15, 1.05)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -81,13 +81,12 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
         ]
         for item in items
     ]
-    notes = ["* drawn anew for each subsample: with one seed the features would be the same whatever the samples."]
-    subsamples = items[0].subsamples
-    words = ", ".join(map(str, subsamples)) or "none, so that no error is shown"
-    notes.append(
-        f"error: over the subsamples that all methods with runs have ({words}); the other columns over all runs."
-    )
+    words = ", ".join(map(str, items[0].subsamples)) or "none, so that no error is shown"
     hard, strays = far_off(items)
+    notes = [
+        "* drawn anew for each subsample: with one seed the features would be the same whatever the samples.",
+        f"error: over the subsamples that all methods with runs have ({words}); the other columns over all runs.",
+    ]
     notes += [
         f"Random features err {times:.1f} times as much on subsample {i} as on the median one." for i, times in hard
     ]
@@ -107,31 +106,18 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
 
 def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
     header = ["method", "datasets", "samples", "interchangeable", "seed", "both", "to random", "better", "worse"]
-    rows = []
+    rows, limited = [], []
     for method, items in _by_method(found).items():
-        rows_alone, alike, seed, both = (
-            _mean(items, read)
-            for read in (
-                lambda item: _point(item.rows),
-                lambda item: item.alike,
-                lambda item: _point(item.seed),
-                lambda item: _point(item.both),
-            )
-        )
+        rows_alone, alike, seed, both = (_plain(_mean(items, part)) for part in ("rows", "alike", "seed", "both"))
         ratios = [item.relative for item in items if item.relative]
-        rows.append(
-            [
-                method,
-                str(sum(item.rows is not None for item in items)),
-                _plain(rows_alone),
-                _plain(alike),
-                _plain(seed) if takes_seed(method) else "no seed",
-                _plain(both) if is_seeded(method) else "as samples",
-                f"{geometric_mean(value.mean for value in ratios):.2f}" if ratios else NONE,
-                NONE if method == RANDOM or not ratios else str(sum(_side(value) < 0 for value in ratios)),
-                NONE if method == RANDOM or not ratios else str(sum(_side(value) > 0 for value in ratios)),
-            ]
-        )
+        sides = [_side(ratio) for ratio in ratios]
+        compared = [str(sides.count(-1)), str(sides.count(1))] if ratios and method != RANDOM else [NONE, NONE]
+        row = [method, str(sum(item.rows is not None for item in items)), rows_alone, alike]
+        row += [seed if takes_seed(method) else "no seed", both if is_seeded(method) else "as samples"]
+        rows.append([*row, _plain(geometric_mean(ratio.mean for ratio in ratios) if ratios else None), *compared])
+        limits = {item.dataset: limit_words(method, item.dataset, fast=fast) for item in items if item.by_rows}
+        if words := ", ".join(f"{info(dataset).title} {limit}" for dataset, limit in limits.items() if limit):
+            limited.append(f"{method} on {words}")
     notes = [
         "Means over the datasets that have runs; to random is a geometric mean. better, worse: datasets where the "
         "error is below or above that of random features: Student's 95 % interval of to random over the "
@@ -143,16 +129,8 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
             f"On fewer than the {len(found)} datasets, so that their means do not compare with the others: "
             f"{', '.join(few)}."
         )
-    limited = {
-        method: [
-            f"{info(item.dataset).title} {limit}"
-            for item in items
-            if item.by_rows and (limit := limit_words(method, item.dataset, fast=fast))
-        ]
-        for method, items in _by_method(found).items()
-    }
-    if any(limited.values()):
-        words = "; ".join(f"{method} on {', '.join(where)}" for method, where in limited.items() if where)
+    if limited:
+        words = "; ".join(limited)
         notes.append(f"Not with the default or published settings, for the time a fit takes: {words}.")
     if same := twin_words(found):
         notes.append(f"These nearly always select the same features, and should be counted once: {same}.")
@@ -163,11 +141,10 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
     """Say which methods follow the seed, which are stable, and which lose to random features."""
     by_method = _by_method(found)
     text = []
-    seeds = {
-        name: value
-        for name, items in by_method.items()
-        if takes_seed(name) and (value := _mean(items, lambda item: _point(item.seed))) is not None
-    }
+    seeds, rows, both = (
+        {name: value for name, items in by_method.items() if (value := _mean(items, part)) is not None}
+        for part in ("seed", "rows", "both")
+    )
     moved = {name: value for name, value in sorted(seeds.items(), key=lambda pair: pair[1]) if value < 1}
     if moved:
         words = "; ".join(f"{name} {value:.2f}{_beside_rows(name, by_method[name])}" for name, value in moved.items())
@@ -177,29 +154,20 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
         proof = " (computed with two seeds)" if shown == still else ""
         text.append(f"Seed stability exactly 1, on every dataset that has runs{proof}: {', '.join(still)}.")
     flattered = [
-        f"{name} {rows:.2f} to {both:.2f}"
-        for name, items in by_method.items()
-        if name != RANDOM
-        and is_seeded(name)
-        and (rows := _mean(items, lambda item: _point(item.rows))) is not None
-        and (both := _mean(items, lambda item: _point(item.both))) is not None
-        and rows - both > _FLATTERED
+        f"{name} {rows[name]:.2f} to {value:.2f}"
+        for name, value in both.items()
+        if name != RANDOM and is_seeded(name) and name in rows and rows[name] - value > _FLATTERED
     ]
     if flattered:
         text.append(
             "Held fixed, the seed makes these look more stable than they are; from samples varied to both varied: "
             f"{', '.join(flattered)}."
         )
-    stable = {
-        name: value
-        for name, items in by_method.items()
-        if name != RANDOM and (value := _mean(items, lambda item: _point(item.both))) is not None
-    }
-    if stable:
-        order = sorted(stable, key=lambda name: -stable[name])
+    order = [f"{name} {both[name]:.2f}" for name in sorted(both, key=lambda name: -both[name]) if name != RANDOM]
+    if order:
         text.append(
-            f"Most stable, both varied: {', '.join(f'{name} {stable[name]:.2f}' for name in order[:3])}; least "
-            f"stable: {', '.join(f'{name} {stable[name]:.2f}' for name in order[-3:])} (means over datasets)."
+            f"Most stable, both varied: {', '.join(order[:3])}; least stable: {', '.join(order[-3:])} (means over "
+            "datasets)."
         )
     text += _against_random(found)
     return text
@@ -208,29 +176,31 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
 def _against_random(found: dict[str, list[Found]]) -> list[str]:
     """Say who loses to random features, who is both stable and better, and whether random itself is at 0."""
     text = []
-    losers = {
-        method: [info(item.dataset).title for item in items if item.relative and _side(item.relative) > 0]
-        for method, items in _by_method(found).items()
-        if method != RANDOM
-    }
-    if any(losers.values()):
-        words = "; ".join(f"{name} on {', '.join(titles)}" for name, titles in losers.items() if titles)
-        text.append(f"These lose to random features: {words}.")
+    losers = []
+    for method, items in _by_method(found).items():
+        lost = [info(item.dataset).title for item in items if item.relative and _side(item.relative) > 0]
+        if lost and method != RANDOM:
+            losers.append(f"{method} on {', '.join(lost)}")
+    if losers:
+        text.append(f"These lose to random features: {'; '.join(losers)}.")
     useful = []
     for dataset, items in found.items():
-        good = [item for item in items if item.both and item.relative and _side(item.relative) < 0]
+        good = [
+            (item.both.nogueira, item.relative.mean, item.method)
+            for item in items
+            if item.both and item.relative and _side(item.relative) < 0
+        ]
         if good:
-            best = max(good, key=lambda item: item.both.nogueira if item.both else -1.0)
-            ratio = best.relative.mean if best.relative else math.nan
-            useful.append(f"{info(dataset).title} {best.method} ({_plain(_point(best.both))}, error {ratio:.2f})")
+            point, ratio, method = max(good, key=lambda entry: entry[0])
+            useful.append(f"{info(dataset).title} {method} ({point:.2f}, error {ratio:.2f})")
     if useful:
         text.append(
             "Most stable, both varied, of those that beat random features, with the error relative to theirs: "
             f"{'; '.join(useful)}."
         )
-    chance = [item.rows for items in found.values() for item in items if item.method == RANDOM and item.rows]
+    chance = [item.rows.confidence_interval for item in _by_method(found)[RANDOM] if item.rows]
     if chance:
-        held = sum(low <= 0 <= high for low, high in (value.confidence_interval for value in chance))
+        held = sum(low <= 0 <= high for low, high in chance)
         text.append(f"Random features: the interval holds 0 on {held} of {len(chance)} datasets.")
     return text
 
@@ -258,16 +228,8 @@ def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
                 continue
             gain = both.after.nogueira - both.before.nogueira
             spread = "" if both.ratio.error is None else f" ± {100 * both.ratio.error:.1f}"
-            rows.append(
-                [
-                    f"{info(dataset).title}, {name}",
-                    str(both.after.n_runs),
-                    _interval(both.before),
-                    _interval(both.after),
-                    f"{gain:+.2f}",
-                    f"{100 * (both.ratio.mean - 1):+.1f}{spread} %",
-                ]
-            )
+            row = [f"{info(dataset).title}, {name}", str(both.after.n_runs), *map(_interval, (both.before, both.after))]
+            rows.append([*row, f"{gain:+.2f}", f"{100 * (both.ratio.mean - 1):+.1f}{spread} %"])
     header = ["dataset, method", "subsamples", f"samples, {baseline}", "samples, criterion stability", "gain", "error"]
     notes = [
         "All columns over the subsamples that both methods have. error: change of the error (ridge refit), geometric "
@@ -286,10 +248,9 @@ def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
                 if isinstance(value, Stability):
                     low, high = value.confidence_interval
                     line |= {"value": value.nogueira, "low": low, "high": high, "runs": value.n_runs}
-                elif isinstance(value, Value):
-                    line |= {"value": value.mean, "standard_error": value.spread, "runs": value.splits}
-                elif isinstance(value, Interval):
-                    line |= {"value": value.mean, "standard_error": value.error, "runs": value.splits}
+                elif isinstance(value, Value | Interval):
+                    error = value.spread if isinstance(value, Value) else value.error
+                    line |= {"value": value.mean, "standard_error": error, "runs": value.splits}
                 else:
                     line |= {"value": value}
                 data.append({key: "" if entry is None or entry != entry else entry for key, entry in line.items()})
@@ -300,13 +261,12 @@ def _by_method(found: dict[str, list[Found]]) -> dict[str, list[Found]]:
     return {name: [item for items in found.values() for item in items if item.method == name] for name in methods()}
 
 
-def _mean(items: Iterable[Found], read: Callable[[Found], float | None]) -> float | None:
-    values = [value for item in items if (value := read(item)) is not None and not math.isnan(value)]
-    return float(np.mean(values)) if values else None
-
-
-def _point(value: Stability | None) -> float | None:
-    return None if value is None else value.nogueira
+def _mean(items: Iterable[Found], part: str) -> float | None:
+    """Return the mean over datasets of a measure of stability, where there is one."""
+    found = (getattr(item, part) for item in items)
+    points = [value.nogueira if isinstance(value, Stability) else value for value in found if value is not None]
+    known = [point for point in points if not math.isnan(point)]
+    return float(np.mean(known)) if known else None
 
 
 def _side(ratio: Interval) -> int:
