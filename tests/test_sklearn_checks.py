@@ -7,7 +7,7 @@ import stableselect as ss
 
 QUICK = {"ConsensusSelector": {"n_resamples": 4}, "ScorerSelectorNetwork": {"epochs": 100}}
 """Settings that only shorten the work."""
-ROOMS = ("subset", "scorer", "graph", "filters", "neural")
+ROOMS = ("subset", "scorer", "graph", "filters", "neural", "ensemble")
 """Where every parameter has a declared constraint."""
 
 

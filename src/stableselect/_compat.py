@@ -23,10 +23,15 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-Constraints = dict[str, list[Any]]
+Constraints = dict[str, Any]
 """What ``_parameter_constraints`` holds: for every parameter the kinds of value it may have."""
 
 F = TypeVar("F", bound=Callable)
+
+
+def without(constraints: Constraints, *names: str) -> Constraints:
+    """Return the constraints of a family for a member that lacks some of its parameters."""
+    return {name: kinds for name, kinds in constraints.items() if name not in names}
 
 
 def validates_parameters(method: F) -> F:
@@ -44,4 +49,5 @@ __all__ = [
     "StrOptions",
     "validates_parameters",
     "with_callbacks",
+    "without",
 ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, get_args
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import Constraints, HasMethods, Interval, StrOptions, validates_parameters
 from .._core import (
     Array,
     ComplementaryPairs,
@@ -20,7 +23,7 @@ from .._core import (
     units,
 )
 from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters
-from ..base import BaseSelector, Selection, check_count, check_number, resolve_k, unchanged_on_error
+from ..base import BaseSelector, Selection, check_number, resolve_k, unchanged_on_error
 from ..subset import ColumnSubset
 from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
 from ._votes import Aggregate, by_frequency, by_representation, mean_ranks
@@ -123,6 +126,17 @@ class ConsensusSelector(BaseSelector):
     array([1., 0., 1., 0.])
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BaseSelector._parameter_constraints,
+        "estimator": "no_validation",
+        "n_resamples": [Interval(Integral, 2, None, closed="left")],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
+        "perturb": [StrOptions(set(get_args(Perturb)))],
+        "aggregate": [StrOptions(set(get_args(Aggregate)))],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -144,6 +158,7 @@ class ConsensusSelector(BaseSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @validates_parameters
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Select features.
 
@@ -162,7 +177,8 @@ class ConsensusSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            self._check_settings()
+            if self.cv is not None and self.perturb == "seed":
+                raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
             X = self._check_table(X)
             k = resolve_k(self.n_features_to_select, X.shape[1])
             estimator, include, exclude = self._prepared(k)
@@ -231,14 +247,6 @@ class ConsensusSelector(BaseSelector):
     def _mean_size(self) -> float:
         """Return q, the mean number of features that a fit selected."""
         return float(self.supports_.sum(axis=1).mean())
-
-    def _check_settings(self) -> None:
-        for name, known in (("perturb", get_args(Perturb)), ("aggregate", get_args(Aggregate))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}; change it.")
-        if self.cv is not None and self.perturb == "seed":
-            raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
-        check_count(self.n_resamples, "n_resamples", 2)
 
     def _prepared(self, k: int) -> tuple[Any, list[int], list[int]]:
         """Return an unfitted copy of the estimator for tables without names, and its features to keep and leave out."""

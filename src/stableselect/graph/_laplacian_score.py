@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
+from .._compat import Constraints, without
 from .._core import Array
 from ._graph_selector import GraphSelector
 from ._neighbours import dense_rows
@@ -60,6 +61,8 @@ class LaplacianScore(GraphSelector):
     >>> LaplacianScore(2).fit(X).get_feature_names_out()
     array(['petal length (cm)', 'petal width (cm)'], dtype=object)
     """
+
+    _parameter_constraints: ClassVar[Constraints] = without(GraphSelector._parameter_constraints, "n_clusters")
 
     def __init__(
         self,

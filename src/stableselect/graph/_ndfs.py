@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from .._compat import Constraints
+from .._compat import Constraints, without
 from .._core import Array
 from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, varying_columns
@@ -99,7 +99,7 @@ class NDFS(RowSparseSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **RowSparseSelector._parameter_constraints,
+        **without(RowSparseSelector._parameter_constraints, "bandwidth"),
         "alpha": POSITIVE,
         "beta": POSITIVE,
         "rescale": ["boolean"],

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from .._compat import Constraints
+from .._compat import Constraints, without
 from .._core import Array
 from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, row_lengths, varying_columns
@@ -93,7 +93,7 @@ class UDFS(RowSparseSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **RowSparseSelector._parameter_constraints,
+        **without(RowSparseSelector._parameter_constraints, "weights", "bandwidth"),
         "shrinkage": POSITIVE,
     }
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Constraints, Interval, StrOptions
+from .._compat import Constraints, Interval, StrOptions, without
 from .._core import column_roles, to_dense, to_numpy
 from ..base import Selection
 from ..subset import MomentsSelector, Problem, Task, bounds, search_columns
@@ -123,7 +123,7 @@ class ScorerSelector(MomentsSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **MomentsSelector._parameter_constraints,
+        **without(MomentsSelector._parameter_constraints, "exchange"),
         "score_function": [StrOptions({"abs", "square"})],
         "scorer_weight": [Interval(Real, 0, None, closed="left")],
         "latent_width": [Interval(Integral, 1, None, closed="left"), None],
