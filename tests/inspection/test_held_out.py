@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
 from stableselect import ColumnSubset, RandomSelector
 from stableselect.base import TooFewSamplesError
 from stableselect.inspection import held_out_report
+from stableselect.metrics import reconstruction_error
 
 
 class Fixed(BaseEstimator):
@@ -82,3 +84,18 @@ def test_bad_samples_raise(tall):
     with pytest.raises(TooFewSamplesError, match="fit on more samples") as caught:
         held_out_report(ColumnSubset(2, criterion="stability"), tall[:6])
     assert caught.value.n_folds < caught.value.n_needed
+
+
+def test_any_splitter_gives_the_mean_over_its_splits(tall):
+    cv = GroupKFold(3)
+    groups = np.arange(60) // 5
+    found = held_out_report(ColumnSubset(4, ridge=0.1), tall, cv=cv, groups=groups)
+    errors = [
+        reconstruction_error(
+            tall[train], tall[test], ColumnSubset(4, ridge=0.1).fit(tall[train]).selected_, refit="ridge"
+        )
+        for train, test in cv.split(tall, groups=groups)
+    ]
+    assert found.selection == pytest.approx(np.mean(errors))
+    assert (found.n_train, found.n_test, found.n_selected) == (40, 20, 4)
+    assert found == held_out_report(ColumnSubset(4, ridge=0.1), tall, cv=list(cv.split(tall, groups=groups)))

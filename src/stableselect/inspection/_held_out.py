@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from .._core import splits_of
 from .._refit import resolve_names
 from ..base import BaseSelector, check_table
 from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
@@ -58,9 +59,15 @@ class HeldOutErrors:
 
 
 def held_out_report(
-    selector: BaseSelector, X: Any, *, scaler: Any = None, random_state: int | np.random.RandomState | None = 0
+    selector: BaseSelector,
+    X: Any,
+    *,
+    scaler: Any = None,
+    cv: Any = None,
+    groups: Any = None,
+    random_state: int | np.random.RandomState | None = 0,
 ) -> HeldOutErrors:
-    """Select features on a random 80 % of the samples and measure the reconstruction of the rest.
+    """Select features on a part of the samples and measure the reconstruction of the rest.
 
     Parameters
     ----------
@@ -69,7 +76,12 @@ def held_out_report(
     X : array or data frame of shape (n_samples, n_features)
         At least two samples.
     scaler : transformer, optional
-        For example ``StandardScaler()``. A clone is fitted on the 80 %, and errors are in scaled units.
+        For example ``StandardScaler()``. A clone is fitted on the samples selected on, and errors are in scaled units.
+    cv : splitter, iterable or None, default=None
+        None: one random split, which holds out 20 %. Otherwise a scikit-learn splitter or (train, test) indices; the
+        errors, and the numbers of samples and features, are means over its splits.
+    groups : array-like of shape (n_samples,), optional
+        Labels of samples that belong together, for a ``cv`` that keeps them together.
     random_state : int, RandomState or None, default=0
         Draws the held-out samples and the random features.
 
@@ -95,11 +107,32 @@ def held_out_report(
     if n < 2:
         raise ValueError(f"held_out_report needs at least 2 samples, got {n}.")
     model = clone(selector)
-    include, exclude = resolve_names(model, m, names)
+    roles = resolve_names(model, m, names)
     rng = check_random_state(random_state)
-    order = rng.permutation(n)
-    n_test = max(1, round(_TEST_FRACTION * n))
-    train, test = X[order[n_test:]], X[order[:n_test]]
+    if cv is None:
+        order = rng.permutation(n)
+        n_test = max(1, round(_TEST_FRACTION * n))
+        return _errors(model, X[order[n_test:]], X[order[:n_test]], scaler, roles, rng)
+    found = [
+        astuple(_errors(clone(model), X[rng.permutation(train)], X[test], scaler, roles, rng))
+        for train, test in splits_of(cv, X, groups)
+    ]
+    means = np.mean(found, axis=0)
+    return HeldOutErrors(
+        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), found[0], strict=True))
+    )
+
+
+def _errors(
+    model: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    scaler: Any,
+    roles: tuple[list[int], list[int]],
+    rng: np.random.RandomState,
+) -> HeldOutErrors:
+    """Return the errors of one split; the samples to fit on are in random order."""
+    (include, exclude), m = roles, train.shape[1]
     if scaler is not None:
         scaler = clone(scaler)
         train, test = scaler.fit_transform(train), scaler.transform(test)
@@ -118,8 +151,8 @@ def held_out_report(
     return HeldOutErrors(
         n_train=train.shape[0],
         n_refit=refit.shape[0],
-        n_test=n_test,
-        n_selected=chosen.size,
+        n_test=test.shape[0],
+        n_selected=int(chosen.size),
         selection=error(chosen, "ridge"),
         random=float(np.mean(random)),
         random_std=float(np.std(random, ddof=1)),
