@@ -9,11 +9,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 from stableselect.io import Table
 
 # Two busy thread pools on a small machine are many times slower than one. Torch reads this when it is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Where nobody watches, the same examples every time; elsewhere new ones.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
