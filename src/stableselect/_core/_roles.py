@@ -24,7 +24,7 @@ class Roles:
     coefficients: np.ndarray
     """k x m: the linear map from the kept features to all."""
     loss: float
-    """Ridge objective per cell, tr R / m."""
+    """Ridge objective, tr R / m."""
     worth: np.ndarray
     """m: fraction of the total variance lost if a kept feature is dropped, gained if another is added."""
     r2: np.ndarray
