@@ -99,7 +99,7 @@ def test_figure1_has_a_short_and_a_long_panel(images, invented):
     assert set(found) == {"figure1_coil20", "figure1_coil20_long"}
     assert "first 80 test images" in found["figure1_coil20_long"].caption
     assert "refitted to them by least squares" in document.markdown()
-    # The other dataset has runs, but its images are not at hand.
+    # The other dataset has runs, but its images are not available.
     assert "MNIST-Fashion: the images are missing." in document.markdown()
     assert {row["method"] for row in document.data} == {"|W|", "ScorerSelectorNetwork annealed", "ScorerSelector"}
     assert {row["protocol"] for row in document.data} == {"paper"}

@@ -28,7 +28,7 @@ def stored(runs, evaluate):
 
 @pytest.fixture(scope="module")
 def full(invented, tmp_path_factory):
-    """Every run of every experiment, but for the datasets that are not at hand; there are no images to draw."""
+    """Every run of every experiment, but for the datasets that are not available; there are no images to draw."""
     options = Options(splits=2, seeds=1, with_faults=True)
     runs = {
         run
