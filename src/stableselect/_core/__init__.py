@@ -5,6 +5,7 @@ from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
+from ._interrupts import may_stop_short, whole_fits
 from ._moments import Moments, normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
@@ -55,6 +56,7 @@ __all__ = [
     "index",
     "is_foreign",
     "like",
+    "may_stop_short",
     "memory_limit",
     "merged",
     "namespace",
@@ -72,5 +74,6 @@ __all__ = [
     "to_dense",
     "to_numpy",
     "units",
+    "whole_fits",
     "wilson_interval",
 ]

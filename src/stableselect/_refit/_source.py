@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._core import Resample, ResampledMoments, take_rows
+from .._core import Resample, ResampledMoments, take_rows, whole_fits
 from ..base import BaseSelector
 
 
@@ -40,7 +40,8 @@ class Source:
             self._feature_names = None if names is None else names.tolist()
 
     def fit(self, model: Any, part: Resample | None = None) -> Any:
-        """Fit the model on a resample, or on all samples, and return it."""
-        if self.moments is not None:
-            return model.fit_moments(self.moments.of(part), self._feature_names)
-        return model.fit(self.X if part is None else take_rows(self.X, part.drawn))
+        """Fit the model on a resample, or on all samples, and return it; an interruption is never a result."""
+        with whole_fits():
+            if self.moments is not None:
+                return model.fit_moments(self.moments.of(part), self._feature_names)
+            return model.fit(self.X if part is None else take_rows(self.X, part.drawn))

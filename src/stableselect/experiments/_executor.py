@@ -16,6 +16,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
+from .._core import whole_fits
 from ._run import CURRENT, Run
 from ._store import Rename, Store, Stored
 
@@ -155,7 +156,7 @@ def _compute(run: Run, evaluate: Evaluate, data_home: str | None) -> Stored | No
     with _watched() as interrupted:
         try:
             # One thread, so that times compare and processes do not fight.
-            with threadpool_limits(1):
+            with threadpool_limits(1), whole_fits():
                 item = Stored(run, "done", evaluate(run, data_home), "")
             # A number that JSON cannot hold is the run's failure.
             item.line()
@@ -174,7 +175,7 @@ def _whole(item: Stored | None) -> Stored:
 
 @contextmanager
 def _watched() -> Iterator[list[bool]]:
-    """Give a list that is no longer empty once Ctrl-C was pressed: training ends early then, without an error."""
+    """Give a list that is no longer empty once Ctrl-C was pressed: other packages may end early, without an error."""
     seen: list[bool] = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):

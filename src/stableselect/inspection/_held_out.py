@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._core import splits_of
+from .._core import splits_of, whole_fits
 from .._refit import resolve_names
 from ..base import BaseSelector, check_table
 from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
@@ -136,7 +136,8 @@ def _errors(
     if scaler is not None:
         scaler = clone(scaler)
         train, test = scaler.fit_transform(train), scaler.transform(test)
-    chosen = model.fit(train).selected_
+    with whole_fits():
+        chosen = model.fit(train).selected_
 
     # Samples are in random order, so the first ones are a fair part; every rival is fitted on the same ones.
     refit = train[: max(_REFIT_SAMPLES, 20 * chosen.size)]

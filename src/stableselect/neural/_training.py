@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core import may_stop_short
+
 Watch = Callable[[int, Callable[[], tuple[float, ...]]], bool]
 """Runs one epoch, a function that returns its losses, between callbacks; returns True to stop the training."""
 
@@ -172,7 +174,7 @@ def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) ->
                     history.stop_reason = "patience"
                     break
         except KeyboardInterrupt:
-            if not history.losses:
+            if not (history.losses and may_stop_short()):
                 raise
             history.stop_reason = "interrupted"
             history.best_epoch = max(1, history.best_epoch)
@@ -225,6 +227,8 @@ def train_starts(
             failure = error
             if isinstance(error, Diverged):
                 continue
+            if not may_stop_short():
+                raise
             break
         losses = history.validation or [losses[0] for losses in history.losses]
         loss = losses[history.best_epoch - 1]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import __version__
+from .._core import whole_fits
 from ..io import Table
 from ..subset import StabilityFrontier
 from ._prepare import Prepared, prepare
@@ -52,6 +53,7 @@ class TableFrontier:
         )
 
 
+@whole_fits()
 def measure_frontier(
     table: Table, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
 ) -> TableFrontier:

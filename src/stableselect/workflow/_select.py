@@ -14,6 +14,7 @@ import sklearn
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
+from .._core import whole_fits
 from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning
 from ..inspection import HeldOutErrors, held_out_report
 from ..io import Table
@@ -30,6 +31,7 @@ TOLD_ELSEWHERE = (TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWa
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
 
 
+@whole_fits()
 def select_table(
     table: Table, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
 ) -> TableSelection:
