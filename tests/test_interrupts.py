@@ -111,3 +111,111 @@ def test_a_selection_from_a_table_is_interrupted(X, monkeypatch):
         table = Table(pa.table(list(rows.T), names=list("abcdef")), "t.csv")
         with pytest.raises(KeyboardInterrupt):
             workflow.select_table(table, workflow.SelectionRequest(k=2, method="AEFS"))
+
+
+WAITING = """
+import signal, sys
+from importlib.abc import MetaPathFinder
+
+_, module, *arguments = sys.argv
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == module:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from stableselect.cli import main
+sys.exit(main(arguments))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["typer", "rich.console", "stableselect.io", "numpy", "sklearn.base", "pyarrow"])
+def test_ctrl_c_while_modules_are_imported_prints_nothing(tmp_path, module):
+    (tmp_path / "t.csv").write_text("a,b,c\n1,2,3\n4,5,7\n7,8,1\n")
+    command = [sys.executable, "-c", WAITING, module, "select", tmp_path / "t.csv", "-k", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.fixture
+def table(tmp_path, X):
+    np.savetxt(tmp_path / "t.csv", X, delimiter=",", header="a,b,c,d,e,f", comments="")
+    return tmp_path / "t.csv"
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("command", ["select", "frontier"])
+def test_an_interrupted_command_writes_nothing(table, tmp_path, monkeypatch, capsys, command):
+    """The signal comes in the second epoch of a training, or in the middle of a search."""
+    count = []
+
+    def interrupt(*_):
+        count.append(True)
+        if len(count) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    method = "CAE" if command == "select" else "ColumnSubset"
+    if command == "select":
+        monkeypatch.setattr("stableselect.neural._training.check_loss", interrupt)
+    else:
+        monkeypatch.setattr("stableselect.workflow._frontier.fitted_scaler", lambda *_: (interrupt(), interrupt()))
+    out = tmp_path / ("out.csv" if command == "select" else "out.png")
+    assert main([command, str(table), "-k", "2", "--method", method, "-o", str(out)]) == 130
+    assert len(count) == 2
+    assert os.listdir(tmp_path) == ["t.csv"]
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_to_end_remove_what_is_half_written(table, tmp_path, monkeypatch, capsys, name):
+    number = getattr(signal, name)
+    seen = []
+
+    def half(data, stream, suffix, **_):
+        stream.write(b"half")
+        stream.flush()
+        seen.append(len(os.listdir(tmp_path)))
+        signal.raise_signal(number)
+
+    monkeypatch.setattr("stableselect.io.write_stream", half)
+    assert main(["select", str(table), "-k", "2", "-o", str(tmp_path / "out.csv")]) == 128 + number
+    assert seen == [3]
+    assert os.listdir(tmp_path) == ["t.csv"]
+    assert capsys.readouterr() == ("", "")
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_signal_that_is_ignored_stays_so(monkeypatch, capsys):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr("stableselect.cli._methods.console", lambda: signal.raise_signal(signal.SIGHUP) or print)
+        assert main(["methods", "--names"]) == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert "ColumnSubset" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_process_that_is_told_to_end_leaves_no_files(tmp_path):
+    """The whole program, ended by its process id at the moment that it writes."""
+    np.save(tmp_path / "t.npy", np.random.RandomState(0).standard_normal((60_000, 12)))
+    command = [sys.executable, "-m", "stableselect", "select", "t.npy", "-k", "8", "-q", "-o", "out.csv"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        if any(tmp_path.glob(".*.tmp")):
+            process.send_signal(signal.SIGTERM)
+            break
+        time.sleep(0.001)
+    error = process.communicate(timeout=120)[1]
+    assert process.returncode in (143, 0), error  # 0: all was written in the meantime
+    names = {"t.npy"} if process.returncode else {"t.npy", "out.csv", "out.selection.json"}
+    assert set(os.listdir(tmp_path)) == names
+    assert error == b""

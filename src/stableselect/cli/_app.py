@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from .. import __version__
 from ._apply import apply, reconstruct
 from ._demo import demo
+from ._ending import complain
 from ._frontier import frontier
 from ._methods import methods
 from ._paper import paper
@@ -71,7 +71,7 @@ def run(argv: Sequence[str]) -> int:
     """Run one command and return the exit code; a misused option gets one sentence, as any other bad input does."""
     try:
         return app(list(argv) or ["--help"], prog_name="stableselect", standalone_mode=False) or 0
-    except (typer.Abort, KeyboardInterrupt):
+    except typer.Abort:
         return 130
     except Exception as error:
         # Exceptions for misused options belong to typer or to click, depending on the version; both format themselves.
@@ -79,5 +79,5 @@ def run(argv: Sequence[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "stableselect"
-        print(f"{command}: {error.format_message().rstrip('.')} (see '{command} --help').", file=sys.stderr)
+        complain(f"{' '.join(error.format_message().split()).rstrip('.')} (see '{command} --help').", command)
         return 2

@@ -64,6 +64,8 @@ def _use(how: str, selection: Path, table: str, output: Path | None, header: boo
     data = read_table(table, header=header, verbatim=ids)
     result = apply(made, data) if how == "apply" else reconstruct(made, data)
     if output is None:
+        if sys.stdout is None:
+            raise ValueError("Standard output is closed; give a file with -o.")
         write_stream(result, sys.stdout.buffer, ".csv")
         sys.stdout.buffer.flush()
         return

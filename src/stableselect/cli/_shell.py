@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 import traceback
@@ -13,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._ending import complain
 from ._options import option
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")]
@@ -60,8 +62,10 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
         advice = "give more rows, or use neither '-k auto' nor a stability option"
         return f"The table has too few rows to hold some out: {filled}; {advice}."
     if isinstance(error, OSError) and error.errno is not None:
-        name = f"{printable(str(error.filename))}: " if error.filename else ""
-        return f"{name}{error.strerror}."
+        # What is written to a file has its name; what is left is what is printed.
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        name = printable(str(error.filename)) if error.filename else "Standard output" if full else ""
+        return f"{name}: {error.strerror}." if name else f"{error.strerror}."
     told = f"{option(error.parameter)}: {error.reason}" if isinstance(error, RequestError) else str(error)
     text = " ".join(told.split()) or type(error).__name__
     text = text if text.endswith((".", "?", "!", ")", '"')) else text + "."
@@ -75,7 +79,7 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
 def _fail(sentence: str, code: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    print(f"stableselect: {sentence}", file=sys.stderr)
+    complain(sentence)
     raise typer.Exit(code)
 
 

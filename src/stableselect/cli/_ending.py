@@ -1,0 +1,93 @@
+"""How the program ends where it is not by itself: Ctrl-C, a signal, a closed pipe, a full disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_PIPE_CLOSED = 128 + 13
+"""What a shell gives for a program that wrote to a pipe nobody reads any more."""
+
+
+class Ended(SystemExit):
+    """A signal told the program to end; the exit code is the one that shells give for it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.exit_code = 128 + number
+
+
+def ending(run: Callable[[], int]) -> int:
+    """Run the program and return its exit code.
+
+    A signal to end raises :class:`Ended` in it, so that files half written are removed on the way out.
+    """
+    code = 0
+    try:
+        with _signals_raise():
+            code = run()
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return code
+    except KeyboardInterrupt:
+        code = 130
+        # Python remembers an interruption within exec, which imports use, and would end itself by the signal.
+        exec("")
+    except Ended as ended:
+        code = ended.exit_code
+    except (BrokenPipeError, SystemExit):  # rich and typer exit with 1 at a closed pipe, and at nothing else
+        code = _PIPE_CLOSED
+    except OSError as error:
+        if not code:
+            complain(f"Standard output: {error.strerror}.")
+            code = 2
+    _give_up_output()
+    return code
+
+
+def complain(sentence: str, program: str = "stableselect") -> None:
+    """Print a sentence on standard error, if there still is one."""
+    from .._files import printable
+
+    with suppress(OSError):
+        print(f"{program}: {printable(sentence)}", file=sys.stderr)
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Let signals to end raise; not those that are ignored (``nohup``) or that others handle."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handled = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # A second one must not interrupt what the first sets off; a terminal that is closed sends several.
+        for each in handled:
+            signal.signal(each, signal.SIG_IGN)
+        raise Ended(number)
+
+    for number in handled:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _give_up_output() -> None:
+    """Drop what standard output holds and cannot write: Python would try again as it exits, and print a traceback."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
