@@ -1,4 +1,4 @@
-"""Ctrl-C: one fit asked for directly keeps the best weights so far; in all other work a fit is whole or there is none."""
+"""Ctrl-C: one fit by itself keeps the best weights so far; in all other work a fit is whole or there is none."""
 
 import os
 import signal

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from stableselect.cli import main
 from stableselect.experiments._run import CURRENT, Revision, Run
 from stableselect.experiments._store import JOURNAL, Store, Stored, has_results
 
@@ -154,3 +155,65 @@ def test_damaged_files_are_named(tmp_path, content):
     # The lock was given back.
     (tmp_path / "runs" / "gap-glioma.jsonl.xz").unlink()
     Store(tmp_path, write=True).close()
+
+
+GOOD = json.loads(DONE.line())
+BAD_PARTS = {
+    "a list": [1],
+    "a number": 7,
+    "no status": {key: value for key, value in GOOD.items() if key != "status"},
+    "another status": GOOD | {"status": "maybe"},
+    "a record that is none": GOOD | {"record": [1]},
+    "an end that is none": GOOD | {"ended": "today"},
+    "a revision that is none": GOOD | {"revision": None},
+    "a revision of text": GOOD | {"revision": {"engine": "2", "folds": 1, "protocol": 1}},
+    "a run of text": GOOD | {"run": "text"},
+    "a seed of text": GOOD | {"run": GOOD["run"] | {"seed": "0"}},
+    "a dataset of another kind": GOOD | {"run": GOOD["run"] | {"dataset": None}},
+    "a dataset in another folder": GOOD | {"run": GOOD["run"] | {"dataset": "/../../x"}},
+    "another mode": GOOD | {"run": GOOD["run"] | {"mode": "slow"}},
+    "a detail that is none": GOOD | {"run": GOOD["run"] | {"detail": "[1]"}},
+    "a steering character": GOOD | {"run": GOOD["run"] | {"\x1b[31m": 1}},
+    "a NaN": GOOD | {"record": {"x": float("nan")}},
+}
+
+
+@pytest.mark.parametrize("where", ["runs/gap-glioma.jsonl.xz", JOURNAL])
+@pytest.mark.parametrize("case", BAD_PARTS)
+def test_a_damaged_line_is_told_in_one_sentence(tmp_path, capsys, case, where):
+    filled(tmp_path)
+    text = (json.dumps(BAD_PARTS[case]) + "\n").encode()
+    (tmp_path / where).write_bytes(text if where == JOURNAL else lzma.compress(text))
+    for write in (False, True):
+        with pytest.raises(ValueError, match="is damaged") as caught:
+            Store(tmp_path, write=write)
+        assert str(tmp_path / where) in str(caught.value) and str(caught.value).isprintable()
+    assert main(["paper", "show", "table2", "--results", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{tmp_path / where} is damaged" in error and error.count("\n") == 1
+
+
+def test_a_run_is_on_the_disk_when_it_is_stored(tmp_path, monkeypatch):
+    sizes = []
+    with Store(tmp_path, write=True) as store:
+        monkeypatch.setattr(os, "fsync", lambda descriptor: sizes.append(os.fstat(descriptor).st_size))
+        store.add(DONE)
+        assert sizes == [len(DONE.line()) + 1]
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path):
+    resource = pytest.importorskip("resource")
+    large = Stored(RUN.of_task("large"), "done", {"text": "x" * 50_000}, "", ended=1.0)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Store(tmp_path, write=True) as store:
+        store.add(DONE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+        try:
+            with pytest.raises(OSError, match="too large") as caught:
+                store.add(large)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert caught.value.filename == str(tmp_path / JOURNAL)
+        store.add(FAILED)
+        assert (tmp_path / JOURNAL).read_text().splitlines() == [DONE.line(), FAILED.line()]
+    assert {item.run for item in Store(tmp_path).runs()} == {RUN, TASK}

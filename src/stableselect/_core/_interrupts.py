@@ -24,5 +24,5 @@ def whole_fits() -> Iterator[None]:
 
 
 def may_stop_short() -> bool:
-    """Tell whether a fit that is interrupted may keep what it has reached: only one that a person asked for by itself."""
+    """Tell whether a fit that is interrupted may keep what it has reached: only one that was asked for by itself."""
     return not _WHOLE.get()

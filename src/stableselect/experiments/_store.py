@@ -14,12 +14,13 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
-from .._files import replace_file
-from ._run import CURRENT, Revision, Run
+from .._files import named_errors, printable, replace_file
+from ._run import CURRENT, Mode, Revision, Run
 
 RUNS = "runs"
 JOURNAL = "journal.jsonl"
@@ -72,9 +73,9 @@ class Stored:
     @classmethod
     def from_line(cls, line: str, rename: Rename | None = None) -> Self:
         """Return the run of a line."""
-        content = json.loads(line)
+        content = json.loads(line, parse_constant=_refuse_constant)
         name = content["run"] if rename is None else rename(content["run"])
-        return cls(
+        item = cls(
             Run(**name),
             content["status"],
             content.get("record", {}),
@@ -82,6 +83,8 @@ class Stored:
             Revision(**content["revision"]),
             content["ended"],
         )
+        _check(item)
+        return item
 
 
 class Store:
@@ -111,7 +114,7 @@ class Store:
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"{folder} is a file; give a folder for the results.")
         self._rename = rename
-        self._journal: IO[bytes] | None = None
+        self._journal: FileIO | None = None
         if write:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._journal = self._lock()
@@ -148,8 +151,7 @@ class Store:
             item = replace(item, ended=round(time.time(), 3))
         # The line is made first: a record that JSON cannot hold leaves no trace.
         line = item.line().encode() + b"\n"
-        self._journal.write(line)
-        self._journal.flush()
+        self._append(line)
         self._runs[item.run.key] = item
         self._changed.add(self._path(item.run))
 
@@ -167,6 +169,19 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _append(self, line: bytes) -> None:
+        """Put a line on the disk, whole or not at all."""
+        assert self._journal is not None
+        start, left = self._journal.seek(0, os.SEEK_END), memoryview(line)
+        try:
+            with named_errors(self.folder / JOURNAL):
+                while left:
+                    left = left[self._journal.write(left) :]
+                os.fsync(self._journal.fileno())
+        except BaseException:
+            self._journal.truncate(start)
+            raise
+
     def _path(self, run: Run) -> Path:
         base = self.folder / "fast" if run.mode == "fast" else self.folder
         return base / RUNS / f"{run.task or SELECTION}-{run.dataset}.jsonl.xz"
@@ -177,9 +192,13 @@ class Store:
             # The last line of a journal may have been cut short.
             text = content[: content.rfind(b"\n") + 1] if path.name == JOURNAL else lzma.decompress(content)
             items = [Stored.from_line(line, self._rename) for line in text.decode().splitlines()]
-        except (lzma.LZMAError, ValueError, KeyError, TypeError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # a damaged file can fail anywhere
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(
-                f"{path} is damaged ({error}); restore it, or delete it to compute its runs again."
+                f"{printable(str(path))} is damaged ({printable(reason):.200}); restore it, or delete it to compute its "
+                "runs again."
             ) from error
         self._runs |= {item.run.key: item for item in items}
         return [item.run for item in items]
@@ -196,9 +215,10 @@ class Store:
         self._changed.clear()
         self._journal.truncate(0)
 
-    def _lock(self) -> IO[bytes]:
-        # Opened for appending: after a truncation the next line is the first.
-        journal = open(self.folder / JOURNAL, "ab")
+    def _lock(self) -> FileIO:
+        # Opened for appending, so that after a truncation the next line is the first; and without a buffer, so that
+        # nothing is left in it when the disk is full.
+        journal = open(self.folder / JOURNAL, "ab", buffering=0)
         try:
             import fcntl
         except ImportError:  # Windows; there a second writer is not noticed.
@@ -216,6 +236,28 @@ class Store:
         if self._journal is not None:
             self._journal.close()
             self._journal = None
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _check(item: Stored) -> None:
+    """Raise if a part of a run that was read is not of its kind."""
+    run = item.run
+    texts = (run.dataset, run.method, run.protocol, run.mode, run.task, run.detail, item.error)
+    numbers = (run.split, run.seed, run.k, 0 if run.cap is None else run.cap, *astuple(item.revision))
+    if (
+        not all(isinstance(text, str) for text in texts)
+        or not {*run.dataset, *run.task}.isdisjoint("/\\\0")  # they become part of a file's name
+        or not all(type(number) is int for number in numbers)
+        or item.status not in get_args(Status)
+        or run.mode not in get_args(Mode)
+        or not isinstance(item.record, dict)
+        or not isinstance(item.ended, int | float)
+        or not isinstance(json.loads(run.detail or "{}"), dict)
+    ):
+        raise ValueError("a part of a run is missing or not of its kind")
 
 
 def has_results(folder: str | os.PathLike[str]) -> bool:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from .._files import PathLike, printable
+from .._files import PathLike, open_plain, printable
 from ._names import TableError, listed, looks_like_data
+from ._numpy import read_numpy
 
 FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 """The file extensions that can be read and written."""
@@ -73,8 +73,8 @@ def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] =
     Parameters
     ----------
     path : str or path
-        A file with one of the extensions in ``FORMATS``. A NumPy archive holds its table as ``X`` (rows x columns) and
-        may hold column names as ``feature_names``.
+        A file with one of the extensions in ``FORMATS``. A NumPy archive holds its table as ``X`` (rows x columns), at
+        most 4 GiB once decompressed, and may hold column names as ``feature_names``.
     header : bool, default=True
         Whether the first row of a CSV or TSV file names the columns.
     verbatim : iterable of str, optional
@@ -96,34 +96,50 @@ def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] =
     stdin = str(path) == "-"
     name = "standard input" if stdin else Path(path).name
     suffix = ".csv" if stdin else table_format(path)
-    if not stdin and not Path(path).is_file():
-        what = "is a folder, not a table" if Path(path).is_dir() else "does not exist"
-        raise TableError(f"{printable(str(path))} {what}; check the path.")
-    named = True
-    try:
-        if suffix in DELIMITERS:
-            source = pa.BufferReader(sys.stdin.buffer.read()) if stdin else str(path)
-            data, named = _read_text(source, DELIMITERS[suffix], header, verbatim), header
-        elif suffix == ".parquet":
-            # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
-            with pa.parquet.ParquetFile(path) as file:
-                data = file.read()
-        else:
-            data, named = _read_numpy(path, name)
-    except TableError:
-        raise
-    except UnicodeDecodeError as error:
-        raise TableError(f"{printable(name)} is not UTF-8 text; save it as UTF-8 first.") from error
-    except (pa.ArrowException, ValueError, EOFError, OverflowError, MemoryError, zipfile.BadZipFile) as error:
-        reason = printable(" ".join(str(error).split()))[:160].rstrip(". ")
-        raise TableError(
-            f"{printable(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file."
-        ) from error
+    with _open(path) as stream:
+        try:
+            data, named = _read(stream, suffix, name, header, verbatim)
+        except TableError:
+            raise
+        except UnicodeDecodeError as error:
+            raise TableError(f"{printable(name)} is not UTF-8 text; save it as UTF-8 first.") from error
+        except Exception as error:  # a damaged file can fail anywhere
+            text = str(error) or type(error).__name__
+            reason = printable(" ".join(text.split()))[:160].rstrip(". ")
+            raise TableError(
+                f"{printable(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file."
+            ) from error
     _check_unique(data.column_names, name)
     if not data.num_rows or not data.num_columns:
         size = f"{data.num_rows} rows and {data.num_columns} columns"
         raise TableError(f"{printable(name)} is empty ({size}); expected at least one of each.")
     return Table(data.replace_schema_metadata(None), name, named)
+
+
+def _open(path: PathLike) -> BinaryIO:
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise TableError("Standard input is closed; give a file.")
+        return BytesIO(sys.stdin.buffer.read())
+    try:
+        return open_plain(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise TableError(f"{printable(str(path))} does not exist; check the path.") from error
+    except IsADirectoryError as error:
+        raise TableError(f"{printable(str(path))} is a folder, not a table; check the path.") from error
+
+
+def _read(stream: BinaryIO, suffix: str, name: str, header: bool, verbatim: Iterable[str]) -> tuple[pa.Table, bool]:
+    """Read a table; say whether the file names its columns."""
+    if suffix in DELIMITERS:
+        return _read_text(stream, DELIMITERS[suffix], header, verbatim), header
+    if suffix == ".parquet":
+        # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
+        with pa.parquet.ParquetFile(stream) as file:
+            return file.read(), True
+    X, names = read_numpy(stream, name)
+    labels = _positional(X.shape[1]) if names is None else names
+    return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels), names is not None
 
 
 def _check_unique(names: list[str], source: str) -> None:
@@ -133,13 +149,13 @@ def _check_unique(names: list[str], source: str) -> None:
         raise TableError(f"{printable(source)} has more than one column named {listed(repeated)}; {hint}.")
 
 
-def _read_text(source: Any, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:
+def _read_text(stream: BinaryIO, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:
     """Read delimited text; types are inferred over the whole file."""
     verbatim = set(verbatim)
     # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
     types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim}
     table = pa.csv.read_csv(
-        source,
+        stream,
         # One thread, for only then does the error for a ragged row say which row it is.
         read_options=pa.csv.ReadOptions(
             block_size=_BLOCK_BYTES, use_threads=False, autogenerate_column_names=not header
@@ -162,30 +178,6 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     except pa.ArrowException:
         return column
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
-
-
-def _read_numpy(path: PathLike, name: str) -> tuple[pa.Table, bool]:
-    """Read a two-dimensional numeric array; say whether the file names its columns."""
-    names: np.ndarray | None = None
-    # Opened here, because np.load leaves its own file open when an archive is damaged.
-    with open(path, "rb") as stream:
-        loaded = np.load(stream, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            X = loaded
-        elif "X" in loaded.files:
-            X = loaded["X"]
-            names = loaded["feature_names"] if "feature_names" in loaded.files else None
-        else:
-            held = listed(loaded.files) or "nothing"
-            raise TableError(f"{printable(name)} holds {held} but no array 'X'; store the table as X (rows x columns).")
-    if X.ndim != 2 or X.dtype.kind not in "biuf" or X.dtype.itemsize > 8:
-        raise TableError(f"{printable(name)} holds shape {X.shape}, type {X.dtype}; expected numbers, rows x columns.")
-    if names is not None and (names.shape != (X.shape[1],) or names.dtype.kind != "U"):
-        came = f"feature_names of shape {names.shape}, type {names.dtype}"
-        raise TableError(f"{printable(name)} has {came}; expected {X.shape[1]} strings, one per column.")
-    X = X.astype(X.dtype.newbyteorder("="), copy=False)
-    labels = _positional(X.shape[1]) if names is None else [str(label) for label in names]
-    return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels), names is not None
 
 
 def _positional(n_columns: int) -> list[str]:

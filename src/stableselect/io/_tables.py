@@ -36,19 +36,21 @@ def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
 
 def plain(data: pa.Table) -> pa.Table:
     """Return decimals as floats and dictionaries as their values."""
-    for j, field in enumerate(data.schema):
-        if pa.types.is_dictionary(field.type):
-            data = data.set_column(j, field.name, data.column(j).cast(field.type.value_type))
-        elif pa.types.is_decimal(field.type):
-            data = data.set_column(j, field.name, data.column(j).cast(pa.float64()))
-    return data
+    columns = data.columns
+    for j, column in enumerate(columns):
+        if pa.types.is_dictionary(column.type):
+            columns[j] = column.cast(column.type.value_type)
+        elif pa.types.is_decimal(column.type):
+            columns[j] = column.cast(pa.float64())
+    return pa.table(columns, names=data.column_names)
 
 
 def _check_numbers(data: pa.Table) -> None:
     other = [j for j, field in enumerate(data.schema) if not (is_number(field.type) or pa.types.is_null(field.type))]
     if not other:
         return
-    names = [data.column_names[j] for j in other]
+    columns = data.column_names  # made anew each time that it is asked for
+    names = [columns[j] for j in other]
     raise NotNumericError(
         f"Not numbers: {listed(names)}{_example(data, other[0])}; only columns of numbers can be used."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .._files import PathLike, printable, write_whole
+from .._files import PathLike, open_plain, printable, write_whole
 from ..base import BaseSelector
 from ._checks import ADVICE, Refusal
 from ._selection import TableSelection
@@ -83,7 +83,7 @@ def load(path: PathLike, /, **parameters: Any) -> BaseSelector | TableSelection:
     >>> load(path).reconstruct([[5.1, 1.4]]).round(1).tolist()
     [[5.1, 3.4, 1.4, 0.2]]
     """
-    with open(path, "rb") as stream:
+    with open_plain(path) as stream:
         start = stream.read(4)
         stream.seek(0)
         try:

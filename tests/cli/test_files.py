@@ -1,0 +1,106 @@
+"""Files that commands write: permissions, links, full disks; and what cannot be read or printed."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="not so on Windows")
+
+
+@pytest.fixture
+def table(tmp_path):
+    np.save(tmp_path / "t.npy", np.random.RandomState(0).standard_normal((2000, 6)))
+    return tmp_path / "t.npy"
+
+
+@POSIX
+def test_force_keeps_permissions_and_links(run, table, tmp_path):
+    os.mkdir(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "private.csv").write_text("old")
+    (tmp_path / "out.csv").symlink_to("elsewhere/private.csv")
+    (tmp_path / "out.selection.json").write_text("old")
+    for name in ("elsewhere/private.csv", "out.selection.json"):
+        os.chmod(tmp_path / name, 0o600)
+    select = ("select", table, "-k", 2, "-q", "-o", tmp_path / "out.csv")
+    assert run(*select)[0] == 2
+    assert run(*select, "--force") == (0, "", "")
+    assert (tmp_path / "out.csv").is_symlink()
+    assert len(pd.read_csv(tmp_path / "elsewhere" / "private.csv")) == 2000
+    apply = ("apply", tmp_path / "out.selection.json", table, "-q", "-o", tmp_path / "out.csv")
+    assert run(*apply)[0] == 2
+    assert run(*apply, "--force") == (0, "", "")
+    for name in ("elsewhere/private.csv", "out.selection.json"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    assert (tmp_path / "out.csv").is_symlink()
+
+
+@POSIX
+def test_a_link_to_nothing_stays_one(run, table, tmp_path):
+    (tmp_path / "out.csv").symlink_to("not yet.csv")
+    assert run("select", table, "-k", 2, "-q", "-o", tmp_path / "out.csv") == (0, "", "")
+    assert (tmp_path / "out.csv").is_symlink() and len(pd.read_csv(tmp_path / "not yet.csv")) == 2000
+
+
+@POSIX
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npy", ".npz"])
+def test_a_full_disk_is_told_with_the_name_of_the_file(run, table, tmp_path, suffix):
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        code, out, err = run("select", table, "-k", 3, "-o", tmp_path / f"out{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, out, err) == (2, "", f"stableselect: {tmp_path}/out{suffix}: File too large.\n")
+    assert os.listdir(tmp_path) == ["t.npy"]
+
+
+def program(*arguments, **settings):
+    command = [sys.executable, "-m", "stableselect", *map(str, arguments)]
+    return subprocess.run(command, stderr=subprocess.PIPE, timeout=120, **settings)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("command", [("methods",), ("methods", "--names"), ("--help",), ("paper", "list"), ("select",)])
+def test_output_that_cannot_be_written_gets_one_sentence(table, command):
+    extra = (table, "-k", 2, "-q") if command == ("select",) else ()
+    with open("/dev/full", "w") as full:
+        done = program(*command, *extra, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == b"stableselect: Standard output: No space left on device.\n"
+
+
+@pytest.mark.slow
+@POSIX
+@pytest.mark.parametrize("command", [("methods",), ("--help",), ("paper", "list")])
+def test_a_pipe_that_nobody_reads_ends_the_program_in_silence(command):
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = program(*command, stdout=write)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.slow
+@POSIX
+def test_closed_streams_are_told(run, table, tmp_path):
+    assert run("select", table, "-k", 2, "-q", "-o", tmp_path / "out.csv")[0] == 0
+    shell = [sys.executable, "-m", "stableselect", "apply", tmp_path / "out.selection.json"]
+    for source, close, sentence in (
+        (table, ">&-", "Standard output is closed; give a file with -o."),
+        ("-", "<&-", "Standard input is closed; give a file."),
+    ):
+        command = ["bash", "-c", f'"$@" {close}', "bash", *shell, source]
+        done = subprocess.run(command, stderr=subprocess.PIPE, timeout=120)
+        assert (done.returncode, done.stderr.decode()) == (2, f"stableselect: {sentence}\n")
