@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import datetime
 import io
+import os
 import pickle
 import sys
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -11,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from stableselect.io import TableError, _read, read_table
+from stableselect.io import TableError, _numpy, _read, _tables, read_table
 from stableselect.io._tables import numeric_matrix
+from stableselect.persistence import load
 
 
 def written(tmp_path, name, content):
@@ -226,3 +230,166 @@ def test_control_characters_in_names_are_written_out(tmp_path):
         matrix_of(tmp_path, "\x1b[31mred\nx\n")
     assert "\x1b" not in str(caught.value)
     assert r"\x1b[31mred" in str(caught.value)
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def archive(path, **members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in members.items():
+            target.writestr(f"{name}.npy", content)
+    return path
+
+
+def header(shape, dtype="<f8"):
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+def refusal(path):
+    """Read a file that cannot be read in little memory; return the sentence, which is safe to print and names it."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(TableError) as caught:
+            read_table(path)
+        assert tracemalloc.get_traced_memory()[1] < 40e6
+    finally:
+        tracemalloc.stop()
+    sentence = str(caught.value)
+    assert path.name in sentence and sentence.isprintable()
+    return sentence
+
+
+def test_an_archive_is_not_decompressed_past_the_limit(tmp_path, monkeypatch):
+    large = npy(np.zeros((3_000_000, 2)))
+    path = archive(tmp_path / "t.npz", X=large)
+    assert path.stat().st_size < 100_000
+    monkeypatch.setattr(_numpy, "ARCHIVE_LIMIT", 30 << 20)
+    assert "0.0447 GiB once decompressed" in refusal(path)
+    monkeypatch.setattr(_numpy, "ARCHIVE_LIMIT", 60 << 20)
+    assert read_table(path).data.num_rows == 3_000_000
+
+
+def test_an_archive_that_lies_about_its_size_is_not_decompressed_further(tmp_path):
+    """The directory of the archive says 1000 bytes where 48 MB follow."""
+    path = archive(tmp_path / "t.npz", X=npy(np.zeros((3_000_000, 2))))
+    content, size = path.read_bytes(), zipfile.ZipFile(path).getinfo("X.npy").file_size
+    assert content.count(size.to_bytes(4, "little")) >= 2
+    path.write_bytes(content.replace(size.to_bytes(4, "little"), (1000).to_bytes(4, "little")))
+    assert "cannot be read as NPZ" in refusal(path)
+
+
+@pytest.mark.parametrize("shape", [(10**9, 10**3), (0, 10**10), (10**10, 0), (-5, -7), (3,), ()])
+@pytest.mark.parametrize("suffix", ["npy", "npz"])
+def test_arrays_of_shapes_that_no_table_has(tmp_path, shape, suffix):
+    content = header(shape) + bytes(8 * 35)
+    path = tmp_path / f"t.{suffix}"
+    path.write_bytes(content) if suffix == "npy" else archive(path, X=content)
+    refusal(path)
+
+
+def test_names_without_characters_take_no_memory(tmp_path):
+    path = archive(tmp_path / "t.npz", X=npy(np.eye(2)), feature_names=header((10**9,), "<U0"))
+    assert "shorter than its header says" in refusal(path)
+
+
+def test_members_that_are_no_arrays(tmp_path):
+    assert "cannot be read as NPZ" in refusal(archive(tmp_path / "a.npz", X=b"no array at all"))
+    assert "cannot be read as NPZ" in refusal(archive(tmp_path / "b.npz", X=npy(np.eye(2)), feature_names=b""))
+    with zipfile.ZipFile(tmp_path / "c.npz", "w") as target:
+        target.writestr("X", "text, and no .npy in its name")
+    assert "cannot be read as NPZ" in refusal(tmp_path / "c.npz")
+
+
+def test_a_checksum_that_does_not_fit_is_noticed(tmp_path):
+    path = archive(tmp_path / "t.npz", X=npy(np.arange(40.0).reshape(20, 2)))
+    checksum = zipfile.ZipFile(path).getinfo("X.npy").CRC.to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(checksum, b"\x1b\x1b\x1b\x1b"))
+    assert "Bad CRC" in refusal(path)
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """By extension: the bytes of a small table."""
+    folder = tmp_path_factory.mktemp("samples")
+    X = np.random.RandomState(0).standard_normal((30, 5))
+    names = [f"column {j}" for j in range(5)]
+    table = pa.table({**dict(zip(names, X.T, strict=True)), "text": ["x", "yy", "zzz"] * 10})
+    np.save(folder / "t.npy", X)
+    np.savez_compressed(folder / "t.npz", X=X, feature_names=names)
+    pa.parquet.write_table(table, folder / "t.parquet")
+    pa.csv.write_csv(table, folder / "t.csv")
+    return {path.suffix: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy", ".npz"])
+def test_damaged_files_are_read_or_refused_in_one_sentence(tmp_path, samples, suffix):
+    rng = np.random.default_rng(0)
+    whole, path, refused = samples[suffix], tmp_path / f"t{suffix}", 0
+    for _ in range(150):
+        content = bytearray(whole)
+        for place in rng.integers(len(content), size=rng.integers(1, 6)):
+            # Most of what a reader can trip over lies at the ends.
+            place = place if rng.random() < 0.4 else place % 300 if rng.random() < 0.5 else -1 - place % 300
+            content[place] = rng.integers(256)
+        if rng.random() < 0.2:
+            del content[rng.integers(len(content)) :]
+        path.write_bytes(content)
+        try:
+            read_table(path)
+        except TableError as error:
+            refused += 1
+            assert str(error).isprintable() and path.name in str(error), (str(error), bytes(content))
+    assert refused > 10
+
+
+def test_text_of_a_binary_file_is_checked_when_it_is_read(tmp_path):
+    text = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 2], "i4").tobytes()), pa.py_buffer(b"\xff\x1b"))
+    pa.parquet.write_table(pa.table({"a": text}), tmp_path / "t.parquet")
+    assert "Invalid UTF8" in refusal(tmp_path / "t.parquet")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+def test_pipes_devices_and_loops_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "zero.npy").symlink_to("/dev/zero")
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    for name in ("pipe.csv", "zero.npy"):
+        for read in (read_table, load):
+            with pytest.raises(ValueError, match=f"{name} is not a plain file"):
+                read(tmp_path / name)
+    for read in (read_table, load):
+        with pytest.raises(OSError, match="levels of symbolic links"):
+            read(tmp_path / "loop.csv")
+        with pytest.raises(ValueError, match="NUL character"):
+            read(f"{tmp_path}/a\0.csv")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
+def test_a_file_name_that_is_no_text(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv")
+    with open(path, "w") as stream:
+        stream.write("a,b\n1,2\n")
+    assert read_table(path).name == r"\udcff.csv"
+
+
+def test_the_names_of_a_wide_table_are_made_once(tmp_path):
+    """pyarrow makes the list anew each time, which took minutes for twenty thousand columns of text."""
+
+    class Counting:
+        def __init__(self, data):
+            self.data, self.count = data, 0
+
+        def __getattr__(self, name):
+            self.count += name == "column_names"
+            return getattr(self.data, name)
+
+    counting = Counting(pa.table({f"c{j}": ["x"] for j in range(100)}))
+    with pytest.raises(TableError, match="and 95 more"):
+        _tables._check_numbers(counting)
+    assert counting.count <= 2

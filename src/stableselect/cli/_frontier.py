@@ -57,9 +57,9 @@ def frontier(
         from ..io import table_format
         from ..workflow import measure_frontier
 
-        targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         if output is not None:
             table_format(output, _PICTURES, "a picture, ")
+        targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")

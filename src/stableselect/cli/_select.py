@@ -54,8 +54,8 @@ def select(
         from ..persistence import to_json
         from ..workflow import select_table
 
-        targets = [] if output is None else [output, output.with_suffix(".selection.json")]
         suffix = "" if output is None else table_format(output)
+        targets = [] if output is None else [output, output.with_suffix(".selection.json")]
         check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(3, quiet=quiet) as begin:
             begin("Reading the table")

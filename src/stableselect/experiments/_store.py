@@ -197,8 +197,8 @@ class Store:
         except Exception as error:  # a damaged file can fail anywhere
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(
-                f"{printable(str(path))} is damaged ({printable(reason):.200}); restore it, or delete it to compute its "
-                "runs again."
+                f"{printable(str(path))} is damaged ({printable(reason):.200}); restore it, or delete it to compute "
+                "its runs again."
             ) from error
         self._runs |= {item.run.key: item for item in items}
         return [item.run for item in items]

@@ -94,7 +94,8 @@ def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] =
     ['int64', 'double']
     """
     stdin = str(path) == "-"
-    name = "standard input" if stdin else Path(path).name
+    # A file's name need not be text, and becomes part of results that are.
+    name = "standard input" if stdin else Path(path).name.encode(errors="backslashreplace").decode()
     suffix = ".csv" if stdin else table_format(path)
     with _open(path) as stream:
         try:
@@ -136,7 +137,9 @@ def _read(stream: BinaryIO, suffix: str, name: str, header: bool, verbatim: Iter
     if suffix == ".parquet":
         # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
         with pa.parquet.ParquetFile(stream) as file:
-            return file.read(), True
+            data = file.read()
+        data.validate(full=True)  # text that is no text, and places beyond the end, would fail later
+        return data, True
     X, names = read_numpy(stream, name)
     labels = _positional(X.shape[1]) if names is None else names
     return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels), names is not None

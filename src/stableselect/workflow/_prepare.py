@@ -64,7 +64,8 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
     dropped, ids = (_named(request, parameter, table.columns) for parameter in ("drop", "id_columns"))
     if both := sorted(set(dropped) & set(ids)):
         raise RequestError("drop", f"{listed(both)} cannot be both dropped and an id column; give only one of them.")
-    features = [name for name in table.columns if name not in {*dropped, *ids}]
+    taken = {*dropped, *ids}
+    features = [name for name in table.columns if name not in taken]
     if not features:
         raise RequestError("drop", "no column is left to select from; drop fewer columns.")
     X = numeric_matrix(table, features)
