@@ -104,3 +104,52 @@ def test_closed_streams_are_told(run, table, tmp_path):
         command = ["bash", "-c", f'"$@" {close}', "bash", *shell, source]
         done = subprocess.run(command, stderr=subprocess.PIPE, timeout=120)
         assert (done.returncode, done.stderr.decode()) == (2, f"stableselect: {sentence}\n")
+
+
+@pytest.fixture
+def tempting(tmp_path):
+    rng = np.random.RandomState(0)
+    a, b = rng.standard_normal((2, 30))
+    frame = pd.DataFrame({"=cmd()": a, "plain": 2 * a + 1e-3 * b, "who": ["@me"] * 2 + ["you", "-7"] * 14})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv"
+
+
+SELECT = ("-k", 1, "--include", "=cmd()", "--id-column", "who")
+NOTE = "column '=cmd()' and 2 cells; --quote-formulas prevents it."
+
+
+def told(text):
+    return " ".join(text.split())
+
+
+def test_formulas_are_told_and_quoted_on_request(run, tempting, tmp_path):
+    code, out, err = run("select", tempting, *SELECT, "-o", tmp_path / "out.csv")
+    assert (code, err) == (0, "") and f"Note: A spreadsheet would run text as formulas: {NOTE}" in told(out)
+    assert list(pd.read_csv(tmp_path / "out.csv").columns) == ["who", "=cmd()"]
+
+    code, out, err = run("select", tempting, *SELECT, "--quote-formulas", "-o", tmp_path / "safe.csv")
+    assert (code, err) == (0, "") and "spreadsheet" not in out
+    safe, plain = pd.read_csv(tmp_path / "safe.csv"), pd.read_csv(tmp_path / "out.csv")
+    assert list(safe.columns) == ["who", "'=cmd()"]
+    assert safe["who"].tolist() == ["'@me"] * 2 + ["you", "-7"] * 14
+    np.testing.assert_array_equal(safe["'=cmd()"], plain["=cmd()"])
+    assert (safe["'=cmd()"] < 0).any()
+    # The selection itself keeps the true names.
+    made = tmp_path / "safe.selection.json"
+
+    code, out, err = run("apply", made, tempting)
+    assert code == 0 and NOTE in told(err) and out.startswith("who,=cmd()\n")
+    assert run("apply", made, tempting, "-q")[2] == ""
+    code, out, err = run("apply", made, tempting, "--quote-formulas")
+    assert (code, err) == (0, "") and out.startswith("who,'=cmd()\n")
+    code, out, err = run("reconstruct", made, tempting, "-o", tmp_path / "all.tsv")
+    assert (code, err) == (0, "") and NOTE in told(out)
+
+
+def test_other_formats_hold_no_formulas(run, tempting, tmp_path, monkeypatch):
+    out = tmp_path / "out.parquet"
+    assert "spreadsheet" not in run("select", tempting, *SELECT, "-o", out)[1]
+    monkeypatch.setattr("stableselect.io.read_table", lambda *_, **__: pytest.fail("the work was begun"))
+    code, _, err = run("select", tempting, *SELECT, "--quote-formulas", "--force", "-o", out)
+    assert code == 2 and "--quote-formulas: is for .csv and .tsv files, not for .parquet" in err

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stableselect.io import FORMATS, TableError, read_table, write_table
+from stableselect.io import FORMATS, TableError, formulas, quote_formulas, read_table, write_table
 from stableselect.io._write import check_writable, write_stream
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -85,3 +85,39 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_table(pa.table({"a": [[1]]}), path)
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
     assert path.read_text() == "old"
+
+
+TEXTS = [
+    "=1+1",
+    "+1+1",
+    "-A1",
+    "@x",
+    "\tx",
+    "\rx",
+    "=",
+    "-",
+    "-inf",
+    "a=b",
+    "",
+    " =x",
+    "'=x",
+    "-5",
+    "+1e-7",
+    "-.5",
+    "-5%",
+]
+
+
+def test_formulas_are_found_in_names_and_text_alone():
+    begins = {"=1+1", "+1+1", "-A1", "@x", "\tx", "\rx", "=", "-", "-inf", "-5%"}
+    table = pa.table({name: [-1.5, 2.0] for name in TEXTS})
+    assert formulas(table) == ([name for name in TEXTS if name in begins], 0)
+    text = pa.array([*TEXTS, None])
+    for column in (text, text.cast(pa.large_string()), text.dictionary_encode(), pa.chunked_array([text, text[:0]])):
+        assert formulas(pa.table({"a": column, "b": range(len(text))})) == ([], len(begins))
+        quoted = quote_formulas(pa.table({"a": column, "b": range(-5, len(text) - 5)}))
+        expected = [f"'{cell}" if cell in begins else cell for cell in TEXTS]
+        assert quoted["a"].to_pylist() == [*expected, None]
+        assert quoted["b"].to_pylist() == list(range(-5, len(text) - 5))
+    assert quote_formulas(table).column_names == [f"'{name}" if name in begins else name for name in TEXTS]
+    assert formulas(quote_formulas(table)) == ([], 0)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .._files import check_outputs, printable
-from ._options import Force, NoHeader, Output, Selection
+from ._options import Force, NoHeader, Output, QuoteFormulas, Selection, check_quoting, for_spreadsheets
 from ._shell import Debug, Quiet, console, counted, reported
 
 
@@ -18,6 +18,7 @@ def apply(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="Table to take the columns from; '-' reads stdin.")],
     output: Output = None,
     no_header: NoHeader = False,
+    quote_formulas: QuoteFormulas = False,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -29,7 +30,7 @@ def apply(
     Without -o the result is printed as CSV.
     """
     with reported(debug):
-        _use("apply", selection, table, output, not no_header, force, quiet)
+        _use("apply", selection, table, output, not no_header, quote_formulas, force, quiet)
 
 
 def reconstruct(
@@ -37,6 +38,7 @@ def reconstruct(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="Table with the selected columns; '-' reads stdin.")],
     output: Output = None,
     no_header: NoHeader = False,
+    quote_formulas: QuoteFormulas = False,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -48,21 +50,35 @@ def reconstruct(
     Without -o the result is printed as CSV.
     """
     with reported(debug):
-        _use("reconstruct", selection, table, output, not no_header, force, quiet)
+        _use("reconstruct", selection, table, output, not no_header, quote_formulas, force, quiet)
 
 
-def _use(how: str, selection: Path, table: str, output: Path | None, header: bool, force: bool, quiet: bool) -> None:
+def _use(
+    how: str,
+    selection: Path,
+    table: str,
+    output: Path | None,
+    header: bool,
+    quote: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
     """Read both files, use the selection on the table, and write the result to ``output`` or, as CSV, to stdout."""
     from ..io import apply, id_columns, read_table, reconstruct, table_format, write_stream, write_table
     from ..persistence import load
 
+    suffix = ".csv" if output is None else table_format(output)
+    check_quoting(suffix, quote)
     if output is not None:
-        table_format(output)
         check_outputs([output], inputs=[selection, table], overwrite=force)
     made = load(selection)
     ids = id_columns(made, header=header, selected_only=how == "reconstruct")
     data = read_table(table, header=header, verbatim=ids)
     result = apply(made, data) if how == "apply" else reconstruct(made, data)
+    result, notes = for_spreadsheets(result, suffix, quote)
+    report = console(stderr=output is None, quiet=quiet)
+    for note in notes:
+        report.print(f"Note: {note}")
     if output is None:
         if sys.stdout is None:
             raise ValueError("Standard output is closed; give a file with -o.")
@@ -71,4 +87,4 @@ def _use(how: str, selection: Path, table: str, output: Path | None, header: boo
         return
     write_table(result, output)
     size = f"{counted(result.num_rows, 'row')}, {counted(result.num_columns, 'column')}"
-    console(quiet=quiet).print(f"Wrote {printable(str(output))} ({size}).")
+    report.print(f"Wrote {printable(str(output))} ({size}).")

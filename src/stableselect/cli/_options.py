@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ..io import Table
     from ..workflow import SelectionRequest
 
 _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column"}
 """By field of a request: the option, where it is not called as the field is."""
+
+
+_TEXT = (".csv", ".tsv")
 
 
 def option(field: str) -> str:
@@ -130,6 +135,13 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="OUT", help="File to write: .csv, .tsv, .parquet, .npy or .npz."),
 ]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first row is data; columns are called c0, c1, ...")]
+QuoteFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--quote-formulas",
+        help="For spreadsheets: write text that they would run as a formula (=...) with an apostrophe before it.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -140,6 +152,27 @@ def parsed(options: dict[str, Any]) -> dict[str, Any]:
     numbers = {name: _number(name, options[name]) for name in _NUMBERS}
     columns = {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
     return options | numbers | columns | {"k": _parse_k(options["k"])}
+
+
+def check_quoting(suffix: str, quote: bool) -> None:
+    """Raise if quotes are asked for in a file that is not text."""
+    if quote and suffix not in _TEXT:
+        raise typer.BadParameter(f"is for .csv and .tsv files, not for {suffix}.", param_hint="--quote-formulas")
+
+
+def for_spreadsheets(table: pa.Table, suffix: str, quote: bool) -> tuple[pa.Table, list[str]]:
+    """Return a table as it is to be written, and a note where a spreadsheet would run parts of it as formulas."""
+    from ..io import formulas, listed, quote_formulas
+
+    if suffix not in _TEXT:
+        return table, []
+    if quote:
+        return quote_formulas(table), []
+    names, cells = formulas(table)
+    found = [f"column {listed(names)}"] * bool(names) + ["1 cell" if cells == 1 else f"{cells} cells"] * bool(cells)
+    if not found:
+        return table, []
+    return table, [f"A spreadsheet would run text as formulas: {' and '.join(found)}; --quote-formulas prevents it."]
 
 
 def read_request(given: dict[str, Any]) -> tuple[Table, SelectionRequest]:

@@ -36,6 +36,7 @@ def select(
         typer.Option("--explain", help="Explain discarded columns and name replacements for selected ones."),
     ] = False,
     no_header: options.NoHeader = False,
+    quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -55,7 +56,9 @@ def select(
         from ..workflow import select_table
 
         suffix = "" if output is None else table_format(output)
+        options.check_quoting(suffix or ".csv", quote_formulas)
         targets = [] if output is None else [output, output.with_suffix(".selection.json")]
+        notes: list[str] = []
         check_outputs(targets, inputs=[table], overwrite=force)
         with progress_bar(3, quiet=quiet) as begin:
             begin("Reading the table")
@@ -64,16 +67,17 @@ def select(
                 check_writable(data.data.select([name for name in request.id_columns if name in data.columns]), suffix)
             selection = select_table(data, request, progress=begin)
             if targets:
+                kept, notes = options.for_spreadsheets(apply(selection, data), suffix, quote_formulas)
                 with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
-                    write_stream(apply(selection, data), kept_file, suffix)
+                    write_stream(kept, kept_file, suffix)
                     selection_file.write(to_json(selection).encode())
         if not targets:
             for column in selection.selected:
                 print(printable(column.name))
-        _report(selection, targets, quiet)
+        _report(selection, notes, targets, quiet)
 
 
-def _report(selection: TableSelection, targets: list[Path], quiet: bool) -> None:
+def _report(selection: TableSelection, notes: list[str], targets: list[Path], quiet: bool) -> None:
     """Print the report; to standard error where standard output carries the selected columns."""
     from ._report import errors_table, explanation_tables, path_lines, selected_table, stability_lines
 
@@ -94,7 +98,7 @@ def _report(selection: TableSelection, targets: list[Path], quiet: bool) -> None
     if selection.explanation is not None:
         file = printable(targets[1].name) if targets else None
         report.print(*explanation_tables(selection.explanation, file), sep="\n")
-    for note in selection.notes:
+    for note in (*selection.notes, *notes):
         report.print(f"Note: {printable(note)}")
     if targets:
         report.print(f"Wrote {printable(str(targets[0]))} and {printable(str(targets[1]))}.")

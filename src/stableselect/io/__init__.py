@@ -9,6 +9,7 @@ except ImportError as error:
     raise ImportError('reading and writing tables needs pyarrow: pip install "stableselect[cli]"') from error
 
 from ._apply import apply, id_columns, reconstruct
+from ._formulas import formulas, quote_formulas
 from ._names import NotFiniteError, NotNumericError, TableError, listed, looks_like_data, quoted
 from ._read import FORMATS, Table, read_table, table_format
 from ._tables import numeric_matrix
@@ -22,10 +23,12 @@ __all__ = [
     "TableError",
     "apply",
     "check_writable",
+    "formulas",
     "id_columns",
     "listed",
     "looks_like_data",
     "numeric_matrix",
+    "quote_formulas",
     "quoted",
     "read_table",
     "reconstruct",

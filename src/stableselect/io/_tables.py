@@ -19,6 +19,11 @@ def is_number(type_: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_))
 
 
+def is_text(type_: pa.DataType) -> bool:
+    """Tell whether a column type is text."""
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
 def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
     """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
     _check_separator(table, columns)
