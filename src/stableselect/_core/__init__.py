@@ -2,10 +2,11 @@
 
 from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
-from ._checks import check_finite, check_weights
+from ._checks import as_numbers, check_finite, check_range, check_weights, extremes
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
-from ._moments import Moments, normalised_moments
+from ._moments import Moments
+from ._normalised import normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
     Bootstrap,
@@ -42,12 +43,15 @@ __all__ = [
     "Roles",
     "Subsample",
     "SwapState",
+    "as_numbers",
     "as_splitter",
     "best_swap",
     "check_finite",
+    "check_range",
     "check_weights",
     "column_roles",
     "exchange_search",
+    "extremes",
     "float64",
     "fold_moments",
     "forward_search",
