@@ -13,7 +13,7 @@ from ._arrays import Array, float64, is_foreign, namespace, to_numpy
 LARGEST = 1e140
 """Largest absolute value of a feature: its square, summed over weighted samples, must not overflow."""
 SMALLEST = 1e-140
-"""Least range of a feature that is not constant: its square, weighted, must not fall below the smallest normal number."""
+"""Least range of a feature that is not constant: its square, weighted, must not become subnormal."""
 _WEIGHTS = 1e-20, 1e20
 """Least and largest sum of sample weights: 1e140 squared 1e20 times is 1e300."""
 _COMPLEX = "Complex data not supported; pass the real and imaginary parts as features of their own."

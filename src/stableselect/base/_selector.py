@@ -226,7 +226,6 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
-        check_range(*extremes(X), getattr(self, "feature_names_in_", None), whole=False)
         n, m = X.shape
         total = 0.0
         for part in row_blocks(n, m):
@@ -271,11 +270,17 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def _check_table(self, X: Any, *, reset: bool = True) -> Array:
-        """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its features."""
+    def _check_table(self, X: Any, *, reset: bool = True, whole: bool | None = None) -> Array:
+        """Return X as a dense array, tensor or CSR matrix of finite numbers, whose squares are finite too.
+
+        With ``reset``, its features become those of this selector; else they must be. Samples that are not all
+        (``whole``, by default ``reset``) may differ by less than the squares of all must.
+        """
         X = as_numbers(X)
         X = self._check_tensor(X, reset) if is_foreign(X) else self._check_array(X, reset)
-        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        names, limits = getattr(self, "feature_names_in_", None), extremes(X)
+        check_finite(X, limits, names)
+        check_range(*limits, names, whole=reset if whole is None else whole)
         return X
 
     def _check_array(self, X: Any, reset: bool) -> Array:

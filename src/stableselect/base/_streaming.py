@@ -68,7 +68,7 @@ class StreamingSelector(BaseSelector):
         """
         with unchanged_on_error(self):
             first = not hasattr(self, "moments_")
-            X = self._check_table(X, reset=first)
+            X = self._check_table(X, reset=first, whole=False)
             moments = Moments() if first else Moments().merge(self.moments_)
             moments.update(X, check_weights(sample_weight, X.shape[0]))
             self._finish([moments])
