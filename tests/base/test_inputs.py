@@ -1,6 +1,7 @@
 """Tables, weights and parameters that no selector can use: one sentence, and nothing changed."""
 
 import pickle
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -55,6 +56,8 @@ NOT_NUMBERS = {
     "a word": (with_object("a"), "holds text; drop or encode"),
     "a number as text": (with_object("1.5"), "holds text; drop or encode"),
     "a date": (with_object(np.datetime64("2020-01-01")), "holds dates; drop or encode"),
+    "a moment": (with_object(datetime(2020, 1, 1)), "holds dates; drop or encode"),
+    "a while": (with_object(timedelta(1)), "holds durations; drop or encode"),
     "a complex number": (with_object(1j), "Complex data not supported; pass the real"),
     "a list": (with_object([1, 2]), "must hold numbers: .*; drop or encode"),
     "None": (with_object(None), r"NaN in feature 2 \(1\).*; fill in or drop"),
@@ -97,6 +100,17 @@ def test_moments_metrics_and_fitted_selectors_refuse_it_too(kind, tall):
             use(table)
 
 
+def test_data_frames_of_text_or_dates_are_refused_by_metrics_too(name, tall):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(tall, columns=[f"c{j}" for j in range(12)])
+    for wrong in (frame.assign(c2=pd.Timestamp("2020-01-01")), frame.assign(c2="1.5"), frame.astype("datetime64[s]")):
+        for use in (make(name).fit, lambda X: reconstruction_error(X, tall, [0, 1])):
+            with pytest.raises(ValueError, match=r"text or dates: .*'c2'"):
+                use(wrong)
+        with pytest.raises(ValueError, match=r"holds (text|dates)"):
+            Moments.from_array(wrong)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -127,13 +141,13 @@ def test_a_sparse_matrix_with_repeated_entries_is_the_matrix_of_their_sums(name,
 
 
 OUT_OF_RANGE = {
-    "tiny": (lambda X: X * 1e-160, "differ by less than 1e-140"),
-    "subnormal": (lambda X: X * 1e-310, "differ by less than 1e-140"),
+    "tiny": (lambda X: X * 1e-160, "differs by less than 1e-140"),
+    "subnormal": (lambda X: X * 1e-310, "differs by less than 1e-140"),
     "huge": (lambda X: X * 1e150, r"beyond 1e\+140"),
     "largest": (lambda X: X * 1e306, r"beyond 1e\+140"),
-    "one tiny": (lambda X: X * np.where(np.arange(12) == 4, 1e-200, 1.0), "differ by less than 1e-140 in feature 4,"),
-    "one huge": (lambda X: X * np.where(np.arange(12) == 4, 1e200, 1.0), r"beyond 1e\+140 in feature 4,"),
-    "huge constant": (lambda X: np.where(np.arange(12) == 4, 1e300, X), r"beyond 1e\+140 in feature 4,"),
+    "one tiny": (lambda X: X * np.where(np.arange(12) == 4, 1e-200, 1.0), "differs by less than 1e-140 in feature 4;"),
+    "one huge": (lambda X: X * np.where(np.arange(12) == 4, 1e200, 1.0), r"beyond 1e\+140 in feature 4"),
+    "huge constant": (lambda X: np.where(np.arange(12) == 4, 1e300, X), r"beyond 1e\+140 in feature 4"),
 }
 
 
@@ -142,21 +156,21 @@ def test_every_selector_refuses_squares_that_leave_double_precision(name, kind, 
     change, message = OUT_OF_RANGE[kind]
     torch = pytest.importorskip("torch")
     for wrap in (np.asarray, sparse.csr_array, torch.asarray):
-        with pytest.raises(ValueError, match=message + r".*leave the range of double precision; scale the table"):
+        with pytest.raises(ValueError, match=message + r".*leave the range of double precision, so scale the table"):
             make(name).fit(wrap(change(tall)))
 
 
 def test_the_feature_out_of_range_is_named(name, tall):
     frame = pytest.importorskip("pandas").DataFrame(tall, columns=[f"c{j}" for j in range(12)])
-    with pytest.raises(ValueError, match=r"beyond .* in 'c4', "):
+    with pytest.raises(ValueError, match=r"beyond .* in 'c4'"):
         make(name).fit(frame.assign(c4=1e200))
 
 
 @pytest.mark.parametrize("name", STREAMING)
 def test_moments_out_of_range_are_refused_as_tables_are(name, tall):
-    with pytest.raises(ValueError, match="differ by less than 1e-140"):
+    with pytest.raises(ValueError, match="differs by less than 1e-140"):
         make(name).fit_moments(Moments.from_array(tall * 1e-160))
-    with pytest.raises(ValueError, match="differ by less than 1e-140"):
+    with pytest.raises(ValueError, match="differs by less than 1e-140"):
         make(name).partial_fit(tall * 1e-160)
     # Samples may vary little if all of them together do not.
     tall[20:40] *= 1e-160
@@ -327,3 +341,11 @@ def test_fitted_arrays_share_nothing_with_the_samples(tall):
         assert state(selector) == before, name
     RandomSelector(12, random_state=0).fit(tall).transform(tall)[:] = 0.0
     assert tall.all()
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8, np.uint64, bool])
+def test_every_type_of_number_is_read(name, kind, tall):
+    table = np.abs(np.round(tall)).astype(kind)
+    expected = make(name).fit(table.astype(np.float64)).selected_
+    assert_array_equal(make(name).fit(table).selected_, expected)
+    assert_array_equal(make(name).fit(sparse.csr_array(table.astype(np.float32))).selected_, expected)

@@ -2,7 +2,7 @@
 
 from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
-from ._checks import as_numbers, check_finite, check_range, check_weights, extremes
+from ._checks import as_numbers, check_spread, check_values, check_weights, extremes
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
 from ._moments import Moments
@@ -46,8 +46,8 @@ __all__ = [
     "as_numbers",
     "as_splitter",
     "best_swap",
-    "check_finite",
-    "check_range",
+    "check_spread",
+    "check_values",
     "check_weights",
     "column_roles",
     "exchange_search",

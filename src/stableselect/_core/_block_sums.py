@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import Array, contiguous, float64, like, namespace
-from ._checks import check_finite, check_range, extremes
+from ._checks import check_values, extremes
 
 _CANCELLED = 1e-6
 """A sparse feature whose variance is below this fraction of its squared mean is centred first, as dense samples are."""
@@ -36,8 +36,7 @@ def _dense_sums(block: Array, weights: np.ndarray | None, xp: ModuleType) -> dic
     n, m = (int(size) for size in block.shape)
     values = float64(block, xp)
     low, high = extremes(block)
-    check_finite(block, (low, high))
-    check_range(low, high, whole=False)
+    check_values(block, (low, high))
     w = None if weights is None else like(weights, values, xp)
     total = float(n) if weights is None else float(weights.sum())
     mean = xp.mean(values, axis=0) if w is None else (w @ values) / total
@@ -54,10 +53,9 @@ def _sparse_sums(block: sparse.csr_array, weights: np.ndarray | None) -> dict[st
     n, m = block.shape
     if 2 * n <= m:
         return _dense_sums(block.toarray(), weights, namespace())
-    check_finite(block)
+    check_values(block)
     values = sparse.csr_array(block, dtype=np.float64)
     low, high = extremes(values)
-    check_range(low, high, whole=False)
     w = np.ones(n) if weights is None else weights
     total = float(w.sum())
     mean = (w @ values) / total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,11 @@ def _real_objects(X: np.ndarray, name: str) -> np.ndarray:
     kinds = {type(value) for value in X.flat}
     if any(issubclass(kind, complex | np.complexfloating) for kind in kinds):
         raise ValueError(_COMPLEX)
-    for kind, word in ((str | bytes, "text"), (np.datetime64, "dates"), (np.timedelta64, "durations")):
+    for kind, word in (
+        (str | bytes, "text"),
+        (np.datetime64 | date, "dates"),
+        (np.timedelta64 | timedelta, "durations"),
+    ):
         if any(issubclass(found, kind) for found in kinds):
             raise ValueError(f"{name} must hold numbers, but holds {word}; drop or encode them first.")
     try:
@@ -114,43 +119,40 @@ def _listed(counts: np.ndarray, names: Sequence[str] | None, *, numbers: bool = 
     return ", ".join(listed) + (f" and {len(columns) - 5} more features" if len(columns) > 5 else "")
 
 
-def check_finite(X: Array, extremes: tuple[Array, Array] | None = None, names: Sequence[str] | None = None) -> None:
-    """Raise if there is a NaN or infinity, naming the features and how many values each has.
+def check_values(X: Array, limits: tuple[Array, Array] | None = None, names: Sequence[str] | None = None) -> None:
+    """Raise if there is a NaN, infinity or a value whose square overflows, naming the features and how many each has.
 
     Parameters
     ----------
     X : array or scipy sparse matrix of shape (n, m)
         The table.
-    extremes : pair of arrays, optional
-        Feature minima and maxima where they are known already: they are finite only if the table is.
+    limits : pair of arrays, optional
+        Feature minima and maxima where they are known already.
     names : sequence of str, optional
         Feature names for the message.
     """
-    if sparse.issparse(X):
-        if np.all(np.isfinite(X.data)):
-            return
-        X = sparse.csc_array(X, copy=True)
-        X.data = np.where(np.isfinite(X.data), 0.0, X.data)
-        X.eliminate_zeros()
-        counts = np.diff(X.indptr)
-        kind = "NaN" if np.isnan(X.data).any() else "infinity"
-    else:
-        xp = namespace(X)
-        if not xp.isdtype(X.dtype, "real floating"):
-            return
-        with np.errstate(over="ignore", invalid="ignore"):
-            probe = [xp.sum(X)] if extremes is None else [xp.sum(extremes[0]), xp.sum(extremes[1])]
-        if all(bool(xp.isfinite(p)) for p in probe):
-            return
-        bad = to_numpy(~xp.isfinite(X))
-        if not bad.any():  # the sum overflowed, the values did not
-            return
-        counts = bad.sum(axis=0)
-        kind = "NaN" if bool(xp.any(xp.isnan(X))) else "infinity"
-    raise ValueError(
-        f"Input X contains {kind} in {_listed(counts, names)}; fill in or drop these values first"
-        f"{', for instance with sklearn.impute.SimpleImputer' if kind == 'NaN' else ''}."
-    )
+    values = X.data if sparse.issparse(X) else X
+    xp = namespace(values)
+    if not xp.isdtype(values.dtype, "real floating") or 0 in values.shape:
+        return
+    low, high = (values, values) if limits is None else limits
+    if -float(xp.min(low)) <= LARGEST and float(xp.max(high)) <= LARGEST:
+        return
+    bad, kind, advice = ~xp.isfinite(values), "infinity", "fill in or drop these values first"
+    if bool(xp.any(xp.isnan(values))):
+        kind, advice = "NaN", f"{advice}, for instance with sklearn.impute.SimpleImputer"
+    elif not bool(xp.any(bad)):
+        bad, kind = xp.abs(values) > LARGEST, f"values beyond {LARGEST:g}"
+        advice = "their squares leave the range of double precision, so scale the table first"
+    raise ValueError(f"Input X contains {kind} in {_listed(_by_feature(X, to_numpy(bad)), names)}; {advice}.")
+
+
+def _by_feature(X: Array, bad: np.ndarray) -> np.ndarray:
+    """Return how many values of every feature are marked; for a sparse matrix the marks are of what it stores."""
+    if not sparse.issparse(X):
+        return np.asarray(bad.sum(axis=0))
+    stored = sparse.coo_array(X)
+    return np.bincount(stored.coords[1][bad], minlength=X.shape[1])
 
 
 def extremes(X: Array) -> tuple[Array, Array]:
@@ -162,30 +164,23 @@ def extremes(X: Array) -> tuple[Array, Array]:
     return float64(xp.min(X, axis=0), xp), float64(xp.max(X, axis=0), xp)
 
 
-def check_range(low: Array, high: Array, names: Sequence[str] | None = None, *, whole: bool = True) -> None:
-    """Raise if double precision cannot hold the squares of the features.
+def check_spread(low: Array, high: Array, names: Sequence[str] | None = None) -> None:
+    """Raise if the values of a feature differ by too little for their squares.
 
     Parameters
     ----------
     low, high : arrays of shape (m,)
-        Smallest and largest value of every feature.
+        Smallest and largest value of every feature, over all samples.
     names : sequence of str, optional
         Feature names for the message.
-    whole : bool
-        Whether these are all samples. A part of them may differ by less than all.
     """
-    low, high = to_numpy(low), to_numpy(high)
-    large = np.maximum(-low, high) > LARGEST
-    small = (high > low) & (high - low < SMALLEST) if whole else np.zeros_like(large)
-    for bad, fault in (
-        (large, f"Input X holds values beyond {LARGEST:g} in"),
-        (small, f"Input X has values that differ by less than {SMALLEST:g} in"),
-    ):
-        if bad.any():
-            raise ValueError(
-                f"{fault} {_listed(bad, names, numbers=False)}, whose squares leave the range of double precision; "
-                "scale the table first."
-            )
+    spread = to_numpy(high) - to_numpy(low)
+    bad = (spread > 0) & (spread < SMALLEST)
+    if bad.any():
+        raise ValueError(
+            f"Input X differs by less than {SMALLEST:g} in {_listed(bad, names, numbers=False)}; the squares leave the "
+            "range of double precision, so scale the table first."
+        )
 
 
 def check_weights(sample_weight: Any, n_samples: int, *, whole: bool = True) -> np.ndarray | None:

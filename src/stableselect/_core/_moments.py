@@ -17,7 +17,7 @@ from scipy import sparse
 from ._arrays import Array, index, is_foreign, like, namespace
 from ._block_sums import block_sums
 from ._blocks import memory_limit, row_blocks, take_rows
-from ._checks import SMALLEST, as_block, check_finite, check_range, check_shape, check_weights
+from ._checks import SMALLEST, as_block, check_shape, check_spread, check_values, check_weights
 from ._gram import DualGram, Gram
 from ._removal import check_removable, remaining_weights
 
@@ -257,13 +257,13 @@ class Moments:
 
     def _checked(self) -> Moments:
         """Return these moments; raise if double precision does not hold the variance of a feature."""
-        check_range(self._known("_low"), self._high)
+        check_spread(self._known("_low"), self._high)
         return self
 
     def _read(self, block: Array, weights: np.ndarray | None) -> Moments | None:
         """Return the moments of one block, or None if no sample has weight."""
         if weights is not None and not np.all(weights > 0):
-            check_finite(block)  # a missing value is one whatever the weight of its sample
+            check_values(block)  # a missing value is one whatever the weight of its sample
             kept = np.flatnonzero(weights)
             block, weights = take_rows(block, kept), weights[kept]
         if block.shape[0] == 0:

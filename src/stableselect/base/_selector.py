@@ -22,10 +22,8 @@ from .._core import (
     Moments,
     Roles,
     as_numbers,
-    check_finite,
-    check_range,
+    check_values,
     column_roles,
-    extremes,
     float64,
     index,
     is_foreign,
@@ -142,7 +140,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         X = as_numbers(X)
         if not hasattr(X, "columns") and X.ndim == 2:
-            check_finite(X)
+            check_values(X)
         if not is_foreign(X):
             return super().transform(X)
         self._check_tensor(X, reset=False)
@@ -180,7 +178,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
                 f"reconstruct expects the {k} selected features, got an array of shape {tuple(X_selected.shape)}; "
                 "pass the output of transform."
             )
-        check_finite(X_selected)
+        check_values(X_selected)
         values = xp.astype(X_selected, xp.float64, copy=False)
         predicted = self._predict_features(values)
         predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
@@ -270,17 +268,11 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def _check_table(self, X: Any, *, reset: bool = True, whole: bool | None = None) -> Array:
-        """Return X as a dense array, tensor or CSR matrix of finite numbers, whose squares are finite too.
-
-        With ``reset``, its features become those of this selector; else they must be. Samples that are not all
-        (``whole``, by default ``reset``) may differ by less than the squares of all must.
-        """
+    def _check_table(self, X: Any, *, reset: bool = True) -> Array:
+        """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its features."""
         X = as_numbers(X)
         X = self._check_tensor(X, reset) if is_foreign(X) else self._check_array(X, reset)
-        names, limits = getattr(self, "feature_names_in_", None), extremes(X)
-        check_finite(X, limits, names)
-        check_range(*limits, names, whole=reset if whole is None else whole)
+        check_values(X, names=getattr(self, "feature_names_in_", None))
         return X
 
     def _check_array(self, X: Any, reset: bool) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import validates_parameters
-from .._core import Array, Moments, check_range, check_weights, fold_moments, to_numpy
+from .._core import Array, Moments, check_spread, check_weights, fold_moments, to_numpy
 from ._selector import BaseSelector, Selection, unchanged_on_error
 from ._validation import check_names
 
@@ -68,7 +68,7 @@ class StreamingSelector(BaseSelector):
         """
         with unchanged_on_error(self):
             first = not hasattr(self, "moments_")
-            X = self._check_table(X, reset=first, whole=False)
+            X = self._check_table(X, reset=first)
             moments = Moments() if first else Moments().merge(self.moments_)
             moments.update(X, check_weights(sample_weight, X.shape[0]))
             self._finish([moments])
@@ -116,7 +116,7 @@ class StreamingSelector(BaseSelector):
         if not folds:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
-        check_range(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
+        check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
         self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
 
     @abstractmethod
