@@ -219,3 +219,122 @@ def test_empty_moments_say_so():
         _ = Moments().gram
     with pytest.raises(ValueError, match="'minmax', 'standard' or None"):
         Moments.from_array(np.eye(3)).scale("robust")
+
+
+def test_a_weight_buffer_may_be_used_again(form, rng):
+    X, weights = rng.normal(size=SHAPES[form]), rng.uniform(0.1, 2, size=SHAPES[form][0])
+    moments, buffer = Moments(), np.empty(1)
+    for row, weight in zip(X, weights, strict=True):
+        buffer[:] = weight
+        moments.update(row[None, :], buffer)
+    np.testing.assert_allclose(moments.gram, definition(X, weights)[1], atol=1e-12)
+
+
+def test_arrays_that_come_back_are_copies(form, X):
+    torch = pytest.importorskip("torch")
+    for table in (X, torch.asarray(X.copy())):
+        moments = Moments.from_array(table)
+        for name in ("mean", "minimum", "maximum", "variance", "gram"):
+            before = getattr(moments, name).tolist()
+            getattr(moments, name)[...] = -1.0
+            assert getattr(moments, name).tolist() == before
+
+
+def test_a_block_may_be_used_again(form, X):
+    buffer = X.copy()
+    moments = Moments.from_array(buffer)
+    buffer[:] = 0.0
+    np.testing.assert_allclose(moments.gram, definition(X)[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1e-7, 1e-12, 1e-100])
+def test_remove_keeps_the_features_of_small_units(rng, ratio):
+    X = rng.normal(size=(10, 40))
+    X[:, 2:] *= ratio
+    moments = Moments.from_array(X).remove(X[:1])
+    assert moments.form == "dual"
+    np.testing.assert_allclose(moments.variance, X[1:].var(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(moments.scale("standard").variance, 1.0, rtol=1e-10)
+    np.testing.assert_allclose(moments.mean, X[1:].mean(axis=0), rtol=1e-10)
+
+
+def test_remove_of_a_far_sample_leaves_no_trace_in_the_dual_form(rng):
+    X = rng.normal(size=(10, 40))
+    X[0] *= 1e6
+    np.testing.assert_allclose(Moments.from_array(X).remove(X[:1]).gram, definition(X[1:])[1], atol=1e-8)
+
+
+def test_remove_takes_part_of_a_weight_and_equal_samples_together(form, X):
+    weights = np.ones(len(X))
+    weights[1] = 3.0
+    moments = Moments.from_array(np.vstack([X, X[:1]]), np.append(weights, 1.0))
+    moments.remove(X[:2], [2.0, 1.5])
+    mean, C = definition(X[1:], np.append(1.5, weights[2:]))
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-10)
+    np.testing.assert_allclose(moments.gram, C, atol=1e-8)
+    assert moments.weight_sum == pytest.approx(len(X) - 1 + 0.5)
+
+
+def test_only_samples_that_were_added_can_be_removed(form, X):
+    moments = Moments.from_array(X)
+    before = moments.gram
+    for strangers in (X + 5.0, X[:1] + 100.0, X[::-1] - 50.0):
+        with pytest.raises(ValueError, match="remove only what was added"):
+            moments.remove(strangers)
+    with pytest.raises(ValueError, match="remove only what was added"):
+        moments.remove(X, np.full(len(X), 0.5))
+    if form == "dual":
+        with pytest.raises(ValueError, match="remove only what was added"):
+            moments.remove(X[:1] + 0.01)
+    np.testing.assert_array_equal(moments.gram, before)
+    assert moments.remove(X[::-1]).n_features is None
+
+
+@pytest.mark.parametrize("factor", [1e-139, 1e138])
+@pytest.mark.parametrize("size", [1e-20, 1e19])
+def test_digits_are_kept_up_to_the_limits(form, rng, factor, size):
+    X, weights = rng.normal(size=SHAPES[form]), rng.uniform(0.5, 1, size=SHAPES[form][0])
+    weights /= weights.sum() * (1 - 1e-12)
+    parts = Moments.from_array(X * factor, weights * size * 1.001, block_size=3)
+    np.testing.assert_allclose(parts.variance / factor / factor, np.diagonal(definition(X, weights)[1]), rtol=1e-9)
+    np.testing.assert_allclose(parts.scale("standard").variance, 1.0, rtol=1e-9)
+
+
+def test_blocks_may_vary_less_and_weigh_less_than_all_samples_together(form, X):
+    X[:3] *= 1e-200
+    weights = np.ones(len(X))
+    weights[:3] = 1e-30
+    parts = Moments.from_array(X, weights, block_size=3)
+    np.testing.assert_allclose(parts.gram, definition(X, weights)[1], atol=1e-10)
+
+
+def test_variances_beyond_double_precision_are_refused(form, X):
+    with pytest.raises(ValueError, match=r"beyond 1e\+140 .*scale the table first"):
+        Moments().update(X * 1e200)
+    moments = Moments.from_array(X * 1e-160)
+    for read in (lambda: moments.variance, lambda: moments.gram, lambda: moments.scale("standard")):
+        with pytest.raises(ValueError, match=r"differs by less than 1e-140 .*scale the table first"):
+            read()
+
+
+@pytest.mark.parametrize("size", [-1, 0, 2.5, "3"])
+def test_a_block_has_at_least_one_sample(X, size):
+    with pytest.raises(ValueError, match=r"block_size must be a whole number of at least 1"):
+        Moments.from_array(X, block_size=size)
+
+
+def test_weights_are_as_many_as_samples_whatever_the_blocks(X):
+    with pytest.raises(ValueError, match="one finite, non-negative number for each"):
+        Moments.from_array(X, np.ones(len(X) + 4), block_size=1)
+
+
+def test_a_table_without_features_and_merging_with_samples_are_refused(X):
+    for read in (Moments.from_array, Moments().update):
+        with pytest.raises(ValueError, match="at least one feature"):
+            read(X[:, :0])
+    with pytest.raises(TypeError, match=r"Expected Moments to merge, got ndarray.*update"):
+        Moments().merge(X)
+    torch = pytest.importorskip("torch")
+    for use in (Moments.from_array(X).update, Moments.from_array(X).remove):
+        with pytest.raises(TypeError, match="convert them first"):
+            use(torch.asarray(X[:1].copy()))

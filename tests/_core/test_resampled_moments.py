@@ -98,13 +98,13 @@ def test_a_column_that_one_row_swamps_keeps_its_digits(rng):
 def test_moments_are_gathered_once_and_rows_read_only_where_that_is_cheaper(rng, monkeypatch):
     X = table(rng)
     read = []
-    update = Moments.update
+    add = Moments._add
 
-    def counted(self, block, sample_weight=None):
+    def counted(self, block, weights):
         read.append(len(block))
-        return update(self, block, sample_weight)
+        return add(self, block, weights)
 
-    monkeypatch.setattr(Moments, "update", counted)
+    monkeypatch.setattr(Moments, "_add", counted)
     shared = ResampledMoments(X, 0)
     for part in resamples(LeaveOneOut(), X)[:6]:
         shared.of(part)

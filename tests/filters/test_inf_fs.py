@@ -94,7 +94,7 @@ def test_blocks_hold_no_array_of_columns_by_columns(rng, monkeypatch):
 
 def test_scores_do_not_depend_on_units_and_shift(mixed):
     expected = InfFS(15).fit(mixed).scores_
-    for factor, shift in ((1e-150, 0.0), (1e100, 0.0), (-3.0, 50.0)):
+    for factor, shift in ((1e-130, 0.0), (1e130, 0.0), (-3.0, 50.0)):
         np.testing.assert_allclose(InfFS(15).fit(factor * mixed + shift).scores_, expected, rtol=1e-8)
 
 

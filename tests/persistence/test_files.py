@@ -20,7 +20,7 @@ def fitted(tall):
 def test_arrays_mapped_from_disk_are_written(fitted, tmp_path):
     joblib.dump(fitted, tmp_path / "fitted.joblib")
     mapped = joblib.load(tmp_path / "fitted.joblib", mmap_mode="r")
-    assert isinstance(mapped.scores_, np.memmap) and isinstance(mapped.moments_.mean, np.memmap)
+    assert isinstance(mapped.scores_, np.memmap) and isinstance(mapped.moments_._mean, np.memmap)
     for name, selector in {"plain": fitted, "mapped": mapped}.items():
         ss.save(selector, tmp_path / name)
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "mapped").read_bytes()

@@ -2,11 +2,12 @@
 
 from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
-from ._checks import check_finite, check_weights
+from ._checks import as_numbers, check_spread, check_values, check_weights, extremes
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
 from ._interrupts import may_stop_short, whole_fits
-from ._moments import Moments, normalised_moments
+from ._moments import Moments
+from ._normalised import normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
     Bootstrap,
@@ -43,12 +44,15 @@ __all__ = [
     "Roles",
     "Subsample",
     "SwapState",
+    "as_numbers",
     "as_splitter",
     "best_swap",
-    "check_finite",
+    "check_spread",
+    "check_values",
     "check_weights",
     "column_roles",
     "exchange_search",
+    "extremes",
     "float64",
     "fold_moments",
     "forward_search",

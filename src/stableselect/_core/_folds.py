@@ -114,7 +114,7 @@ def gather(X: Array, rows: np.ndarray, weights: np.ndarray | None = None) -> Mom
     """Return the moments of some samples, read block by block."""
     moments = Moments()
     for part in row_blocks(len(rows), X.shape[1]):
-        moments.update(take_rows(X, rows[part]), None if weights is None else weights[rows[part]])
+        moments._add(take_rows(X, rows[part]), None if weights is None else weights[rows[part]])
     return moments
 
 

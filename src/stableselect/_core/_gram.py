@@ -224,15 +224,3 @@ def pseudo_inverse(M: Array, alpha: float, xp: ModuleType, *, scale: bool = True
     kept = values > _RANK_TOLERANCE * M.shape[0] * largest
     inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
     return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
-
-
-def signed_factor(Z: Array, weights: Array, xp: ModuleType) -> Array:
-    """Return A with A'A = Z' diag(weights) Z where removed samples carry negative weights but the sum is positive."""
-    left, singular, Vt = xp.linalg.svd(Z, full_matrices=False)
-    inner = (left * weights[:, None]).T @ left * singular[:, None] * singular[None, :]
-    values, vectors = xp.linalg.eigh((inner + inner.T) / 2)
-    kept = int(xp.sum(xp.astype(values > 1e-13 * xp.max(values), xp.int64)))
-    if kept == 0:
-        return xp.zeros_like(Z[:1, :])
-    values, vectors = values[-kept:], vectors[:, -kept:]
-    return xp.sqrt(values)[:, None] * (vectors.T @ Vt)

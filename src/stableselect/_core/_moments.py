@@ -7,19 +7,19 @@ Every linear reconstruction loss is a function of the features' means and of C =
 from __future__ import annotations
 
 import copy
+from numbers import Integral
 from types import ModuleType
 from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
-from ._arrays import Array, contiguous, float64, like, namespace
+from ._arrays import Array, index, is_foreign, like, namespace
+from ._block_sums import block_sums
 from ._blocks import memory_limit, row_blocks, take_rows
-from ._checks import check_finite, check_weights
-from ._gram import DualGram, Gram, signed_factor
-
-_CANCELLED = 1e-6
-"""A sparse feature whose variance is below this fraction of its squared mean is centred first, as dense samples are."""
+from ._checks import SMALLEST, as_block, check_shape, check_spread, check_values, check_weights
+from ._gram import DualGram, Gram
+from ._removal import check_removable, remaining_weights
 
 
 class Moments:
@@ -29,6 +29,9 @@ class Moments:
     the same to rounding. Sums are kept in double precision whatever the blocks' type. There are two forms with the same
     interface: while the samples are few against the features the samples themselves are kept (``form == "dual"``), else
     the m x m matrix of second moments (``form == "primal"``).
+
+    Blocks hold real numbers up to 1e140 without missing values, in samples of weight 0 too. They and their weights are
+    copied, and so is every array that comes back.
 
     Attributes
     ----------
@@ -85,15 +88,15 @@ class Moments:
         -------
         Moments
         """
+        if block_size is not None and (not isinstance(block_size, Integral) or block_size < 1):
+            raise ValueError(f"block_size must be a whole number of at least 1, or None, but is {block_size!r}.")
         moments = cls()
-        if sparse.issparse(X):
-            X = sparse.csr_array(X)
-        elif not hasattr(X, "ndim") or hasattr(X, "columns"):  # lists and data frames
-            X = np.asarray(X)
-        if X.ndim != 2:
-            raise ValueError(f"Expected a table (two dimensions), got {X.ndim}.")
+        if sparse.issparse(X) or is_foreign(X) or hasattr(X, "columns") or not hasattr(X, "ndim"):
+            X = as_block(X)
+        check_shape(X)  # an array may be larger than memory, so it is checked block by block
+        weights = check_weights(sample_weight, X.shape[0])
         for part in row_blocks(X.shape[0], X.shape[1], block_size):
-            moments.update(X[part], None if sample_weight is None else sample_weight[part])
+            moments._add(as_block(X[part]), None if weights is None else weights[part])
         return moments
 
     @property
@@ -104,27 +107,27 @@ class Moments:
     @property
     def mean(self) -> Array:
         """Feature means, length m."""
-        return self._known("_mean")
+        return _copy(self._known("_mean"))
 
     @property
     def minimum(self) -> Array:
         """Smallest value of every feature, length m."""
-        return self._known("_low")
+        return _copy(self._known("_low"))
 
     @property
     def maximum(self) -> Array:
         """Largest value of every feature, length m."""
-        return self._known("_high")
+        return _copy(self._known("_high"))
 
     @property
     def variance(self) -> Array:
         """Feature variances (divisor n), length m."""
-        return self.operator().diagonal()
+        return _copy(self._checked().operator().diagonal())
 
     @property
     def gram(self) -> Array:
         """C = X'X/n of the centred features, as a dense m x m array whatever the form."""
-        return self.operator().dense()
+        return self._checked().operator().dense()
 
     def update(self, block: Array, sample_weight: Array = None) -> Moments:
         """Add samples.
@@ -141,11 +144,18 @@ class Moments:
         Moments
             The object itself.
         """
-        part = self._read(block, sample_weight)
+        block = as_block(block)
+        return self._add(block, check_weights(sample_weight, block.shape[0]))
+
+    def _add(self, block: Array, weights: np.ndarray | None) -> Moments:
+        """Add samples of a checked table with checked weights."""
+        part = self._read(block, weights)
         return self if part is None else self.merge(part)
 
     def merge(self, other: Moments) -> Moments:
         """Add what another object has gathered, and return this one; ``other`` is left as it was."""
+        if not isinstance(other, Moments):
+            raise TypeError(f"Expected Moments to merge, got {type(other).__name__}; samples are added with update().")
         if other.n_samples == 0:
             return self
         if self.n_features is None:
@@ -154,13 +164,7 @@ class Moments:
             if other._second is not None:
                 self._second = namespace(other._second).asarray(other._second, copy=True)
         else:
-            if other.n_features != self.n_features:
-                raise ValueError(f"Expected {self.n_features} features as before, got {other.n_features}.")
-            if type(other._mean) is not type(self._mean):
-                raise TypeError(
-                    f"These moments hold {type(self._mean).__name__} arrays, the new samples are "
-                    f"{type(other._mean).__name__}; convert them first."
-                )
+            self._check_like(other)
             self._combine(other, 1.0)
             xp = namespace(self._low)
             self._low = xp.minimum(self._low, other._low)
@@ -171,6 +175,9 @@ class Moments:
 
     def remove(self, samples: Array, sample_weight: Array = None) -> Moments:
         """Take samples out again that were added before (leave-one-out); minimum and maximum keep the full range.
+
+        In the dual form nothing is lost. In the primal form their squares are subtracted: what is left carries the
+        rounding of the sums before, so a feature that hardly varies without these samples keeps few digits.
 
         Parameters
         ----------
@@ -184,23 +191,18 @@ class Moments:
         Moments
             The object itself.
         """
-        part = self._read(samples, sample_weight)
+        block = as_block(samples)
+        part = self._read(block, check_weights(sample_weight, block.shape[0], whole=False))
         if part is None:
             return self
-        if self.n_features != part.n_features or self.n_samples < part.n_samples:
-            raise ValueError(
-                f"Cannot remove {part.n_samples} samples of {part.n_features} features from {self.n_samples} samples "
-                f"of {self.n_features} features; remove only samples that were added."
-            )
+        check_removable(part, self)
         if self.n_samples == part.n_samples:
             self.__dict__.update(Moments().__dict__)
             return self
-        if part.weight_sum >= self.weight_sum:
-            raise ValueError(
-                f"Cannot remove a weight of {part.weight_sum:g} from {self.weight_sum:g}; give the samples the weights "
-                "they were added with."
-            )
-        self._combine(part, -1.0)
+        if self.form == "dual" and part.form == "dual":
+            self._drop_rows(part)
+        else:
+            self._combine(part, -1.0)
         self.range_is_exact = False
         self._settle_form()
         return self
@@ -223,7 +225,7 @@ class Moments:
         scaled = Moments().merge(self)
         if kind is None or self.n_features is None:
             return scaled
-        xp = namespace(self._mean)
+        xp = namespace(self._checked()._mean)
         varies = self._high > self._low
         spread = self._high - self._low if kind == "minmax" else xp.sqrt(self.variance)
         factor = 1 / xp.where(varies & (spread > 0), spread, xp.ones_like(spread))
@@ -240,58 +242,76 @@ class Moments:
         """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form."""
         xp = namespace(self._known("_mean"))
         # A constant feature's variance is zero, not the rounding of its mean.
-        varies = xp.astype(self._high > self._low, xp.float64)
+        varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)
         if self._second is not None:
             C = self._second / self.weight_sum
             return Gram(C * varies[:, None] * varies[None, :] if not bool(xp.all(varies > 0)) else C)
         rows, weights = self._stacked(xp)
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
-        if bool(xp.all(weights > 0)):
-            return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
-        return DualGram(signed_factor(centred, weights / self.weight_sum, xp))
+        return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
 
     def _known(self, name: str) -> Array:
         if self.n_features is None:
             raise ValueError("These moments hold no samples yet; call update() first.")
         return getattr(self, name)
 
-    def _read(self, block: Array, sample_weight: Array) -> Moments | None:
+    def _checked(self) -> Moments:
+        """Return these moments; raise if double precision does not hold the variance of a feature."""
+        check_spread(self._known("_low"), self._high)
+        return self
+
+    def _read(self, block: Array, weights: np.ndarray | None) -> Moments | None:
         """Return the moments of one block, or None if no sample has weight."""
-        if not sparse.issparse(block) and not hasattr(block, "__array_namespace__") and not hasattr(block, "device"):
-            block = np.asarray(block)
-        if sparse.issparse(block):
-            block = sparse.csr_array(block)
-        if block.ndim != 2:
-            raise ValueError(f"Expected a table (two dimensions), got {block.ndim}.")
-        if self.n_features is not None and block.shape[1] != self.n_features:
-            raise ValueError(f"Expected {self.n_features} features as before, got {block.shape[1]}.")
-        xp = namespace(block)
-        weights = check_weights(sample_weight, block.shape[0])
         if weights is not None and not np.all(weights > 0):
+            check_values(block)  # a missing value is one whatever the weight of its sample
             kept = np.flatnonzero(weights)
             block, weights = take_rows(block, kept), weights[kept]
         if block.shape[0] == 0:
             return None
-        return _sparse_block(block, weights) if sparse.issparse(block) else _dense_block(block, weights, xp)
+        part = Moments()
+        part.__dict__.update(block_sums(block, weights))
+        self._check_like(part)
+        return part
+
+    def _check_like(self, other: Moments) -> None:
+        """Raise if another object does not go with this one."""
+        if self.n_features is None:
+            return
+        if other.n_features != self.n_features:
+            raise ValueError(f"Expected {self.n_features} features as before, got {other.n_features}.")
+        if type(other._mean) is not type(self._mean):
+            raise TypeError(
+                f"These moments hold {type(self._mean).__name__} arrays, the new samples are "
+                f"{type(other._mean).__name__}; convert them first."
+            )
 
     def _combine(self, other: Moments, sign: float) -> None:
         """Add (sign 1) or take away (sign -1) another object's sums; Chan's pairwise formula."""
-        xp = namespace(self._mean)
         before, weight = self.weight_sum, sign * other.weight_sum
         total = before + weight
         difference = other._mean - self._mean
-        mean = self._mean + difference * (weight / total)
         if self.form == "dual" and other.form == "dual":
             self._rows.extend([rows + (other._shift - self._shift)[None, :] for rows in other._rows])
-            self._weights.extend([sign * weights for weights in other._weights])
+            self._weights.extend(other._weights)
         else:
             self._to_primal()
             self._second += sign * other._as_primal()
             # M2 = M2a + M2b + (wa wb / w) d d', d = mean_b - mean_a; a removal is a negative weight.
             self._second += (before * weight / total) * (difference[:, None] * difference[None, :])
-        self._mean = xp.asarray(mean)
+        self._mean = self._mean + difference * (weight / total)
         self.weight_sum = total
         self.n_samples += int(sign) * other.n_samples
+
+    def _drop_rows(self, part: Moments) -> None:
+        """Take samples out of those kept in the dual form."""
+        xp = namespace(self._mean)
+        rows, weights = self._stacked(xp)
+        gone, taken = part._stacked(xp)
+        left = remaining_weights(rows, weights, gone + (part._shift - self._shift), taken, self._high - self._low)
+        kept = np.flatnonzero(left)
+        self._rows, self._weights = [xp.take(rows, index(kept, rows, xp), axis=0)], [like(left[kept], rows, xp)]
+        self.n_samples, self.weight_sum = self.n_samples - part.n_samples, float(left.sum())
+        self._mean = self._shift + (self._weights[0] @ self._rows[0]) / self.weight_sum
 
     def _settle_form(self) -> None:
         """Hold the cheaper form; refuse when neither fits in memory."""
@@ -317,63 +337,14 @@ class Moments:
         """Return the sum of w (x - mean)(x - mean)' without changing the form."""
         if self._second is not None:
             return self._second
-        rows, weights = self._stacked(namespace(self._mean))
-        centred = rows - (self._mean - self._shift)[None, :]
-        xp = namespace(centred)
-        if bool(xp.all(weights > 0)):
-            root = centred * xp.sqrt(weights)[:, None]
-            return root.T @ root  # one array twice: half the work
-        return (centred * weights[:, None]).T @ centred
+        rows, weights = self._stacked(xp := namespace(self._mean))
+        root = (rows - (self._mean - self._shift)[None, :]) * xp.sqrt(weights)[:, None]
+        return root.T @ root  # one array twice: half the work
 
     def _to_primal(self) -> None:
         self._second = self._as_primal() if self._second is None else self._second
         self._rows, self._weights, self._shift = [], [], None
 
 
-def normalised_moments(moments: Moments) -> tuple[Gram, float]:
-    """Return the moments scaled to mean variance one, and that variance; raise if double precision cannot hold them."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gram, unit = moments.operator().normalised()
-    varies = bool(gram.xp.any(moments.maximum > moments.minimum))
-    if not np.isfinite(unit) or (varies and gram.trace() == 0):
-        raise ValueError("The features' variances leave the range of double precision; scale the table first.")
-    return gram, unit
-
-
-def _dense_block(block: Array, weights: np.ndarray | None, xp: ModuleType) -> Moments:
-    part = Moments()
-    values = float64(block, xp)
-    part.n_samples, part.n_features = int(block.shape[0]), int(block.shape[1])
-    part._low, part._high = float64(xp.min(block, axis=0), xp), float64(xp.max(block, axis=0), xp)
-    check_finite(block, (part._low, part._high))
-    w = None if weights is None else like(weights, values, xp)
-    part.weight_sum = float(part.n_samples) if weights is None else float(weights.sum())
-    part._mean = xp.mean(values, axis=0) if w is None else (w @ values) / part.weight_sum
-    centred = values - part._mean[None, :]
-    if 2 * part.n_samples > part.n_features:
-        root = centred if w is None else centred * xp.sqrt(w)[:, None]
-        with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
-            part._second = root.T @ root
-    else:
-        part._rows, part._shift = [contiguous(centred)], part._mean
-        part._weights = [xp.ones_like(centred[:, 0]) if w is None else w]
-    return part
-
-
-def _sparse_block(block: sparse.sparray, weights: np.ndarray | None) -> Moments:
-    if 2 * block.shape[0] <= block.shape[1]:
-        return _dense_block(block.toarray(), weights, namespace())
-    part = Moments()
-    check_finite(block)
-    values = sparse.csr_array(block, dtype=np.float64)
-    w = np.ones(values.shape[0]) if weights is None else weights
-    part.n_samples, part.n_features = values.shape
-    part.weight_sum = float(w.sum())
-    part._low, part._high = (np.asarray(f(axis=0).toarray()).ravel() for f in (values.min, values.max))
-    part._mean = (w @ values) / part.weight_sum
-    weighted = sparse.diags_array(w) @ values
-    # X'WX minus the mean term: the samples stay sparse.
-    part._second = (values.T @ weighted).toarray() - part.weight_sum * np.outer(part._mean, part._mean)
-    if np.any(np.diagonal(part._second) < _CANCELLED * part.weight_sum * part._mean**2):
-        return _dense_block(values.toarray(), weights, namespace())
-    return part
+def _copy(x: Array) -> Array:
+    return namespace(x).asarray(x, copy=True)

@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._core import is_foreign, to_numpy
+from .._core import as_numbers, check_values, is_foreign, to_numpy
+from ._validation import check_columns
 
 
 def check_table(X: ArrayLike, name: str) -> np.ndarray:
     """Return ``X`` as a two-dimensional float64 array without NaN or infinity."""
+    X = as_numbers(X, name)
+    check_columns(X)
     host: Any = to_numpy(X) if is_foreign(X) else X
     try:
         table: np.ndarray = check_array(host, dtype=np.float64, ensure_all_finite=False, input_name=name)
@@ -29,6 +32,7 @@ def check_table(X: ArrayLike, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those values first."
         )
+    check_values(table)
     return table
 
 

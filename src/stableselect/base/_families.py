@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._compat import Constraints, validates_parameters
-from .._core import Array
+from .._core import Array, check_spread, extremes
 from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
 from ._validation import resolve_include_exclude, resolve_k
 
@@ -34,6 +34,7 @@ class SamplesSelector(BaseSelector):
         """
         with unchanged_on_error(self):
             X = self._check_table(X)
+            check_spread(*extremes(X), getattr(self, "feature_names_in_", None))
             k = resolve_k(self.n_features_to_select, X.shape[1])
             self._store(self._select(X, k), X)
         return self

@@ -21,7 +21,8 @@ from .._core import (
     Array,
     Moments,
     Roles,
-    check_finite,
+    as_numbers,
+    check_values,
     column_roles,
     float64,
     index,
@@ -136,11 +137,13 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         -------
         array of shape (n, k)
         """
+        check_is_fitted(self)
+        X = as_numbers(X)
+        if not hasattr(X, "columns") and X.ndim == 2:
+            check_values(X)
         if not is_foreign(X):
             return super().transform(X)
-        check_is_fitted(self)
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has shape {tuple(X.shape)}, but {self.n_features_in_} features are expected.")
+        self._check_tensor(X, reset=False)
         xp = namespace(X)
         return xp.take(X, index(np.flatnonzero(self.support_), X, xp), axis=1)
 
@@ -165,15 +168,17 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             if missing:
                 raise ValueError(f"reconstruct needs the selected features, but {missing[0]!r} is missing.")
             X_selected = X_selected[wanted]
+            check_columns(X_selected)
+        X_selected = as_numbers(X_selected)
         if not is_foreign(X_selected):
             X_selected = to_dense(X_selected)
         xp = namespace(X_selected)
-        check_finite(X_selected)
         if X_selected.ndim != 2 or X_selected.shape[1] != k:
             raise ValueError(
                 f"reconstruct expects the {k} selected features, got an array of shape {tuple(X_selected.shape)}; "
                 "pass the output of transform."
             )
+        check_values(X_selected)
         values = xp.astype(X_selected, xp.float64, copy=False)
         predicted = self._predict_features(values)
         predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
@@ -265,28 +270,28 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 
     def _check_table(self, X: Any, *, reset: bool = True) -> Array:
         """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its features."""
+        X = as_numbers(X)
         X = self._check_tensor(X, reset) if is_foreign(X) else self._check_array(X, reset)
-        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        check_values(X, names=getattr(self, "feature_names_in_", None))
         return X
 
     def _check_array(self, X: Any, reset: bool) -> Array:
         check_columns(X)
-        return validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+        X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
 
     def _check_tensor(self, X: Array, reset: bool) -> Array:
-        xp = namespace(X)
-        if getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False):
-            raise ValueError("Sparse tensors are not supported; pass a scipy sparse matrix or a dense tensor.")
         if X.ndim != 2 or 0 in X.shape:
             raise ValueError(f"Expected a tensor with samples and features, got shape {tuple(X.shape)}.")
-        if xp.isdtype(X.dtype, "complex floating"):
-            raise ValueError("Complex data not supported; pass the real and imaginary parts as features of their own.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
             self.__dict__.pop("feature_names_in_", None)
         elif X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} are expected.")
-        return X.detach() if hasattr(X, "detach") else X
+        return X
 
     def _store(self, selection: Selection, X: Array = None) -> None:
         """Derive every fitted attribute from a selection; X is needed where that has no coefficients."""

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import validates_parameters
-from .._core import Array, Moments, check_weights, fold_moments
+from .._core import Array, Moments, check_spread, check_weights, fold_moments, to_numpy
 from ._selector import BaseSelector, Selection, unchanged_on_error
-from ._validation import check_unique
+from ._validation import check_names
 
 
 class StreamingSelector(BaseSelector):
@@ -92,7 +92,12 @@ class StreamingSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            folds = [moments] if isinstance(moments, Moments) else list(moments)
+            folds = [moments] if isinstance(moments, Moments) else moments
+            if not isinstance(folds, Sequence) or not all(isinstance(fold, Moments) for fold in folds):
+                raise TypeError(
+                    "fit_moments expects a Moments or a list of them; gather a table with Moments.from_array(X), or "
+                    "call fit(X)."
+                )
             folds = [fold for fold in folds if fold.n_samples]
             if not folds:
                 raise ValueError("These moments hold no samples yet; call update() first.")
@@ -100,10 +105,7 @@ class StreamingSelector(BaseSelector):
             for name in ("feature_names_in_", "moments_"):
                 self.__dict__.pop(name, None)
             if feature_names is not None:
-                if len(feature_names) != self.n_features_in_:
-                    raise ValueError(f"Expected {self.n_features_in_} feature names, got {len(feature_names)}.")
-                check_unique(feature_names)
-                self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+                self.feature_names_in_ = check_names(feature_names, self.n_features_in_)
             self._finish(folds)
         return self
 
@@ -113,6 +115,8 @@ class StreamingSelector(BaseSelector):
         folds = [fold for fold in folds if fold.n_samples]
         if not folds:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
+        low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
+        check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
         self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
 
     @abstractmethod

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+from .._core import as_numbers
 
 
 class TooFewSamplesError(ValueError):
@@ -45,6 +47,20 @@ def check_unique(names: Iterable[Any]) -> None:
         seen.add(name)
 
 
+def check_names(names: Any, m: int) -> np.ndarray:
+    """Return the names of m features as an array; raise if they are not m different texts."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"feature_names must be a list of names but is {names!r}; give one name for each feature.")
+    names = list(names)
+    if len(names) != m:
+        raise ValueError(f"Expected {m} feature names, got {len(names)}.")
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"Feature names must be text, but one is {name!r}; turn them into str.")
+    check_unique(names)
+    return np.array([str(name) for name in names], dtype=object)
+
+
 def check_columns(X: Any) -> None:
     """Raise if a data frame has repeated names or features that are not numbers."""
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
@@ -64,7 +80,7 @@ def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
         return bool(dtype._is_numeric) or bool(getattr(dtype, "_is_boolean", False))
     if getattr(dtype, "kind", "") == "O" and hasattr(X, "iloc"):  # Python objects: numbers or not
         try:
-            np.asarray(X.iloc[:, j], dtype=np.float64)
+            as_numbers(X.iloc[:, j].to_numpy())
         except (TypeError, ValueError):
             return False
         return True
@@ -94,6 +110,8 @@ def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence
         return []
     if isinstance(columns, str | Integral):
         columns = [columns]
+    if isinstance(columns, Iterator):
+        raise ValueError(f"{what} is an iterator, which only the first fit could read; give a list.")
     ordered = not isinstance(columns, set | frozenset)
     lookup = {} if names is None else {str(name): j for j, name in enumerate(names)}
     found: list[int] = []

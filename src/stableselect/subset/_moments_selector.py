@@ -90,7 +90,7 @@ class MomentsSelector(StreamingSelector):
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
-        "ridge": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "ridge": [Interval(Real, 0, 1e100, closed="both"), StrOptions({"auto"})],
         "exchange": ["boolean"],
         "include": FEATURES,
         "exclude": FEATURES,
