@@ -81,11 +81,36 @@ def test_bad_k_is_refused_in_a_sentence(make, tall, wanted):
         make(wanted).fit(tall)
 
 
-def test_row_order_does_not_matter(make, name, tall, rng):
+def ratings(rng):
+    return rng.integers(1, 6, size=(40, 12)).astype(float)
+
+
+def repeated_rows(rng):
+    return rng.integers(0, 3, size=(40, 12)).astype(float)[rng.integers(0, 20, 40)]
+
+
+def one_hot(rng):
+    return np.hstack([np.eye(q)[rng.integers(0, q, 40)] for q in (3, 4, 2, 3)])
+
+
+def binary_and_wide(rng):
+    return (rng.random((14, 30)) < 0.3).astype(float)
+
+
+WHOLE_NUMBERS = (ratings, repeated_rows, one_hot, binary_and_wide)
+"""Tables of many ties."""
+
+
+@pytest.mark.parametrize("table", [None, *WHOLE_NUMBERS])
+def test_row_order_does_not_matter(make, name, table, tall, rng):
     if name in NETWORKS:
         pytest.skip("mini-batches depend on the order of rows by design")
-    order = rng.permutation(len(tall))
-    np.testing.assert_array_equal(make(4).fit(tall).selected_, make(4).fit(tall[order]).selected_)
+    if name in {"AEFS", "CAE"} and table is not None:
+        pytest.skip("training blows rounding up where features are interchangeable")
+    X = tall if table is None else table(rng)
+    expected = make(4).fit(X).selected_
+    for _ in range(1 if table is None else 3):
+        np.testing.assert_array_equal(make(4).fit(X[rng.permutation(len(X))]).selected_, expected)
 
 
 def test_block_size_does_not_matter(make, name, rng, monkeypatch):

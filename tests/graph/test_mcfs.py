@@ -170,3 +170,28 @@ def test_published_settings(tall):
 def test_bad_settings_are_refused(tall, given):
     with pytest.raises(ValueError, match=f"'{next(iter(given))}' parameter of MCFS must be"):
         MCFS(**given).fit(tall)
+
+
+@pytest.mark.parametrize("far", [18.0, 20.0, 22.0, 25.0])
+def test_a_far_sample_does_not_turn_scores_into_rounding(far):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    X[7, 3] = far
+    assert 0 < neighbour_graph(X, 5).sum(axis=1).min() < 1e-15  # its edges weigh next to nothing
+    scores = MCFS(4).fit(X).scores_
+    for _ in range(3):
+        nudged = MCFS(4).fit(X * (1 + 1e-13 * rng.normal(size=X.shape))).scores_
+        np.testing.assert_allclose(nudged, scores, rtol=1e-6, atol=1e-9)
+
+
+def test_a_far_sample_is_left_out_of_the_embedding(rng):
+    X = rng.normal(size=(60, 4))
+    X[5] = 9.0
+    W = neighbour_graph(X, 5)
+    assert 0 < W.sum(axis=1).min() < 1e-15
+    Y = spectral_embedding(W, 2)
+    others = np.delete(np.arange(60), 5)
+    expected = spectral_embedding(W[others][:, others], 2)
+    signs = np.sign(np.sum(Y[others] * expected, axis=0))
+    np.testing.assert_allclose(Y[others] * signs, expected, atol=1e-8)
+    np.testing.assert_allclose(Y[5], 0.0, atol=1e-6)

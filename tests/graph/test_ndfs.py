@@ -217,3 +217,22 @@ def test_published_settings(tall):
     selector = NDFS.published(3, n_clusters=4).fit(tall)
     assert (selector.alpha, selector.beta, selector.gamma, selector.weights) == (1.0, 1.0, 1e9, "binary")
     assert np.all(np.diff(selector.objective_path_) <= 0) and not selector.rescale
+
+
+@pytest.mark.parametrize("kind", ["binary", "ratings", "repeated rows"])
+def test_whole_numbers_in_any_order_give_the_same_weights_and_indicators(kind):
+    """Samples at one distance from the mean used to start k-means in the order they came in."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = (
+            (rng.random((50, 12)) < 0.3).astype(float)
+            if kind == "binary"
+            else rng.integers(1, 6, (50, 12)).astype(float)
+        )
+        X = X[rng.integers(0, 25, 50)] if kind == "repeated rows" else X
+        rows = rng.permutation(50)
+        expected, found = (NDFS(5, random_state=0).fit(table) for table in (X, X[rows]))
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+        distinct = np.flatnonzero(np.unique(X, axis=0, return_counts=True)[1] == 1)
+        alone = np.isin(np.unique(X, axis=0, return_inverse=True)[1].ravel(), distinct)
+        np.testing.assert_array_equal(found.indicators_[alone[rows]], expected.indicators_[rows][alone[rows]])

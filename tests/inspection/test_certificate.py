@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core._subset_search import EXHAUSTED, TIE, SwapState, best_swap, exchange_search, open_columns
+from stableselect._core import EXHAUSTED, ROUNDING, SwapState, best_swap, exchange_search, open_columns
 from stableselect.inspection import _sample_removal
 from stableselect.inspection._certificate import leave_one_out_certificate, leave_one_out_change_rate
 
@@ -49,8 +49,8 @@ def by_search(X, selected, ridge, row):
     gram = Moments.from_array(np.delete(X, row, axis=0)).operator()
     alpha = ridge * np.var(X, axis=0).mean()
     state = SwapState(gram, selected, alpha)
-    gain, a, j = best_swap(state, open_columns(gram, selected), ())
-    stands = state.loss <= EXHAUSTED * gram.trace() or gain <= max(TIE * state.loss, 1e-13 * gram.trace())
+    gain, rounding, a, j = best_swap(state, open_columns(gram, selected), ())
+    stands = state.loss <= EXHAUSTED * gram.trace() or gain <= max(rounding, ROUNDING * gram.trace())
     return state.loss, gain, stands, (state.chosen[a], j)
 
 

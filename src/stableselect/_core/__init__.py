@@ -1,6 +1,6 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
-from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
+from ._arrays import Array, float64, index, is_foreign, like, namespace, significant, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import as_numbers, check_spread, check_values, check_weights, extremes
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
@@ -24,11 +24,12 @@ from ._resampling import (
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
-from ._swap_state import TRUST, SwapState
+from ._swap_state import ROUNDING, TRUST, SwapState
 
 __all__ = [
     "BLOCK_ELEMENTS",
     "EXHAUSTED",
+    "ROUNDING",
     "TIE",
     "TRUST",
     "Array",
@@ -72,6 +73,7 @@ __all__ = [
     "row_blocks",
     "row_hashes",
     "seed_sequence",
+    "significant",
     "split_moments",
     "splits_of",
     "take_rows",

@@ -28,6 +28,12 @@ def namespace(*arrays: Array) -> ModuleType:
     return array_api_compat.array_namespace(*(dense or [np.empty(0)]))
 
 
+def significant(values: np.ndarray) -> np.ndarray:
+    """Round to 30 binary digits, so that numbers which differ by rounding only (1e-9 of their size) are equal."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**30) / 2.0**30, exponent)
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """Copy ``x`` to host memory as a NumPy array; NumPy arrays come back as they are."""
     if isinstance(x, np.ndarray):

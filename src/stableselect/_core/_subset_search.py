@@ -9,22 +9,25 @@ from R's column norms g, its diagonal h, and the one product Y = R V.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 import numpy as np
 
 from ._arrays import Array, index, to_numpy
 from ._gram import Deflation, Gram
-from ._swap_state import TRUST, SwapState
+from ._swap_state import TRUST, SwapState, gain_rounding
 
 TIE = 1e-10
-"""Gains within this relative distance are ties; the lowest feature index wins."""
+"""Gains within this relative distance are ties, as are those that rounding can move past each other."""
 EXHAUSTED = 1e-10
 """Once the loss falls below this fraction of the total, the kept features span the table."""
 BEYOND_RANK_RIDGE = 1e-3
 """Ridge, relative to the mean variance, by whose gain features are chosen beyond the rank."""
-_ROUNDING = 1e-11
-"""Gains that differ by less than this fraction of the total are ties before the kept features span the table."""
-_DEFLATE = 1e-3
+_DETERMINED = 1e-2
+"""Ties go to the lowest index of those that have at least this fraction of the most that is left of any of them."""
+_NEAR = 1e-4
+"""Swaps are looked at for ties when their gains are this close, relative to the cost."""
+_DEFLATE = 1e-2
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
 _ESCAPE = 6
 """Swaps tried beyond an optimum before it is taken as final."""
@@ -37,11 +40,15 @@ def absolute_ridge(gram: Gram, ridge: float) -> float:
     return ridge * gram.trace() / gram.n_features
 
 
-def first_of_best(gain: Array, gram: Gram, rounding: float = 0.0) -> int:
-    """Return the lowest index whose gain ties with the largest: within TIE of it, or within ``rounding``."""
-    xp = gram.xp
-    top = float(xp.max(gain))
-    return int(xp.argmax(xp.astype(gain >= top - max(TIE * abs(top), rounding), xp.int32)))
+def first_of_best(gain: Array, slack: Array, left: Array, xp: ModuleType) -> int:
+    """Return the lowest index whose gain, with ``slack`` either way, ties with the largest.
+
+    ``left`` is what is left of every feature, relative to its variance. A feature of which little is left is badly
+    determined, so it does not win a tie with others of which much is.
+    """
+    tied = gain + slack >= xp.max(gain - slack)
+    most = xp.max(xp.where(tied, left, 0.0))
+    return int(xp.argmax(xp.astype(tied & (left >= _DETERMINED * most), xp.int32)))
 
 
 def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
@@ -86,6 +93,7 @@ def forward_search(
     chosen: list[int] = []
     variance = gram.diagonal()
     total = float(xp.sum(variance))
+    size = variance  # the terms that cancel in h
     allowed = open_columns(gram, [*include, *exclude])
     exhausted = False
     deflation, g, h = _restart(gram, chosen, alpha)
@@ -95,24 +103,30 @@ def forward_search(
             j = include[len(chosen)]
         else:
             left = float(xp.sum(h))
-            usable = allowed if exhausted else allowed & (h > TRUST * variance) & (g > 0)
+            usable = allowed & (g > 0) & (exhausted | (h > TRUST * variance))
             if not exhausted and (left <= EXHAUSTED * total or not bool(xp.any(usable))):
-                exhausted, usable = True, allowed
+                exhausted = True
                 alpha = max(alpha, absolute_ridge(gram, BEYOND_RANK_RIDGE))
                 deflation, g, h = _restart(gram, chosen, alpha)
+                usable = allowed & (g > 0)
             elif not exhausted and left < _DEFLATE * reference:
                 reference = left
                 deflation, g, h = _restart(gram, chosen, alpha)
-            gain = g / xp.where(h + alpha > 0, h + alpha, 1.0)
-            gain = gain if prices is None else gain - prices
-            j = first_of_best(xp.where(usable, gain, -float("inf")), gram, 0.0 if exhausted else _ROUNDING * total)
+            usable = usable if bool(xp.any(usable)) else allowed  # constant features come last
+            pivot = xp.where(usable & (h + alpha > 0), h + alpha, 1.0)
+            gain = g / pivot if prices is None else g / pivot - prices
+            slack = gain_rounding(g, pivot, size, float(xp.sum(size)), xp) + TIE * xp.abs(gain)
+            share = (h + alpha) / xp.where(variance > 0, variance, 1.0)
+            j = first_of_best(xp.where(usable, gain, -float("inf")), slack, share, xp)
         chosen.append(j)
         allowed[j] = False
         directions = deflation.step(j, alpha, TRUST * float(variance[j]))
         if directions is not None:
             w, Rw = directions
+            pivot = max(float(h[j]) + alpha, TRUST * float(variance[j]))
             g = g - 2 * w * Rw + xp.sum(w * w) * (w * w)
             h = h - w * w
+            size = size + w * w * (float(variance[j]) / pivot)
     return chosen
 
 
@@ -122,29 +136,33 @@ def _restart(gram: Gram, chosen: Sequence[int], alpha: float) -> tuple[Deflation
     return R.deflation(), R.squared_norms(), R.diagonal()
 
 
-def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, int, int]:
-    """Return the largest gain and its swap (position to drop, feature to add); ties go to the lowest features.
+def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, float, int, int]:
+    """Return the largest gain, its rounding, and its swap (position to drop, feature to add).
 
-    Features are looked at in stretches that stay in the processor's cache.
+    Ties go to the lowest features. Features are looked at in stretches that stay in the processor's cache.
     """
     xp, m = state.gram.xp, state.gram.n_features
     free = [a for a, c in enumerate(state.chosen) if c not in set(fixed)]
     if not free:
-        return -float("inf"), -1, -1
+        return -float("inf"), 0.0, -1, -1
     rows = index(free, state.V, xp)
     best = []
     for start in range(0, m, _STRETCH):
-        gains = state.swap_gains(allowed, start, min(m, start + _STRETCH))
+        gains = state.swap_gains(allowed, slice(start, min(m, start + _STRETCH)))
         best.append(xp.max(xp.take(gains, rows, axis=0) if fixed else gains, axis=0))
     best = xp.concat(best)
     top = float(xp.max(best))
     if top == -float("inf"):
-        return top, -1, -1
-    slack = TIE * max(state.cost, top, 0.0)  # rounding may leave both slightly below zero
-    j = int(xp.argmax(xp.astype(best >= top - slack, xp.int32)))
-    gains = to_numpy(state.swap_gains(allowed, j, j + 1))[:, 0]
-    largest = max(gains[free])
-    return top, min((a for a in free if gains[a] >= largest - slack), key=lambda a: state.chosen[a]), j
+        return top, 0.0, -1, -1
+    size = max(state.cost, top, 0.0)  # rounding may leave both slightly below zero
+    near = np.flatnonzero(to_numpy(best) >= top - _NEAR * size)
+    part = index(near, state.V, xp)
+    gains = to_numpy(state.swap_gains(allowed, part))[free]
+    slack = to_numpy(state.swap_rounding(part))[free] + TIE * size
+    tied = gains + slack >= np.max(gains - slack)
+    column = int(np.argmax(tied.any(axis=0)))
+    row = min(np.flatnonzero(tied[:, column]), key=lambda i: state.chosen[free[i]])
+    return float(gains[row, column]), float(slack[row, column]), free[row], int(near[column])
 
 
 def exchange_search(
@@ -188,7 +206,7 @@ def exchange_search(
         if moves is None:
             return best, n_swaps
         moves += _descend(state, total, include, exclude)
-        if state.cost > cost * (1 - TIE):  # the fall was rounding
+        if state.cost > cost * (1 - TIE) - state.rounding:  # the fall was rounding
             return best, n_swaps
         n_swaps += moves
 
@@ -206,8 +224,8 @@ def _descend(state: SwapState, total: float, include: Sequence[int], exclude: Se
                 return checked[2]
             checked = state.cost, list(state.chosen), n_swaps
         allowed = open_columns(state.gram, [*state.chosen, *exclude])
-        gain, a, j = best_swap(state, allowed, include)
-        if state.loss > EXHAUSTED * total and gain > max(TIE * state.cost, 1e-13 * total):
+        gain, rounding, a, j = best_swap(state, allowed, include)
+        if state.loss > EXHAUSTED * total and gain > max(rounding, state.rounding):
             fresh = state.stale == 0
             if state.swap(a, j):
                 n_swaps += 1
@@ -228,13 +246,13 @@ def _escape(state: SwapState, total: float, include: Sequence[int], exclude: Seq
     added: list[int] = []
     for moves in range(1, _ESCAPE + 1):
         allowed = open_columns(state.gram, [*state.chosen, *exclude, *dropped])
-        _, a, j = best_swap(state, allowed, [*include, *added[-_ESCAPE // 2 :]])
+        _, _, a, j = best_swap(state, allowed, [*include, *added[-_ESCAPE // 2 :]])
         if a < 0:
             return None
         dropped.append(state.chosen[a])
         added.append(j)
         if not state.swap(a, j):
             return None
-        if state.cost < cost * (1 - TIE):
+        if state.cost < cost * (1 - TIE) - state.rounding:
             return moves
     return None

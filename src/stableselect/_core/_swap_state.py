@@ -6,14 +6,27 @@ The notation is that of :mod:`stableselect._core._subset_search`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 from ._arrays import Array, index
 from ._gram import Gram
 
 TRUST = 1e-12
 """A feature with less than this fraction of its variance left is a combination of the kept ones."""
+ROUNDING = 1e-12
+"""What rounding may have put into a residual, as a fraction of the terms it is the difference of."""
 _REFRESH = 32
 """Swaps between two recomputations of the state, to keep rounding from building up."""
+
+
+def gain_rounding(g: Array, pivot: Array, size: Array, total: float, xp: ModuleType) -> Array:
+    """Return by how much rounding may have moved the gain g / pivot of adding a feature.
+
+    An error e sqrt(s_i s_j) in every R_ij, e = ROUNDING, moves the pivot by e s_j and |R_j| by e sqrt(s_j total). The
+    ``size`` s_j of feature j is C_jj, and more where kept features are close to combinations of each other: it is the
+    sum of the terms that cancel in R_jj; ``total`` is the sum of all sizes.
+    """
+    return ROUNDING / pivot * (2 * xp.sqrt(xp.where(g > 0, g, 0.0) * (size * total)) + xp.abs(g) * size / pivot)
 
 
 class SwapState:
@@ -53,6 +66,20 @@ class SwapState:
         """Return the loss, and the prices of the kept features where features have prices."""
         return self.loss + (0.0 if self.prices is None else float(self.gram.xp.sum(self._kept_prices())))
 
+    @property
+    def rounding(self) -> float:
+        """Return what rounding may have put into the loss."""
+        return ROUNDING * self._total_size()
+
+    def _total_size(self) -> float:
+        """Return the sum over all features j of C_jj + sum_a V_aj^2 C_aa, the terms that cancel in R_jj."""
+        xp, p = self.gram.xp, self._pivots()
+        squares = self.drop_costs * xp.where(p < float("inf"), p, 0.0)  # |V_a|^2
+        return float(xp.sum(self.variance)) + float(xp.sum(self._kept_variance() * squares))
+
+    def _kept_variance(self) -> Array:
+        return self.gram.xp.take(self.variance, index(self.chosen, self.variance, self.gram.xp))
+
     def _kept_prices(self) -> Array:
         return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
 
@@ -65,20 +92,30 @@ class SwapState:
         """Return by how much the loss rises when each kept feature is dropped, |V_a|^2 / P_aa."""
         return self.gram.xp.sum(self.V * self.V, axis=1) / self._pivots()
 
-    def swap_gains(self, allowed: Array, start: int = 0, stop: int | None = None) -> Array:
-        """Return how much swapping the a-th kept feature for feature j lowers the cost, k x (stop - start).
+    def swap_gains(self, allowed: Array, part: slice | Array = slice(None)) -> Array:
+        """Return how much swapping the a-th kept feature for feature j lowers the cost, k x the features of ``part``.
 
         Parameters
         ----------
         allowed : boolean array of length m
             Features that may come in; the others get minus infinity.
-        start, stop : int
-            The range of features j.
+        part : slice or array of int
+            The features j.
         """
-        gains = self._gains(allowed, self.Y, self.g, self.drop_costs, slice(start, stop))
+        gains = self._gains(allowed, self.Y, self.g, self.drop_costs, part)
         if self.prices is None:
             return gains
-        return gains + self._kept_prices()[:, None] - self.prices[None, start:stop]
+        return gains + self._kept_prices()[:, None] - self.prices[None, part]
+
+    def swap_rounding(self, part: slice | Array = slice(None)) -> Array:
+        """Return by how much rounding may have moved those gains."""
+        xp = self.gram.xp
+        own, p, total = self._kept_variance(), self._pivots(), self._total_size()
+        size = self.variance[part] + own @ (self.V[:, part] * self.V[:, part])
+        g, pivot = self._without(self.Y, self.g, self.drop_costs, part)
+        pivot = xp.where(pivot > TRUST * self.variance[None, part], pivot, float("inf"))
+        dropping = gain_rounding(self.drop_costs / p, xp.where(p < float("inf"), 1 / p, float("inf")), own, total, xp)
+        return gain_rounding(g, pivot, size[None, :], total, xp) + dropping[:, None]
 
     def projected_gains(self, allowed: Array, G: Array) -> Array:
         """Return the same for the loss within the span of the orthonormal G (m x d), tr G'RG, k x m."""
@@ -86,17 +123,26 @@ class SwapState:
         RG = self.gram.dot(G) - self.V.T @ (self.C_S @ G)
         VG = self.V @ G
         costs = xp.sum(VG * VG, axis=1) / self._pivots()
-        return self._gains(allowed, VG @ RG.T, xp.sum(RG * RG, axis=1), costs, slice(None))
+        return self._gains(allowed, VG @ RG.T, xp.sum(RG * RG, axis=1), costs)
 
-    def _gains(self, allowed: Array, Y: Array, g: Array, costs: Array, part: slice) -> Array:
-        """Return (g + 2 V/p Y + V^2 |V|^2/p^2) / (h + V^2/p + alpha) - |V|^2/p."""
+    def _gains(self, allowed: Array, Y: Array, g: Array, costs: Array, part: slice | Array = slice(None)) -> Array:
+        """Return what adding every feature j gains once the a-th kept one is dropped, less the cost of dropping it."""
         xp = self.gram.xp
-        V, p = self.V[:, part], self._pivots()[:, None]
-        scaled = V / p
-        den = self.h[None, part] + self.alpha + V * scaled
-        usable = allowed[None, part] & (den > TRUST * self.variance[None, part])
-        gain = (g[None, part] + scaled * (2 * Y[:, part] + V * costs[:, None])) / xp.where(usable, den, 1.0)
-        return xp.where(usable, gain - costs[:, None], -float("inf"))
+        num, pivot = self._without(Y, g, costs, part)
+        usable = allowed[None, part] & (pivot > TRUST * self.variance[None, part])
+        return xp.where(usable, num / xp.where(usable, pivot, 1.0) - costs[:, None], -float("inf"))
+
+    def _without(self, Y: Array, g: Array, costs: Array, part: slice | Array) -> tuple[Array, Array]:
+        """Return what |R_j|^2 and R_jj + alpha are without the a-th kept feature.
+
+        These are g + V/p (2 Y + V |V|^2/p) and h + V^2/p + alpha.
+        """
+        V = self.V[:, part]
+        scaled = V / self._pivots()[:, None]
+        return (
+            g[None, part] + scaled * (2 * Y[:, part] + V * costs[:, None]),
+            self.h[None, part] + self.alpha + V * scaled,
+        )
 
     def swap(self, a: int, j: int) -> bool:
         """Replace the a-th kept feature by feature j; do nothing where rounding alone made it look possible.

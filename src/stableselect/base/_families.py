@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._compat import Constraints, validates_parameters
-from .._core import Array, check_spread, extremes
+from .._core import Array, check_spread, extremes, significant
 from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
 from ._validation import resolve_include_exclude, resolve_k
 
@@ -89,6 +89,6 @@ class ScoreSelector(SamplesSelector):
         names = getattr(self, "feature_names_in_", None)
         include, exclude = resolve_include_exclude(self.include, self.exclude, X.shape[1], k, names)
         scores = self._score_features(X, k)
-        order = np.argsort(-scores, kind="stable")
+        order = np.argsort(-significant(scores), kind="stable")
         free = order[~np.isin(order, [*include, *exclude])]
         return Selection([*include, *free[: k - len(include)].tolist()], scores, include=include)

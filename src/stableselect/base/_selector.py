@@ -31,6 +31,7 @@ from .._core import (
     namespace,
     pseudo_inverse,
     row_blocks,
+    significant,
     to_dense,
     to_numpy,
 )
@@ -305,7 +306,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         earned = np.setdiff1d(order, selection.include)
         limit = scores[earned].min(initial=np.inf)
         self.scores_ = np.where(self.support_, scores, np.minimum(scores, limit))
-        by_score = np.argsort(-scores, kind="stable")
+        by_score = np.argsort(-significant(scores), kind="stable")
         self.ranking_ = np.empty(m, dtype=np.int64)
         self.ranking_[np.concatenate([order, by_score[~self.support_[by_score]]])] = np.arange(1, m + 1)
         coefficients, mean = selection.coefficients, selection.mean

@@ -11,7 +11,7 @@ from scipy import sparse
 from .._compat import Constraints, without
 from .._core import Array
 from ._graph_selector import GraphSelector
-from ._neighbours import dense_rows
+from ._neighbours import dense_rows, sorted_samples
 from ._spectrum import degrees, laplacian
 
 _BLOCK_ELEMENTS = 1 << 23
@@ -98,6 +98,7 @@ class LaplacianScore(GraphSelector):
         return cls(n_features_to_select, n_neighbors=5, weights="heat", bandwidth=2.0)
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
+        X, _ = sorted_samples(X)
         return laplacian_scores(dense_rows(X)[0], self._graph(X))
 
 

@@ -11,11 +11,13 @@ from scipy import sparse
 from .._core import Array
 from ._graph_selector import GraphSelector
 from ._lars import least_angle
-from ._neighbours import dense_rows
+from ._neighbours import dense_rows, sorted_samples
 from ._spectrum import default_clusters, degrees, lowest_spectrum
 
 _CONSTANT = -2.0
 """Score of a constant feature, below those of the features that no regression used."""
+_LIGHT = 1e-12
+"""An edge lighter than this fraction of the heaviest is none."""
 
 
 class MCFS(GraphSelector):
@@ -55,7 +57,8 @@ class MCFS(GraphSelector):
 
     In a graph of p > 1 connected components, 0 is an eigenvalue p times and every basis of its eigenvectors would do.
     The components' indicators (less their mean) are taken: all p if at most c + 1, otherwise those of the c components
-    of largest volume. A component without edge weight is left out.
+    of largest volume. For the eigenvectors an edge lighter than 1e-12 of the heaviest counts as none, so that a sample
+    very far from all others is a component without edge weight; such a component is left out.
 
     References
     ----------
@@ -108,6 +111,7 @@ class MCFS(GraphSelector):
         return cls(n_features_to_select, n_clusters=n_clusters, n_neighbors=5, weights="binary")
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
+        X, _ = sorted_samples(X)
         W = self._graph(X)
         if self.n_clusters is None:
             self.n_eigenvectors_ = max(1, default_clusters(W) - 1)
@@ -122,10 +126,13 @@ class MCFS(GraphSelector):
 def spectral_embedding(W: sparse.csr_array, count: int) -> np.ndarray:
     """Return the targets y of the regressions (n x count, or one more), D-centred, of D-weighted variance 1."""
     n = W.shape[0]
+    if W.nnz == 0:
+        return np.empty((n, 0))
+    # Dividing by the root of a vanishing degree would leave nothing of an eigenvector but its rounding.
+    W = W.multiply(W >= _LIGHT * W.max()).tocsr()
+    W.eliminate_zeros()
     d = degrees(W)
     volume = d.sum()
-    if volume == 0:
-        return np.empty((n, 0))
     spectrum = lowest_spectrum(W, count)
     p = int(np.sum(np.bincount(spectrum.labels, d) > 0))
     flat = 0 if p == 1 else p if p <= count + 1 else count

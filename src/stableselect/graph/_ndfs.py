@@ -15,6 +15,7 @@ from .._core import Array
 from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, varying_columns
 from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
+from ._neighbours import sorted_samples
 from ._spectrum import default_clusters, laplacian
 
 
@@ -79,8 +80,8 @@ class NDFS(RowSparseSelector):
     n system where the data has fewer samples than features. ||w_j|| is smoothed to sqrt(||w_j||^2 + 1e-8) for features
     of unit length. F is updated by factors that minimise a separable function above the objective: what is negative in
     its gradient goes to one side, what is positive to the other, and F is never renormalised, so that no update raises
-    the objective. k-means sees the samples sorted by their distance from the mean, so that the order of the samples
-    does not matter. Constant features come last.
+    the objective. k-means sees the samples sorted by their distance from the mean, ties by their values, so that the
+    order of the samples does not matter. Constant features come last.
 
     A widespread implementation subtracts the graph from its degrees in every cell instead of on the diagonal, and
     compares a change in an objective of order 1e9 with 1e-3; neither is copied here.
@@ -173,6 +174,7 @@ class NDFS(RowSparseSelector):
         )
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
+        X, order = sorted_samples(X)
         values, columns, exponent = varying_columns(X)
         n, m = X.shape
         graph = self._graph(values if len(columns) else X)
@@ -187,7 +189,9 @@ class NDFS(RowSparseSelector):
         F = start_indicators(centred / unit, c, self.random_state)
         table, unit = (centred / unit, 1.0) if self.rescale else (np.ldexp(values, exponent), np.ldexp(unit, exponent))
         terms = Terms(laplacian(graph, normalised=True), self.alpha, self.beta, self.gamma, SMOOTHING / unit)
-        W, self.indicators_, path = minimise(Regression(table, self.rescale), F, terms, self.max_iter, self.tol)
+        W, F, path = minimise(Regression(table, self.rescale), F, terms, self.max_iter, self.tol)
+        self.indicators_ = np.empty_like(F)
+        self.indicators_[order] = F
         return self._row_scores(W, columns, m, path)
 
 

@@ -106,6 +106,22 @@ def dense_rows(X: Array) -> tuple[np.ndarray, int]:
     return values, exponent
 
 
+def sorted_samples(X: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples as a dense array, sorted by their values, and the order that sorts them.
+
+    What is computed from sorted samples is the same to the last bit whatever order they came in. They are sorted by
+    their bytes: which order that is does not matter, only that the values fix it.
+    """
+    values = np.array(to_dense(X), order="C")
+    values += 0.0  # turns -0 into 0, so that equal samples have equal bytes
+    order = _byte_order(values)
+    return values[order], order
+
+
+def _byte_order(values: np.ndarray) -> np.ndarray:
+    return np.argsort(values.view(np.dtype((np.void, values.itemsize * values.shape[1]))).ravel(), kind="stable")
+
+
 def _median_rule(squared: np.ndarray) -> float:
     positive = squared[squared > 0]
     if len(positive) == 0:
@@ -119,12 +135,11 @@ def _directed(values: np.ndarray, k: int, ties: bool) -> tuple[np.ndarray, np.nd
 
     Equal samples are collapsed into groups first: one list of neighbours per group then serves all of its members.
     """
-    n, m = values.shape
+    n = len(values)
     if k == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     most = 4 * k + 16 if ties else k
-    # Samples in the sorting order of their bytes: which order it is does not matter, only that the values fix it.
-    members = np.argsort(values.view(np.dtype((np.void, values.itemsize * m))).ravel(), kind="stable")
+    members = _byte_order(values)
     distinct = values[members]
     new = np.ones(n, dtype=bool)
     for part in _blocks(n - 1):

@@ -12,7 +12,7 @@ from .._compat import Constraints, StrOptions
 from .._core import Array
 from ._graph_selector import GraphSelector
 from ._laplacian_score import CONSTANT, GraphMoments
-from ._neighbours import dense_rows
+from ._neighbours import dense_rows, sorted_samples
 from ._spectrum import default_clusters, lowest_spectrum
 
 
@@ -115,6 +115,7 @@ class SPEC(GraphSelector):
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         if self.criterion == "phi3" and self.n_clusters == 1:
             raise ValueError("n_clusters must be at least 2 for criterion='phi3', got 1; raise it or pass None.")
+        X, _ = sorted_samples(X)
         return spec_scores(dense_rows(X)[0], self._graph(X), self.criterion, self.n_clusters)
 
 

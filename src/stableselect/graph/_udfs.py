@@ -12,7 +12,7 @@ from .._compat import Constraints, without
 from .._core import Array
 from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, row_lengths, varying_columns
-from ._neighbours import neighbour_indices
+from ._neighbours import neighbour_indices, sorted_samples
 from ._spectrum import default_clusters
 from ._udfs_scatter import LocalScatter, local_weights
 
@@ -140,7 +140,7 @@ class UDFS(RowSparseSelector):
         return cls(n_features_to_select, n_clusters=5, n_neighbors=5, gamma=gamma, max_iter=100)
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
-        values, columns, _ = varying_columns(X)
+        values, columns, _ = varying_columns(sorted_samples(X)[0])
         m = X.shape[1]
         if len(columns) == 0:
             return self._row_scores(np.empty((0, 1)), columns, m, [])

@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from .._core import EXHAUSTED, TIE
+from .._core import EXHAUSTED, ROUNDING
 from ..base import check_count, data_frame
 from ..subset import ColumnSubset
 from ._sample_removal import State, SwapTask, judge
-
-_ROUNDING = 1e-13
-"""A gain below this fraction of the total variance is rounding, as in the exchange search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +147,11 @@ def leave_one_out_certificate(
     """
     task = SwapTask(X, selected, ridge, include, exclude)
     left_out = _check_samples(samples, task.n)
-    gain, loss, total, swaps = map(np.concatenate, zip(*judge(task, left_out), strict=True))
-    optimal, margin = _verdict(gain, loss, total)
+    gain, rounding, loss, total, swaps = map(np.concatenate, zip(*judge(task, left_out), strict=True))
+    optimal, margin = _verdict(gain, rounding, loss, total)
     swaps[np.isinf(margin)] = -1
     whole = State(task.gram, task, task.ridge)
-    table = _verdict(*(np.array([value]) for value in (whole.best()[0], whole.loss, task.gram.trace())))
+    table = _verdict(*(np.array([value]) for value in (*whole.best()[:2], whole.loss, task.gram.trace())))
     return Certificate(left_out, optimal, margin, swaps, float(table[1][0]))
 
 
@@ -212,10 +209,12 @@ def leave_one_out_change_rate(
     return differs / left_out.size
 
 
-def _verdict(gain: np.ndarray, loss: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _verdict(
+    gain: np.ndarray, rounding: np.ndarray, loss: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return whether the set is optimal, by the rule that ends the exchange search, and the margin."""
     left = loss > EXHAUSTED * total
-    optimal = ~left | (gain <= np.maximum(TIE * loss, _ROUNDING * total))
+    optimal = ~left | (gain <= np.maximum(rounding, ROUNDING * total))
     return optimal, np.where(left, -gain / np.where(left, loss, 1.0), np.inf)
 
 

@@ -123,14 +123,17 @@ class State(SwapState):
         self.g, self.h = self.R.squared_norms(), self.R.diagonal()
         self.drop_costs = self._drop_costs()
 
-    def best(self) -> tuple[float, tuple[int, int]]:
-        """Return the largest gain and its features (dropped, added); minus infinity and -1 where there is no swap."""
-        gain, a, j = best_swap(self, self.task.open, self.task.fixed)
-        return gain, (-1 if a < 0 else self.chosen[a], j)
+    def best(self) -> tuple[float, float, tuple[int, int]]:
+        """Return the largest gain, its rounding and its features (dropped, added).
+
+        Minus infinity and -1 where there is no swap.
+        """
+        gain, rounding, a, j = best_swap(self, self.task.open, self.task.fixed)
+        return gain, rounding, (-1 if a < 0 else self.chosen[a], j)
 
 
 def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield, block by block of samples, the best gain, the loss, the total variance and the best swap of each."""
+    """Yield, block by block of samples: best gain, its rounding, loss, total variance, best swap."""
     b = 1 / (task.n - 1)
     state = State(task.gram, task, task.ridge * (task.n - 1) / task.n)
     only = _only_samples(task.X)
@@ -160,13 +163,13 @@ def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, ...
         spent = (h + state.alpha < _CANCELS * (state.h + state.alpha)) & (state.h > TRUST / _CANCELS * state.variance)
         settled = (loss <= EXHAUSTED * total) & ~shrunk.any(axis=1)
         afresh = ~settled & (alone | shrunk.any(axis=1) | (spent & ~gone)[:, task.open].any(axis=1))
-        gain, swaps = np.full(block.size, -np.inf), np.full((block.size, 2), -1)
+        gain, rounding, swaps = np.full(block.size, -np.inf), np.zeros(block.size), np.full((block.size, 2), -1)
         for i in np.flatnonzero(~settled):
             if afresh[i]:
                 gram = task.gram_without(int(block[i]))
                 exact = State(gram, task, state.alpha)
                 loss[i], total[i] = exact.loss, gram.trace()
-                gain[i], swaps[i] = exact.best()
+                gain[i], rounding[i], swaps[i] = exact.best()
                 continue
             others, z = copy(state), c[i] * Z[i]
             others.P = state.P + np.outer(z, Z[i])
@@ -174,8 +177,8 @@ def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, ...
             others.Y = state.Y - np.stack([z, c[i] * T[i] - c[i] * size[i] * z], axis=1) @ np.stack([Q[i], E[i]])
             others.g, others.h, others.variance = g[i], h[i], variance[i]
             others.drop_costs = others._drop_costs()
-            gain[i], swaps[i] = others.best()
-        yield gain, loss, total, swaps
+            gain[i], rounding[i], swaps[i] = others.best()
+        yield gain, rounding, loss, total, swaps
 
 
 def _independent(M: np.ndarray, first: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core import Array, Gram, index, pseudo_inverse
+from .._core import Array, Gram, index, pseudo_inverse, significant
 
 _FREE = 1e-9
 """A selected direction counts as unexplained by the other features when its row of U is this close to unit length."""
@@ -163,9 +163,10 @@ class ScorerObjective:
 def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
     """Return phi_j = |M_j| sigma_j, scaled outside the selection to stay below every score inside.
 
-    The size of a score is not identified by the model, since the encoder can take any factor over.
+    The size of a score is not identified by the model, since the encoder can take any factor over. So scores may be
+    rounded, which keeps equal ones equal.
     """
-    scores = np.linalg.norm(M, axis=1) * deviation
+    scores = significant(np.linalg.norm(M, axis=1) * deviation)
     inside = np.zeros(len(scores), dtype=bool)
     inside[list(chosen)] = True
     scores[inside] = np.maximum(scores[inside], 1e-12 * (scores[inside].max() or 1.0))

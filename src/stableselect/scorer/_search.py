@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core import EXHAUSTED, TIE, Array, SwapState, open_columns, to_numpy
+from .._core import EXHAUSTED, ROUNDING, TIE, Array, SwapState, open_columns, to_numpy
 from ._objective import ScorerObjective
 
 _CANDIDATES = 5
 """Swaps tried per gain and round."""
+_UNIT = 1e-8
+"""Gains are rounded to this fraction of the cost: of equal ones the lowest features are tried."""
 _SETTLE_STEPS = 8
 """Subspace steps after a swap, so that the bound on J is as good as exact."""
 
@@ -58,13 +60,14 @@ def search_scorer(
     cost_start = J + price[start].sum()
     cost, n_swaps = cost_start, 0
     while True:
+        slack = TIE * cost + ROUNDING * objective.total
         best: tuple[float, int, int, Array] | None = None
         for a, j in _candidates(state, objective.U @ top, include, exclude):
             trial = list(state.chosen)
             trial[a] = j
             J, reached = objective.bound(trial, top)
             value = J + price[trial].sum()
-            if value < cost - TIE * cost and (best is None or value < best[0]):
+            if value < (cost if best is None else best[0]) - slack:
                 best = value, a, j, reached
         if best is None:
             break
@@ -85,11 +88,16 @@ def _candidates(
     """Return the best few swaps (position, feature) by each of the two gains, no swap twice."""
     allowed = open_columns(state.gram, [*state.chosen, *exclude])
     held = np.isin(state.chosen, list(include))
+    unit = _UNIT * (state.cost + state.gram.trace() * ROUNDING / TIE)
     found: dict[tuple[int, int], None] = {}
+
+    def lowest(swap: tuple[float, int, int]) -> tuple[float, int, int]:
+        return swap[0], swap[1], state.chosen[swap[2]]
+
     for gains in (state.swap_gains(allowed), state.projected_gains(allowed, directions)):
         table = np.where(held[:, None], -np.inf, to_numpy(gains))
-        flat = np.argpartition(-table, min(_CANDIDATES, table.size - 1), axis=None)[:_CANDIDATES]
-        for a, j in zip(*np.unravel_index(flat, table.shape), strict=True):
-            if np.isfinite(table[a, j]):
-                found[int(a), int(j)] = None
+        table = np.round(table / unit)
+        least = np.partition(table, -min(_CANDIDATES, table.size), axis=None)[-min(_CANDIDATES, table.size)]
+        near = [(-table[a, j], int(j), int(a)) for a, j in np.argwhere((table >= least) & np.isfinite(table))]
+        found.update(((a, j), None) for _, j, a in sorted(near, key=lowest)[:_CANDIDATES])
     return sorted(found, key=lambda swap: (swap[1], state.chosen[swap[0]]))
