@@ -4,13 +4,17 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Tests run in parallel, one process a core and at most four.
 PARALLEL ?= -n auto --maxprocesses 4 --dist worksteal
+# What test-oldest and test-sdist install; `make test-oldest EXTRAS=test,torch` includes the networks of torch.
+EXTRAS ?= test
+UV := $(VENV)/bin/uv
+OLDEST_PYTHON ?= $(shell sed -n 's/^requires-python = ">=\(.*\)"/\1/p' pyproject.toml)
 # Two busy thread pools on a small machine are many times slower than one.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test test-quick lint docs reference bench bench-core bench-graph bench-neural bench-certificate \
-	bench-elsewhere readme clean
+.PHONY: demo test test-quick test-oldest test-sdist lint docs reference bench bench-core bench-graph bench-neural \
+	bench-certificate bench-elsewhere readme clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +45,26 @@ test: $(VENV)/.dev
 # What takes long or needs the benchmark tables is left out: about two minutes on two cores.
 test-quick: $(VENV)/.dev
 	$(PY) -m pytest -q $(PARALLEL) -m "not slow and not data and not gpu and not browser"
+
+$(UV): | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check uv
+
+# With the oldest versions that pyproject.toml allows. Old packages warn of what newer ones below them deprecate.
+test-oldest: $(UV)
+	$(UV) venv --quiet --clear --python $(OLDEST_PYTHON) .venv-oldest
+	$(UV) pip install --quiet --python .venv-oldest --resolution lowest-direct -e ".[$(EXTRAS)]"
+	$(UV) pip list --python .venv-oldest
+	.venv-oldest/bin/python -m pytest $(PARALLEL) -W ignore::DeprecationWarning -W ignore::FutureWarning
+
+# The source distribution, unpacked elsewhere and installed with the newest versions.
+test-sdist: $(UV)
+	set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(UV) build --quiet --sdist --out-dir "$$folder" --python $(PY); \
+	mkdir "$$folder/source"; tar -xzf "$$folder"/*.tar.gz -C "$$folder/source" --strip-components 1; \
+	$(UV) venv --quiet --python $(PY) "$$folder/venv"; \
+	$(UV) pip install --quiet --python "$$folder/venv" "$$folder/source[$(EXTRAS)]"; \
+	$(UV) pip list --python "$$folder/venv"; \
+	cd "$$folder/source"; "$$folder/venv/bin/python" -m pytest $(PARALLEL)
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
@@ -87,4 +111,4 @@ readme: $(VENV)/.demo
 	$(PY) -m stableselect paper readme --write
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/api/generated docs/api/*.rst
+	rm -rf $(VENV) .venv-oldest build dist docs/_build docs/api/generated docs/api/*.rst

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.linalg  # noqa: F401
 from hypothesis import settings
 
 from stableselect.io import Table
 
 # Two busy thread pools on a small machine are many times slower than one. Torch reads this when it is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# With array-api-compat and SciPy 1.14, the checks of scikit-learn 1.6 load only where this is set; SciPy has read it by
+# now and stays as it is.
+if version("scikit-learn").startswith("1.6."):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCIPY_ARRAY_API", "1")
+        import sklearn.utils._testing  # noqa: F401
 
 # Where nobody watches, the same examples every time; elsewhere new ones.
 settings.register_profile("ci", derandomize=True)

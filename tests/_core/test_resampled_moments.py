@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 from scipy import sparse
 from sklearn.model_selection import LeaveOneOut
 
@@ -14,6 +13,10 @@ SPLITTERS = [Subsample(4), Subsample(4, train_size=0.3), Bootstrap(4), 4, LeaveO
 
 def table(rng, n=90, m=14, rank=6):
     return 5.0 + rng.normal(size=(n, rank)) @ rng.normal(size=(rank, m)) + 0.3 * rng.normal(size=(n, m))
+
+
+def tensor(X):
+    return pytest.importorskip("torch").as_tensor(X)
 
 
 def assert_same(moments, expected, atol=1e-12):
@@ -51,7 +54,7 @@ def test_folds_are_those_of_the_resample_itself(rng, cv, shape):
             assert np.allclose(one.gram, other.gram, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_array, torch.as_tensor, np.float32])
+@pytest.mark.parametrize("kind", [sparse.csr_array, tensor, np.float32])
 def test_sparse_tensors_and_single_precision(rng, kind):
     X = np.where(rng.uniform(size=(60, 9)) < 0.5, 0.0, rng.normal(size=(60, 9))).astype(np.float32).astype(float)
     X[:, 4] = 0.0

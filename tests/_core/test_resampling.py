@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -26,6 +25,10 @@ OURS = [Subsample, Bootstrap, ComplementaryPairs]
 
 def table(n):
     return np.zeros((n, 1))
+
+
+def tensor(X):
+    return pytest.importorskip("torch").as_tensor(X)
 
 
 def drawn(cv, n=30, groups=None, **options):
@@ -188,7 +191,7 @@ def test_a_splitter_that_parts_groups_is_refused(cv):
 
 @pytest.mark.parametrize(
     "kind",
-    [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, torch.as_tensor],
+    [np.asarray, pd.DataFrame, pl.DataFrame, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, tensor],
 )
 def test_rows_are_taken_from_any_kind_of_table(kind):
     X = np.arange(12.0).reshape(6, 2)

@@ -40,7 +40,7 @@ BAD_OPTIONS = {
         "--include: PFA does not have this setting",
     ),
     "method": ((*ROLES, "--method", "magic"), "--method: there is no 'magic'"),
-    "scale": ((*ROLES, "--scale", "log"), "'--scale': Value error, 'log' is not one of"),
+    "scale": ((*ROLES, "--scale", "log"), "'log' is not one of"),
     "ridge": ((*ROLES, "--ridge", "-1"), "--ridge: must be auto or a number"),
     "ridge beyond computing": ((*ROLES, "--ridge", "1e308"), "--ridge: must be auto or a number from 0 to 1e99"),
     "output without a name": ((*ROLES, "-o", ""), "has no extension"),

@@ -78,7 +78,7 @@ def test_altered_value_is_refused(stored, small):
         (lambda X, y: {"X": X.astype(complex), "y": y}, "holds X of type complex128; numbers"),
         (lambda X, y: {"X": X, "y": y.astype(str)}, "holds y of type <U3; numbers of type uint8"),
         (lambda X, y: {"X": X, "y": y + 0.5}, "holds y of type float64, whose values are not all of the type uint8"),
-        (lambda X, y: {"X": X, "y": y - np.int64(1)}, "holds y of type int64, whose values are not all"),
+        (lambda X, y: {"X": X, "y": y.astype(np.int64) - 1}, "holds y of type int64, whose values are not all"),
         (lambda X, y: {"X": X, "y": y + 1}, "0 to 1 are expected"),
         (lambda X, y: {"X": X, "y": np.array([0, 0, 0, 0, 0, 1])}, "rows per class"),
     ],

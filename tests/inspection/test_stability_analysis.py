@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import torch
 from scipy import sparse
 from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
@@ -37,6 +36,10 @@ from stableselect.metrics import (
 @pytest.fixture
 def X(rng):
     return rng.normal(size=(60, 5)) @ rng.normal(size=(5, 12)) + 0.5 * rng.normal(size=(60, 12))
+
+
+def tensor(X):
+    return pytest.importorskip("torch").as_tensor(X)
 
 
 def analyse(selector, X, **options):
@@ -193,7 +196,7 @@ def test_processes_change_nothing(X):
         assert one.stability == two.stability
 
 
-@pytest.mark.parametrize("kind", [list, pl.DataFrame, sparse.csr_array, sparse.csc_array, torch.as_tensor])
+@pytest.mark.parametrize("kind", [list, pl.DataFrame, sparse.csr_array, sparse.csc_array, tensor])
 @pytest.mark.parametrize("selector", [ColumnSubset(4, ridge=0), LaplacianScore(3)])
 def test_any_kind_of_table(X, kind, selector):
     X = np.where(np.abs(X) < 1, 0.0, X)
