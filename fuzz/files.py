@@ -1,0 +1,1 @@
+def file_case(rng,note): pass

@@ -1,0 +1,1 @@
+def kill_case(rng,note): pass
