@@ -41,7 +41,9 @@ def check_sentence(error: BaseException, kinds: tuple[type[BaseException], ...] 
     expect(inside, f"{name} instead of a sentence ({where}): {told[:200]!r}")
     if "sklearn" in place.filename:  # scikit-learn's own checks show the array on a second line
         return told
-    expect(told.isprintable() and " " in told and len(told) < 600, f"{name} is not one sentence ({where}): {told!r:.300}")
+    expect(
+        told.isprintable() and " " in told and len(told) < 600, f"{name} is not one sentence ({where}): {told!r:.300}"
+    )
     return told
 
 
@@ -82,13 +84,16 @@ def may_refuse(refused: Refused, extreme: bool) -> bool:
     return extreme or isinstance(refused.__cause__, TooFewSamplesError)
 
 
-def check_same(what: str, before: Any, after: Any, order: Any = None) -> None:
-    """Raise unless two fits agree: the same set, the rest to rounding; feature j of ``after`` was ``order[j]``."""
+def check_same(what: str, before: Any, after: Any, order: Any = None, *, scores: bool = True) -> None:
+    """Raise unless two fits agree: the same set, the rest to rounding; feature j of ``after`` was ``order[j]``.
+
+    ``scores=False`` leaves the scores out.
+    """
     m = len(before.scores_)
     order = np.arange(m) if order is None else np.asarray(order)
     one, other = set(before.selected_.tolist()), set(order[after.selected_].tolist())
     expect(one == other, f"{what}: features {sorted(one - other)} became {sorted(other - one)} of {len(one)}")
-    for name in ("scores_", "ridge_"):
+    for name in ("ridge_", "scores_") if scores else ("ridge_",):
         a, b = np.asarray(getattr(before, name, 0.0)), np.asarray(getattr(after, name, 0.0))
         a = a[order] if a.ndim else a
         scale = float(np.max(np.abs(a)))

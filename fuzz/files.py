@@ -26,7 +26,19 @@ from stableselect.workflow import SelectionRequest, select_table
 from .checks import check_sentence, expect, no_escaping_warnings
 from .tables import Generator, factors
 
-TEXTS = (b"1e999", b"-1", b"99999999999999999999999", b"nan", b"", b'"', b"\x1b[31m", b"\x00", b"\xff\xfe", b"\r", b"=cmd()")
+TEXTS = (
+    b"1e999",
+    b"-1",
+    b"99999999999999999999999",
+    b"nan",
+    b"",
+    b'"',
+    b"\x1b[31m",
+    b"\x00",
+    b"\xff\xfe",
+    b"\r",
+    b"=cmd()",
+)
 VALUES = (None, True, -1, 10**25, 1e308, "", "x\x1b[2J", [], {}, [[]], {"array": "scores_-0"}, {"tuple": [1]}, 0.5, "0")
 NASTY = "odd\x1b[31m\n"
 """A file name that would steer the terminal if it were printed as it is."""
@@ -239,7 +251,9 @@ def file_case(rng: Generator, note: Any) -> None:
                     _read(path, kind, rng)
             except Exception as error:
                 told = check_sentence(error, (ValueError, OSError))
-                expect("odd" in told or "sound" in told or _about_values(told), f"does not name the file: {told!r:.300}")
+                expect(
+                    "odd" in told or "sound" in told or _about_values(told), f"does not name the file: {told!r:.300}"
+                )
         expect(not marker.exists(), "code in the file was run")
 
 

@@ -29,7 +29,12 @@ SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": 137}
 """By signal: the exit code that a shell sees."""
 OLD = b"the file of before\n"
 LIMIT = 60
-SAVE = "import sys, stableselect as ss; s = ss.load(sys.argv[1]); [ss.save(s, sys.argv[2], overwrite=True) for _ in range(300)]"
+SAVE = """
+import sys, stableselect as ss
+selector = ss.load(sys.argv[1])
+for _ in range(300):
+    ss.save(selector, sys.argv[2], overwrite=True)
+"""
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,6 @@ def _moments(rng: Generator, n: int, k: int) -> dict[str, Any]:
     return settings
 
 
-def _column_subset(rng: Generator, n: int, k: int) -> dict[str, Any]:
-    return _moments(rng, n, k) | {"exchange": bool(rng.random() < 0.85)}
-
-
 def _scorer(rng: Generator, n: int, k: int) -> dict[str, Any]:
     return _moments(rng, n, k) | {
         "scorer_weight": float(rng.choice([0, 1 / 128, 1, 100])),
@@ -53,14 +49,6 @@ def _network(rng: Generator, n: int, k: int) -> dict[str, Any]:
     }
 
 
-def _cae(rng: Generator, n: int, k: int) -> dict[str, Any]:
-    return {"epochs": int(rng.integers(1, 25)), "ridge": float(10 ** rng.uniform(-4, 0))}
-
-
-def _sparse_input(rng: Generator, n: int, k: int) -> dict[str, Any]:
-    return {"epochs": int(rng.integers(1, 40)), "eliminate": bool(rng.random() < 0.7)}
-
-
 def _graph(rng: Generator, n: int, k: int) -> dict[str, Any]:
     return {
         "n_neighbors": int(rng.integers(1, 9)),
@@ -71,30 +59,29 @@ def _graph(rng: Generator, n: int, k: int) -> dict[str, Any]:
     }
 
 
-def _pfa(rng: Generator, n: int, k: int) -> dict[str, Any]:
-    return {
+def _sparse_input(rng: Generator, n: int, k: int) -> dict[str, Any]:
+    return {"epochs": int(rng.integers(1, 40)), "eliminate": bool(rng.random() < 0.7)}
+
+
+BASES = (None, ss.ColumnSubset(ridge=0.0), ss.LaplacianScore(), ss.PFA())
+SETTINGS: dict[str, Callable[[Generator, int, int], dict[str, Any]]] = {
+    "ColumnSubset": lambda rng, n, k: _moments(rng, n, k) | {"exchange": bool(rng.random() < 0.85)},
+    "ScorerSelector": _scorer,
+    "ScorerSelectorNetwork": _network,
+    "CAE": lambda rng, n, k: {"epochs": int(rng.integers(1, 25)), "ridge": float(10 ** rng.uniform(-4, 0))},
+    "AEFS": _sparse_input,
+    "AgnoSS": _sparse_input,
+    "PFA": lambda rng, n, k: {
         "retained_variance": float(rng.choice([0.5, 0.9, 1.0])),
         "standardise": bool(rng.random() < 0.5),
         "absolute": bool(rng.random() < 0.7),
-    }
-
-
-def _consensus(rng: Generator, n: int, k: int) -> dict[str, Any]:
-    base = (None, ss.ColumnSubset(ridge=0.0), ss.LaplacianScore(), ss.PFA())[rng.integers(4)]
-    aggregate = str(rng.choice(["representative", "frequency", "rank"]))
-    return {"estimator": base, "n_resamples": 4, "aggregate": aggregate}
-
-
-SETTINGS: dict[str, Callable[[Generator, int, int], dict[str, Any]]] = {
-    "ColumnSubset": _column_subset,
-    "ScorerSelector": _scorer,
-    "ScorerSelectorNetwork": _network,
-    "CAE": _cae,
-    "AEFS": _sparse_input,
-    "AgnoSS": _sparse_input,
-    "PFA": _pfa,
+    },
     "InfFS": lambda rng, n, k: {"alpha": float(rng.choice([0, 0.5, 1]))},
-    "ConsensusSelector": _consensus,
+    "ConsensusSelector": lambda rng, n, k: {
+        "estimator": BASES[rng.integers(len(BASES))],
+        "n_resamples": 4,
+        "aggregate": str(rng.choice(["representative", "frequency", "rank"])),
+    },
     **dict.fromkeys(("LaplacianScore", "SPEC", "MCFS", "UDFS", "NDFS"), _graph),
 }
 """By selector; what it has no parameter for is left out. A selector that is not here is used with its defaults."""
@@ -114,7 +101,9 @@ def draw_selector(rng: Generator, table: Table, classes: Mapping[str, type] | No
         order = rng.permutation(m).tolist()
         wanted |= {"include": order[: rng.integers(0, k + 1)], "exclude": order[k : k + rng.integers(0, m - k + 1)]}
     selector = classes[name]()
-    return selector.set_params(**{key: value for key, value in wanted.items() if key in selector.get_params(deep=False)})
+    return selector.set_params(
+        **{key: value for key, value in wanted.items() if key in selector.get_params(deep=False)}
+    )
 
 
 def uses_batches(selector: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The command line with a table of 50 samples in the place of every dataset: ``python -m fuzz.tiny_paper paper run ...``."""
+"""The command line with a table of 50 samples in the place of every dataset."""
 
 from __future__ import annotations
 
