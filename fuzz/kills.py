@@ -75,7 +75,7 @@ COMMANDS = {
         _cli("reconstruct", "{i}/t.selection.json", "{i}/t.csv", "-o", "{o}/r.csv", "--force"), ("r.csv",)
     ),
     "frontier": Command(
-        _cli("frontier", "{i}/small.csv", "-k", "2", "-o", "{o}/f.svg", "--force", "-q"), ("f.svg", "f.frontier.csv")
+        _cli("frontier", "{i}/small.csv", "-k", "2", "-o", "{o}/f.png", "--force", "-q"), ("f.png", "f.frontier.csv")
     ),
     "save": Command(lambda given, out: ["-c", SAVE, f"{given}/t.sselect", f"{out}/t.sselect"], ("t.sselect",), False),
     "paper run": Command(

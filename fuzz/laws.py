@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import torch
 from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
@@ -149,7 +149,7 @@ def form(trial: Trial) -> None:
         "pandas": lambda: pd.DataFrame(X, columns=names),
         "polars": lambda: pl.DataFrame(double, schema=names),
         "lists": double.tolist,
-        "a tensor": lambda: torch.asarray(double),
+        "a tensor": lambda: import_module("torch").asarray(double),
         **{kind: lambda kind=kind: sparse.coo_array(double).asformat(kind) for kind in ("csr", "csc", "coo")},
     }
     what = str(trial.rng.choice(list(forms)))

@@ -114,16 +114,18 @@ def run_cases(
     cases: Iterable[int], *, jobs: int, limit: float = LIMIT, runner: Callable[[int], Outcome] = run_case
 ) -> Iterator[Outcome]:
     """Yield the outcome of every case as it ends; a case that hangs or ends its process counts as broken."""
-    source = iter(cases)
-    workers = [_Worker(runner) for _ in range(jobs)]
+    source, exhausted = iter(cases), False
+    workers: list[_Worker] = []
     try:
-        idle = list(workers)
-        exhausted = False
         while True:
-            while idle and not exhausted:
+            idle = [worker for worker in workers if worker.case is None]
+            while not exhausted and (idle or len(workers) < jobs):
                 case = next(source, None)
                 exhausted = case is None
                 if case is not None:
+                    if not idle:
+                        idle = [_Worker(runner)]
+                        workers += idle
                     idle.pop().give(case)
             busy = [worker for worker in workers if worker.case is not None]
             if not busy:
@@ -131,13 +133,11 @@ def run_cases(
             wait([worker.pipe for worker in busy], timeout=1.0)
             for worker in busy:
                 outcome = _result(worker, limit)
-                if outcome is None:
-                    continue
-                worker.case = None
-                if not worker.process.is_alive():
-                    workers[workers.index(worker)] = worker = _Worker(runner)
-                idle.append(worker)
-                yield outcome
+                if outcome is not None:
+                    worker.case = None
+                    if not worker.process.is_alive():
+                        workers.remove(worker)
+                    yield outcome
     finally:
         for worker in workers:
             worker.end()
@@ -160,7 +160,7 @@ def _result(worker: _Worker, limit: float) -> Outcome | None:
     return None
 
 
-def fuzz(folder: Path, seed: int, minutes: float, jobs: int) -> int:
+def fuzz(folder: Path, seed: int, minutes: float, jobs: int, runner: Callable[[int], Outcome] = run_case) -> int:
     """Run cases for some minutes, going on where the last call with this seed ended; return the exit code."""
     state = State(folder, seed)
     end, saved, first = time.monotonic() + 60 * minutes, time.monotonic(), state.next
@@ -174,7 +174,7 @@ def fuzz(folder: Path, seed: int, minutes: float, jobs: int) -> int:
 
     print(f"from case {first}; the results are kept in {state.path}", flush=True)
     try:
-        for outcome in run_cases(numbers(), jobs=jobs):
+        for outcome in run_cases(numbers(), jobs=jobs, runner=runner):
             state.add(outcome)
             if outcome.result == "broken":
                 failed += 1
