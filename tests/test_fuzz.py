@@ -13,8 +13,12 @@ from fuzz.tables import EXTREME
 from stableselect.base import ScoreSelector
 
 SHORT = {"selector": range(0, 240), "moments": range(0, 120), "file": range(0, 120)}
-OPEN: dict[str, set[int]] = {"selector": set(), "moments": set(), "file": set()}
-"""Cases of these that are broken so far."""
+OPEN = {
+    "selector": {12, 24, 96, 155, 167, 213, 217, 228, 229, 238},
+    "moments": {10, 67, 76},
+    "file": {0, 29, 67, 83, 102, 119},
+}
+"""Cases of these that are broken so far; each goes from here with its cause."""
 
 
 @pytest.mark.slow
