@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test test-quick test-oldest test-sdist lint docs reference bench bench-core bench-graph bench-neural \
+.PHONY: demo test test-quick test-oldest test-sdist lint docs reference fuzz bench bench-core bench-graph bench-neural \
 	bench-certificate bench-elsewhere readme clean
 
 $(PY):
@@ -81,6 +81,14 @@ docs: $(VENV)/.docs
 # Compares what every selector computes on eight tables with tools/reference.json: about a minute.
 reference: $(VENV)/.dev
 	$(PY) tools/reference.py compare
+
+# Looks for broken promises: random tables, damaged files, interrupted commands. A second call goes on where the first
+# ended (.fuzz/). `make fuzz CASE=123` repeats one case, `make fuzz AGAIN=1` those that were broken.
+MINUTES ?= 10
+SEED ?= 0
+JOBS ?= 2
+fuzz: $(VENV)/.dev
+	$(PY) -m fuzz $(if $(CASE),case $(CASE),$(if $(AGAIN),again,run --minutes $(MINUTES)) --seed $(SEED) --jobs $(JOBS))
 
 # Benchmarks read data from $$STABLESELECT_DATA and write benchmarks/results; `make bench` prints them.
 bench-core: export OMP_NUM_THREADS := 2

@@ -1,0 +1,442 @@
+"""The laws of selectors: what must hold for every table and every setting."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy import sparse
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+import stableselect as ss
+
+from .checks import (
+    Refused,
+    check_same,
+    check_sentence,
+    expect,
+    fit,
+    fitted_state,
+    may_refuse,
+    must_fit,
+    no_escaping_warnings,
+)
+from .selectors import draw_selector, uses_batches
+from .tables import Generator, Table, draw_table, factors
+
+BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelector"}
+"""Draw random numbers by feature position, so that the order of the features decides."""
+UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS"}
+"""Documented not to depend on the unit of the whole table."""
+GRAPH = {"LaplacianScore", "SPEC", "MCFS", "UDFS", "NDFS"}
+GRADIENT = {"ScorerSelectorNetwork", "CAE"}
+"""Trained by Adam, which divides by the size of the gradient: where that vanishes, rounding decides (promises.md)."""
+MAY_BE_NAN = {"expected_false_selections_"}
+"""Documented: infinite or NaN where there is no bound."""
+
+
+@dataclass
+class Trial:
+    """A selector with its settings, a table, and the fit of the one to the other."""
+
+    rng: Generator
+    table: Table
+    selector: Any
+    fitted: Any = None
+
+    @property
+    def name(self) -> str:
+        """The selector's class."""
+        return type(self.selector).__name__
+
+    @property
+    def X(self) -> np.ndarray:
+        """The table's values."""
+        return self.table.X
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Return a parameter of the selector."""
+        return getattr(self.selector, name, default)
+
+    @property
+    def held_out(self) -> bool:
+        """Whether something is chosen by held-out error."""
+        chosen = self.setting("ridge") == "auto" or self.setting("n_features_to_select") == "auto"
+        return chosen or self.setting("criterion") == "stability" or self.setting("min_stability") is not None
+
+    @property
+    def clear(self) -> bool:
+        """Whether rounding may move the scores by rounding only.
+
+        ColumnSubset: "Once the selected features span the data (what is left is below 1e-10 of the total), further ones
+        are chosen by the gain under a small ridge". A direction of variance near that limit can fall on either side.
+        """
+        values = np.linalg.svd(centred(self.X), compute_uv=False) ** 2
+        shares = values / max(values.sum(), np.finfo(float).tiny)
+        return not np.any((shares > 1e-18) & (shares < 1e-8))
+
+    def same(self, what: str, other: Any, order: Any = None) -> None:
+        """Raise unless another fit agrees with this one."""
+        check_same(what, self.fitted, other, order, scores=self.table.extreme or self.clear)
+
+
+def always(trial: Trial) -> None:
+    """Hold what every fitted selector promises, whatever the law."""
+    selector, m = trial.fitted, trial.X.shape[1]
+    k, wanted = len(selector.selected_), trial.setting("n_features_to_select")
+    if isinstance(wanted, int):
+        expect(k == wanted, f"{k} features for {wanted}")
+    expect(len(set(selector.selected_.tolist())) == k == selector.support_.sum(), f"not {k} distinct features")
+    expect(set(np.flatnonzero(selector.support_)) == set(selector.selected_), "support_ and selected_ differ")
+    expect(sorted(selector.ranking_) == list(range(1, m + 1)), "ranking_ is not a permutation")
+    expect((np.argsort(selector.ranking_)[:k] == selector.selected_).all(), "ranking_ and selected_ differ")
+    include, exclude = trial.setting("include") or [], trial.setting("exclude") or []
+    expect(selector.support_[include].all(), "an included feature is missing")
+    expect(not selector.support_[exclude].any(), "an excluded feature is selected")
+    earned = np.setdiff1d(selector.selected_, include)
+    if k < m and earned.size:
+        least, most = selector.scores_[earned].min(), selector.scores_[~selector.support_].max()
+        expect(least >= most, "a discarded feature scores above a selected one")
+    for name, value in vars(selector).items():
+        if name.endswith("_") and isinstance(value, float | np.ndarray) and name not in MAY_BE_NAN:
+            array = np.asarray(value)
+            expect(array.dtype.kind != "f" or np.isfinite(array).all(), f"{name} is not finite")
+    kept = selector.transform(trial.X)
+    rebuilt = selector.reconstruct(kept)
+    expect(rebuilt.shape == trial.X.shape, "reconstruct has another shape")
+    expect((rebuilt[:, selector.support_] == kept).all(), "reconstruct changed a selected feature")
+
+
+def row_order(trial: Trial) -> None:
+    """Samples in another order."""
+    order = trial.rng.permutation(len(trial.X))
+    trial.same("other row order", must_fit("other row order", trial.selector, trial.X[order]))
+
+
+def column_order(trial: Trial) -> None:
+    """Features in another order."""
+    order = trial.rng.permutation(trial.X.shape[1])
+    place = np.argsort(order)
+    moved = clone(trial.selector)
+    for name in ("include", "exclude"):
+        if trial.setting(name):
+            moved.set_params(**{name: place[trial.setting(name)].tolist()})
+    trial.same("other column order", must_fit("columns", moved, trial.X[:, order]), order)
+
+
+def form(trial: Trial) -> None:
+    """The same table in another container or layout of memory."""
+    X, names = trial.X, [f"f{j}" for j in range(trial.X.shape[1])]
+    double, frozen = X.astype(np.float64), X.copy()
+    frozen.flags.writeable = False
+    forms: dict[str, Callable[[], Any]] = {
+        "Fortran order": lambda: np.asfortranarray(X),
+        "every second column": lambda: np.repeat(X, 2, axis=1)[:, ::2],
+        "reversed strides": lambda: X[::-1].copy()[::-1],
+        "read-only": lambda: frozen,
+        "other byte order": lambda: X.astype(X.dtype.newbyteorder(">")),
+        "double precision": lambda: double,
+        "pandas": lambda: pd.DataFrame(X, columns=names),
+        "polars": lambda: pl.DataFrame(double, schema=names),
+        "lists": double.tolist,
+        "a tensor": lambda: import_module("torch").asarray(double),
+        **{kind: lambda kind=kind: sparse.coo_array(double).asformat(kind) for kind in ("csr", "csc", "coo")},
+    }
+    what = str(trial.rng.choice(list(forms)))
+    other = must_fit(what, trial.selector, forms[what]())
+    trial.same(what, other)
+    if what in ("pandas", "polars"):
+        kept = [names[j] for j in sorted(other.selected_)]
+        expect(list(other.get_feature_names_out()) == kept, f"{what}: other names than {kept}")
+
+
+def threads(trial: Trial) -> None:
+    """Two threads instead of one, on a table large enough for both."""
+    X = factors(trial.rng, 300, 40)
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count):
+            found.append(fit(trial.selector, X))
+    check_same("two threads", *found)
+
+
+def weights_as_repeats(trial: Trial) -> None:
+    """A weight of 2 is a sample listed twice."""
+    counts = trial.rng.integers(0, 4, size=len(trial.X))
+    counts[trial.rng.integers(len(counts))] = 1
+    weights, X = counts.astype(float), trial.X.copy()
+    weighted = fit(trial.selector, X, sample_weight=weights)
+    expect((weights == counts).all() and (X == trial.X).all(), "the weights or the table were changed")
+    repeated = must_fit("repeats", trial.selector, np.repeat(X, counts, axis=0))
+    check_same("weights as repeats", repeated, weighted, scores=trial.clear)
+
+
+def unit(trial: Trial) -> None:
+    """The whole table in another unit; powers of two are exact."""
+    power = int(trial.rng.integers(-250, 250))
+    other = must_fit(f"times 2^{power}", trial.selector, np.ldexp(trial.X.astype(np.float64), power))
+    one, two = set(trial.fitted.selected_.tolist()), set(other.selected_.tolist())
+    expect(one == two, f"times 2^{power}: features {sorted(one - two)} became {sorted(two - one)} of {len(one)}")
+
+
+def refit(trial: Trial) -> None:
+    """Fitted to another table in between."""
+    selector = clone(trial.fitted)
+    other = factors(trial.rng, 30, trial.X.shape[1])
+    selector.fit(other)
+    with no_escaping_warnings():
+        selector.fit(trial.X)
+    before, after = fitted_state(trial.fitted), fitted_state(selector)
+    differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    expect("scores_" not in differ and "selected_" not in differ, f"fitted again, {', '.join(differ)} differ")
+    expect(before.keys() == after.keys(), f"fitted again, the attributes {sorted(before.keys() ^ after.keys())} remain")
+
+
+def saved(trial: Trial) -> None:
+    """Saved and loaded again."""
+    with tempfile.TemporaryDirectory(prefix="fuzz") as folder:
+        one, two = Path(folder, "one.sselect"), Path(folder, "two.sselect")
+        ss.save(trial.fitted, one)
+        loaded = ss.load(one)
+        ss.save(loaded, two)
+        expect(one.read_bytes() == two.read_bytes(), "saved again, the file differs")
+    expect(vars(loaded).keys() == vars(trial.fitted).keys(), "loaded with other attributes")
+    kept = loaded.transform(trial.X)
+    expect((kept == trial.fitted.transform(trial.X)).all(), "transform differs after loading")
+    expect((loaded.reconstruct(kept) == trial.fitted.reconstruct(kept)).all(), "reconstruct differs after loading")
+
+
+def explained(trial: Trial) -> None:
+    """The explanation is about the features selected."""
+    explanation = trial.fitted.explain(trial.X)
+    expect([kept.feature for kept in explanation.selected] == trial.fitted.selected_.tolist(), "other features")
+    for lost in explanation.discarded:
+        expect(np.isnan(lost.r2) or lost.r2 <= 1 + 1e-9, f"R2 of {lost.r2}")  # NaN for a constant feature
+
+
+def partial_fits(trial: Trial) -> None:
+    """Streamed in random blocks, against the moments of the whole table."""
+    cuts = np.sort(trial.rng.integers(0, len(trial.X) + 1, size=trial.rng.integers(0, 4)))
+    blocks = [block for block in np.split(trial.X[trial.rng.permutation(len(trial.X))], cuts) if len(block)]
+    streamed = clone(trial.selector)
+    with no_escaping_warnings():
+        for block in blocks:
+            streamed.partial_fit(block)
+        whole = clone(trial.selector).fit_moments(ss.Moments.from_array(trial.X))
+    check_same(f"{len(blocks)} blocks", whole, streamed, scores=trial.clear)
+
+
+def centred(X: np.ndarray) -> np.ndarray:
+    """Return the centred features, exactly zero for constant ones."""
+    values = X.astype(np.float64)
+    return np.where(np.ptp(values, axis=0) > 0, values - values.mean(axis=0), 0.0)
+
+
+def loss(A: np.ndarray, chosen: list[int], ridge: float) -> float:
+    """Return ColumnSubset's loss by its definition, an augmented least-squares problem; A is centred."""
+    n, m = A.shape
+    penalty = np.sqrt(n * ridge * np.mean(A**2)) * np.eye(len(chosen))
+    left, right = np.vstack([A[:, chosen], penalty]), np.vstack([A, np.zeros((len(chosen), m))])
+    residual = right - left @ np.linalg.lstsq(left, right, rcond=1e-12)[0]
+    return float(np.sum(residual**2)) / (n * m)
+
+
+def optimum(trial: Trial) -> None:
+    """Compare the objective with its definition, all single swaps, and all subsets where they are few."""
+    fitted, m = trial.fitted, trial.X.shape[1]
+    exponent = int(np.frexp(np.max(np.abs(trial.X)).astype(np.float64))[1])
+    A = centred(np.ldexp(trial.X.astype(np.float64), -exponent))
+    total, unit = float(np.mean(A**2)), np.ldexp(1.0, -2 * exponent)
+    objective, bound = fitted.objective_ * unit, fitted.lower_bound_ * unit
+    slack = 1e-8 * total
+    chosen, ridge = fitted.selected_.tolist(), fitted.ridge_
+    mine = loss(A, chosen, ridge)
+    expect(abs(mine - objective) <= slack, f"objective_ is {objective:.6g}, by definition {mine:.6g} of {total:.6g}")
+    expect(bound <= objective + slack, "the lower bound is above the objective")
+    include, exclude = trial.setting("include") or [], trial.setting("exclude") or []
+    for out in set(chosen) - set(include):
+        for into in set(range(m)) - set(chosen) - set(exclude):
+            other = loss(A, [into if j == out else j for j in chosen], ridge)
+            expect(
+                other >= mine - slack, f"{into} for {out} lowers the loss to {other:.6g} from {mine:.6g} of {total:.6g}"
+            )
+    if comb(m, len(chosen)) <= 300:
+        best = min(loss(A, list(subset), ridge) for subset in combinations(range(m), len(chosen)))
+        expect(bound <= best + slack, f"lower_bound_ {bound:.6g} is above the best loss {best:.6g} of {total:.6g}")
+
+
+def scorer_losses(trial: Trial) -> None:
+    """Compare the losses with the fitted network's own outputs."""
+    fitted = trial.fitted
+    X = trial.X.astype(np.float64)
+    total = float(np.mean(centred(X) ** 2)) + 1e-20 * float(np.max(np.abs(X))) ** 2
+    expect(fitted.lower_bound_ <= fitted.objective_ + 1e-8 * total, "the lower bound is above the objective")
+    for path in ("selector", "scorer"):
+        given, mine = getattr(fitted, f"loss_{path}_"), float(np.mean((X - fitted.forward(X, path)) ** 2))
+        expect(
+            abs(given - mine) <= 1e-7 * total, f"loss_{path}_ is {given:.6g}, the network's {mine:.6g} of {total:.6g}"
+        )
+
+
+def _cell(value: float) -> Callable[[np.ndarray, Generator], Any]:
+    def change(X: np.ndarray, rng: Generator) -> Any:
+        bad = X.astype(np.float64)
+        bad[rng.integers(len(X)), rng.integers(X.shape[1])] = value
+        return bad
+
+    return change
+
+
+BAD_TABLES: dict[str, Callable[[np.ndarray, Generator], Any]] = {
+    "nan": _cell(np.nan),
+    "infinity": _cell(-np.inf),
+    "one dimension": lambda X, rng: X[:, 0],
+    "three dimensions": lambda X, rng: X[None],
+    "no samples": lambda X, rng: X[:0],
+    "no features": lambda X, rng: X[:, :0],
+    "text": lambda X, rng: X.astype(str).astype(object) + "x",
+    "complex": lambda X, rng: X + 1j,
+    "none": lambda X, rng: None,
+    "a name": lambda X, rng: "table.csv",
+    "a dictionary": lambda X, rng: {"a": X},
+    "dates": lambda X, rng: np.zeros(X.shape, "M8[s]"),
+    "masked": lambda X, rng: np.ma.masked_array(X, rng.random(X.shape) < 2),
+    "ragged": lambda X, rng: [[1.0, 2.0], [3.0]],
+    "nan in a frame": lambda X, rng: pd.DataFrame(_cell(np.nan)(X, rng)),
+    "nan in sparse": lambda X, rng: sparse.csr_array(_cell(np.nan)(X, rng)),
+}
+BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
+    "n_features_to_select": (0, -1, 10**6, 1.5, np.nan, "many", True, [2]),
+    "ridge": (-1.0, np.nan, np.inf, "large", None),
+    "include": ([10**6], ["no such name"], [0.5], 3.5),
+    "exclude": ([10**6], ["no such name"], [None]),
+    "random_state": ("seed", -1),
+    "cv": (1, 0, "five"),
+    "epochs": (0, -3, 1.5),
+    "n_neighbors": (0, 2.5),
+}
+
+
+def bad_input(trial: Trial) -> None:
+    """Give something that must be refused; a sentence says so, and the fitted selector stays as it was."""
+    rng, selector, table, given = trial.rng, trial.fitted, trial.X, {}
+    settings = [name for name in BAD_SETTINGS if name in selector.get_params(deep=False)]
+    parameters = selector.get_params(deep=False)
+    if rng.random() < 0.6:
+        what = str(rng.choice(list(BAD_TABLES)))
+        table = BAD_TABLES[what](table, rng)
+    elif rng.random() < 0.3 and hasattr(selector, "partial_fit") and not uses_batches(selector):
+        n = len(table)
+        bad = [
+            np.ones(n + 1),
+            -np.ones(n),
+            np.full(n, np.nan),
+            np.zeros(n),
+            np.ones((n, 2)),
+            ["a"] * n,
+            np.full(n, 1e308),
+        ]
+        position = int(rng.integers(len(bad) - (n == 1)))
+        what, given = f"weights {position}", {"sample_weight": bad[position]}
+    else:
+        name = str(rng.choice(settings))
+        value = BAD_SETTINGS[name][rng.integers(len(BAD_SETTINGS[name]))]
+        what = f"{name}={value!r}"
+        if name == "cv" and not trial.held_out and trial.name != "ConsensusSelector":
+            return  # a setting that is not used need not be looked at
+        selector.set_params(**{name: value})
+    before = fitted_state(selector)
+    try:
+        with no_escaping_warnings():
+            selector.fit(table, **given)
+    except Exception as error:
+        check_sentence(error)
+        after = fitted_state(selector)
+        differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        expect(not differ, f"{what}: the failed fit changed {', '.join(differ)}")
+    else:
+        expect(False, f"{what} was accepted")
+    finally:
+        selector.set_params(**parameters)
+
+
+def _to_rounding(trial: Trial) -> bool:
+    """Tell whether a sum in another order may not change the choice."""
+    if uses_batches(trial.selector):  # "Adam on mini-batches of samples": the batches follow the order of the samples
+        return False
+    if trial.name in GRADIENT and (trial.table.ties or trial.setting("init") == "search"):
+        return False
+    # neighbour_graph: "beyond 4 k + 16 neighbours the list is cut ... The order of samples then still does not matter,
+    # except for which of several equal samples is joined."
+    base = type(trial.setting("estimator")).__name__
+    by_graph = trial.name in GRAPH or base in GRAPH
+    few = len(trial.X) <= 4 * trial.setting("n_neighbors", 5) + 16
+    return not by_graph or few or len(np.unique(trial.X, axis=0)) == len(trial.X)
+
+
+def _streams(trial: Trial) -> bool:
+    return hasattr(trial.selector, "partial_fit") and not uses_batches(trial.selector)
+
+
+def _for_error(trial: Trial) -> bool:
+    """Tell whether neither stability nor the number of features is measured, which takes folds."""
+    measured = trial.setting("criterion") == "stability" or trial.setting("min_stability") is not None
+    return not measured and trial.setting("n_features_to_select") != "auto"
+
+
+LAWS: dict[str, tuple[Callable[[Trial], None], Callable[[Trial], bool], float]] = {
+    "row order": (row_order, _to_rounding, 4),
+    "column order": (
+        column_order,
+        # The folds follow the positions of the features, so that what is held out does too.
+        lambda t: _to_rounding(t) and not (t.table.ties or t.name in BY_POSITION or t.held_out),
+        2,
+    ),
+    "form": (form, _to_rounding, 3),
+    "threads": (threads, lambda t: t.table.kind == "factors" and _to_rounding(t), 1),
+    "weights as repeats": (weights_as_repeats, lambda t: _streams(t) and _to_rounding(t), 2),
+    # "A sample's own values decide its fold", so that a unit moves what is held out.
+    "unit": (unit, lambda t: t.name in UNIT_FREE and not t.table.extreme and not t.held_out, 1),
+    "refit": (refit, lambda t: True, 1),
+    "saved": (saved, lambda t: True, 1),
+    "explained": (explained, lambda t: True, 1),
+    "partial fits": (partial_fits, lambda t: _streams(t) and _to_rounding(t) and _for_error(t), 2),
+    "optimum": (
+        optimum,
+        lambda t: t.name == "ColumnSubset" and t.setting("exchange") and _for_error(t) and t.X.shape[1] <= 12,
+        3,
+    ),
+    "scorer losses": (scorer_losses, lambda t: t.name == "ScorerSelector", 2),
+    "bad input": (bad_input, lambda t: True, 2),
+}
+"""By name: the law, for which trials it holds by the documentation, and how often to draw it."""
+
+
+def selector_case(rng: Generator, note: Any, classes: Mapping[str, type] | None = None) -> None:
+    """Draw a table, a selector and a law, and hold the law."""
+    trial = Trial(rng, draw_table(rng), None)
+    trial.selector = draw_selector(rng, trial.table, classes)
+    note.kind, note.subject = trial.table.kind, trial.name
+    note.detail = f"{trial.selector!r} on {trial.table}".replace("\n", " ")
+    odds = {name: law[2] for name, law in LAWS.items() if law[1](trial)}
+    note.law = str(rng.choice(list(odds), p=np.array(list(odds.values())) / sum(odds.values())))
+    given, state = trial.X.copy(), np.random.get_state()[1].copy()  # noqa: NPY002
+    try:
+        trial.fitted = fit(trial.selector, trial.X)
+    except Refused as refused:
+        expect(may_refuse(refused, trial.table.extreme), f"refused: {refused}")
+        raise
+    always(trial)
+    LAWS[note.law][0](trial)
+    expect((given == trial.X).all(), "the table was changed")
+    expect((state == np.random.get_state()[1]).all(), "the global random state was changed")  # noqa: NPY002
