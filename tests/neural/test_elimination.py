@@ -24,3 +24,12 @@ def test_elimination_drops_what_the_network_gave_up():
     elimination.update(np.array([1.0, 0.0, 1e-12, 0.5]), 0.0, least=1e-10)
     np.testing.assert_array_equal(elimination.left, [0, 3])
     np.testing.assert_array_equal(elimination.ranking()[0], [0, 3, 2, 1])
+
+
+def test_strengths_that_differ_by_rounding_are_ties_and_the_lowest_feature_stays():
+    elimination = Elimination(np.ones(4, dtype=bool), 1)
+    strength = np.array([0.3, 0.7, 0.7 + 1e-15, 0.1])
+    assert elimination.update(strength, 1.0).tolist() == [False, True, False, False]
+    whole = Elimination(np.ones(4, dtype=bool), 4)
+    whole.record(strength)
+    assert whole.ranking()[0].tolist() == [1, 2, 0, 3]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._core import significant
+
 
 class Elimination:
     """Which features are left, and in what order the others were dropped.
@@ -65,7 +67,7 @@ class Elimination:
             Features at or below this fraction of the strongest are dropped as well, whatever the schedule says.
         """
         self.record(strength)
-        order = np.argsort(-strength, kind="stable")
+        order = np.argsort(-significant(strength), kind="stable")
         n_left = min(self.count(progress), int(np.sum(strength > least * strength.max(initial=0.0))))
         stays = np.zeros(len(strength), dtype=bool)
         stays[order[:n_left]] = True
@@ -80,7 +82,7 @@ class Elimination:
         The features left come first, by strength, then those dropped, last dropped first, then the constant ones. No
         feature scores above one that stayed longer.
         """
-        left = self.left[np.argsort(-self._strength[self.left], kind="stable")]
+        left = self.left[np.argsort(-significant(self._strength[self.left]), kind="stable")]
         order = np.concatenate([left, *self._gone[::-1], np.flatnonzero(self._strength < 0)]).astype(np.int64)
         scores = np.empty_like(self._strength)
         scores[order] = np.minimum.accumulate(self._strength[order])
