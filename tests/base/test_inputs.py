@@ -349,3 +349,24 @@ def test_every_type_of_number_is_read(name, kind, tall):
     expected = make(name).fit(table.astype(np.float64)).selected_
     assert_array_equal(make(name).fit(table).selected_, expected)
     assert_array_equal(make(name).fit(sparse.csr_array(table.astype(np.float32))).selected_, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "least"),
+    [
+        ("AEFS", "alpha", 1e-100),
+        ("AgnoSS", "l1", 1e-100),
+        ("AgnoSS", "beta", 1e-100),
+        ("UDFS", "gamma", 1e-100),
+        ("UDFS", "shrinkage", 1e-10),
+        ("NDFS", "beta", 1e-100),
+        ("ScorerSelector", "scorer_weight", 0.0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_penalties_beyond_double_precision_are_refused_and_the_limits_work(tall, name, parameter, least):
+    for value in (least, 1e100):
+        assert np.isfinite(make(name, **{parameter: value}).fit(tall).scores_).all()
+    for value in (1e101, -1.0):
+        with pytest.raises(ValueError, match=f"'{parameter}' parameter of {name} must be a float in the range"):
+            make(name, **{parameter: value}).fit(tall)

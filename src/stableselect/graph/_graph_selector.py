@@ -12,7 +12,7 @@ from .._core import Array
 from ..base import ScoreSelector
 from ._neighbours import neighbour_graph
 
-POSITIVE = [Interval(Real, 0, None, closed="neither")]
+POSITIVE = [Interval(Real, 1e-100, 1e100, closed="both")]
 """A parameter above zero."""
 COUNT = [Interval(Integral, 1, None, closed="left")]
 """A parameter that counts, from 1."""

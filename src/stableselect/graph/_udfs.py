@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from .._compat import Constraints, without
+from .._compat import Constraints, Interval, without
 from .._core import Array
-from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, row_lengths, varying_columns
 from ._neighbours import neighbour_indices, sorted_samples
 from ._spectrum import default_clusters
@@ -94,7 +94,7 @@ class UDFS(RowSparseSelector):
 
     _parameter_constraints: ClassVar[Constraints] = {
         **without(RowSparseSelector._parameter_constraints, "weights", "bandwidth"),
-        "shrinkage": POSITIVE,
+        "shrinkage": [Interval(Real, 1e-10, 1e100, closed="both")],
     }
 
     def __init__(

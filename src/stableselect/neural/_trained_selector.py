@@ -16,8 +16,8 @@ from ._training import History, Stopping, Trainable, train_starts
 T = TypeVar("T", bound=Trainable)
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-POSITIVE = Interval(Real, 0, None, closed="neither")
-NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 1e-100, 1e100, closed="both")
+NOT_NEGATIVE = Interval(Real, 0, 1e100, closed="both")
 NETWORK = [StrOptions({"linear"}), tuple, list, callable]
 """An encoder or decoder; ``check_network`` looks at the sizes."""
 
