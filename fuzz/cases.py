@@ -32,6 +32,8 @@ class Outcome:
         Its number.
     law, kind, subject, detail : str
         What was tested, on which kind of table or file, whose, with which settings.
+    family : str
+        What was asked for in the place of a drawn family.
     result : {"held", "refused", "broken"}
         "refused": the input was turned down in a sentence, as it may be.
     message : str
@@ -43,6 +45,7 @@ class Outcome:
     kind: str = "-"
     subject: str = "-"
     detail: str = ""
+    family: str = ""
     result: str = "held"
     message: str = ""
 
@@ -52,7 +55,7 @@ class Outcome:
 
     def line(self) -> str:
         """Return one line that says what broke and how to see it again."""
-        again = f"python -m fuzz case {self.case}"
+        again = f"python -m fuzz case {self.case}" + (f" --family {self.family}" if self.family else "")
         return f"BROKEN {self.law} | {self.subject} | {self.kind} | {self.message[:240]} | {again}"
 
 
@@ -77,7 +80,7 @@ def run_case(
     Outcome
     """
     rng = np.random.default_rng(number)
-    outcome = Outcome(number)
+    outcome = Outcome(number, family=family or "")
     drawn = str(rng.choice(list(FAMILIES), p=[odds for odds, _ in FAMILIES.values()]))
     run = FAMILIES[family or drawn][1]
     given = {"classes": classes} if run is selector_case and classes is not None else {}

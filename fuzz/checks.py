@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 
@@ -101,7 +101,13 @@ def check_same(what: str, before: Any, after: Any, order: Any = None, *, scores:
         expect(gap <= ROUNDING, f"{what}: {name} differs by {gap:.1e} of its largest")
 
 
-def fitted_state(selector: Any) -> dict[str, bytes]:
-    """Return every fitted attribute as bytes."""
+def fitted_state(selector: Any) -> dict[str, str]:
+    """Return a digest of every fitted attribute."""
     parameters = selector.get_params(deep=False)
-    return {name: pickle.dumps(value) for name, value in vars(selector).items() if name not in parameters}
+    return {name: joblib.hash(value) for name, value in vars(selector).items() if name not in parameters}
+
+
+def check_unchanged(what: str, before: dict[str, str], after: dict[str, str]) -> None:
+    """Raise if fitted attributes differ."""
+    differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    expect(not differ, f"{what}: {', '.join(differ)} changed")

@@ -24,6 +24,7 @@ from .checks import (
     Refused,
     check_same,
     check_sentence,
+    check_unchanged,
     expect,
     fit,
     fitted_state,
@@ -81,13 +82,15 @@ class Trial:
         ColumnSubset: "Once the selected features span the data (what is left is below 1e-10 of the total), further ones
         are chosen by the gain under a small ridge". A direction of variance near that limit can fall on either side.
         """
+        if self.table.extreme:
+            return True
         values = np.linalg.svd(centred(self.X), compute_uv=False) ** 2
         shares = values / max(values.sum(), np.finfo(float).tiny)
         return not np.any((shares > 1e-18) & (shares < 1e-8))
 
     def same(self, what: str, other: Any, order: Any = None) -> None:
         """Raise unless another fit agrees with this one."""
-        check_same(what, self.fitted, other, order, scores=self.table.extreme or self.clear)
+        check_same(what, self.fitted, other, order, scores=self.clear)
 
 
 def always(trial: Trial) -> None:
@@ -193,13 +196,10 @@ def refit(trial: Trial) -> None:
     """Fitted to another table in between."""
     selector = clone(trial.fitted)
     other = factors(trial.rng, 30, trial.X.shape[1])
-    selector.fit(other)
     with no_escaping_warnings():
+        selector.fit(other)
         selector.fit(trial.X)
-    before, after = fitted_state(trial.fitted), fitted_state(selector)
-    differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    expect("scores_" not in differ and "selected_" not in differ, f"fitted again, {', '.join(differ)} differ")
-    expect(before.keys() == after.keys(), f"fitted again, the attributes {sorted(before.keys() ^ after.keys())} remain")
+    check_unchanged("fitted again", fitted_state(trial.fitted), fitted_state(selector))
 
 
 def saved(trial: Trial) -> None:
@@ -268,7 +268,7 @@ def optimum(trial: Trial) -> None:
         for into in set(range(m)) - set(chosen) - set(exclude):
             other = loss(A, [into if j == out else j for j in chosen], ridge)
             expect(
-                other >= mine - slack, f"{into} for {out} lowers the loss to {other:.6g} from {mine:.6g} of {total:.6g}"
+                other >= mine - slack, f"{into} for {out} lowers the loss from {mine:.6g} to {other:.6g} of {total:.6g}"
             )
     if comb(m, len(chosen)) <= 300:
         best = min(loss(A, list(subset), ridge) for subset in combinations(range(m), len(chosen)))
@@ -283,9 +283,7 @@ def scorer_losses(trial: Trial) -> None:
     expect(fitted.lower_bound_ <= fitted.objective_ + 1e-8 * total, "the lower bound is above the objective")
     for path in ("selector", "scorer"):
         given, mine = getattr(fitted, f"loss_{path}_"), float(np.mean((X - fitted.forward(X, path)) ** 2))
-        expect(
-            abs(given - mine) <= 1e-7 * total, f"loss_{path}_ is {given:.6g}, the network's {mine:.6g} of {total:.6g}"
-        )
+        expect(abs(given - mine) <= 1e-7 * total, f"loss_{path}_ {given:.6g}, the network's {mine:.6g} of {total:.6g}")
 
 
 def _cell(value: float) -> Callable[[np.ndarray, Generator], Any]:
@@ -310,7 +308,7 @@ BAD_TABLES: dict[str, Callable[[np.ndarray, Generator], Any]] = {
     "a name": lambda X, rng: "table.csv",
     "a dictionary": lambda X, rng: {"a": X},
     "dates": lambda X, rng: np.zeros(X.shape, "M8[s]"),
-    "masked": lambda X, rng: np.ma.masked_array(X, rng.random(X.shape) < 2),
+    "masked": lambda X, rng: np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) == rng.integers(X.size)),
     "ragged": lambda X, rng: [[1.0, 2.0], [3.0]],
     "nan in a frame": lambda X, rng: pd.DataFrame(_cell(np.nan)(X, rng)),
     "nan in sparse": lambda X, rng: sparse.csr_array(_cell(np.nan)(X, rng)),
@@ -337,15 +335,8 @@ def bad_input(trial: Trial) -> None:
         table = BAD_TABLES[what](table, rng)
     elif rng.random() < 0.3 and hasattr(selector, "partial_fit") and not uses_batches(selector):
         n = len(table)
-        bad = [
-            np.ones(n + 1),
-            -np.ones(n),
-            np.full(n, np.nan),
-            np.zeros(n),
-            np.ones((n, 2)),
-            ["a"] * n,
-            np.full(n, 1e308),
-        ]
+        bad = [np.ones(n + 1), -np.ones(n), np.full(n, np.nan), np.zeros(n), np.ones((n, 2)), ["a"] * n]
+        bad += [np.full(n, 1e308)]
         position = int(rng.integers(len(bad) - (n == 1)))
         what, given = f"weights {position}", {"sample_weight": bad[position]}
     else:
@@ -361,9 +352,7 @@ def bad_input(trial: Trial) -> None:
             selector.fit(table, **given)
     except Exception as error:
         check_sentence(error)
-        after = fitted_state(selector)
-        differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-        expect(not differ, f"{what}: the failed fit changed {', '.join(differ)}")
+        check_unchanged(f"a failed fit ({what})", before, fitted_state(selector))
     else:
         expect(False, f"{what} was accepted")
     finally:

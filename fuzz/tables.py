@@ -91,7 +91,7 @@ KINDS: dict[str, Callable[[Generator, np.ndarray], np.ndarray]] = {
     "wide likert": lambda rng, X: rng.integers(1, 6, size=(rng.integers(8, 20), rng.integers(20, 50))),
     "constants": _constants,
     "units": lambda rng, X: X * 10.0 ** rng.uniform(-1, 1, size=X.shape[1]) * 10 ** rng.uniform(-3, 3),
-    "far units": lambda rng, X: X * 10.0 ** rng.uniform(-4, 4, size=X.shape[1]),
+    "far units": lambda rng, X: X * 10.0 ** rng.choice([-8, -4, 0, 0, 0], size=X.shape[1]),
     "offset": lambda rng, X: X + 10 ** rng.uniform(0, 6) * rng.normal(size=X.shape[1]),
     "heavy tails": _heavy,
     "far row": _far_row,
@@ -114,7 +114,11 @@ EXTREME = {"tiny", "huge"}
 def draw_table(rng: Generator, kinds: tuple[str, ...] = tuple(KINDS)) -> Table:
     """Return a random table."""
     kind = str(rng.choice(kinds))
-    n, m = int(rng.integers(3, 50)), int(rng.integers(2, 13))
-    X = np.asarray(KINDS[kind](rng, factors(rng, n, m)))
+    n, m = (
+        (rng.integers(3, 50), rng.integers(2, 13))
+        if rng.random() < 0.9
+        else (rng.integers(3, 12), rng.integers(20, 40))
+    )
+    X = np.asarray(KINDS[kind](rng, factors(rng, int(n), int(m))))
     ties = kind in TIES or X.shape[0] <= X.shape[1] + 1
     return Table(kind, X, ties, kind in EXTREME)
