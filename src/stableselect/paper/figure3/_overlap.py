@@ -12,8 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from ...metrics import stability
-from ..methods import Options, Protocol, Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, agreement, find_method, load_rows
 from ..report import NONE, Document, Experiment, Picture, Table, picture
 from ._shared import (
     COIL,
@@ -111,7 +110,8 @@ class Overlap:
         self.items, self.runs = items, len(kept)
         self.counts = np.bincount(np.concatenate([np.zeros(0, dtype=int), *kept]), minlength=n_features)
         self.distinct, self.always = int(np.sum(self.counts > 0)), int(np.sum(self.counts == self.runs))
-        self.measures = stability(kept, n_features=n_features) if len(kept) > 1 else None
+        found = agreement(items)
+        self.measures = None if found is None else found.stability
 
     def nogueira(self) -> str:
         """Write Nogueira's measure with its interval."""

@@ -18,7 +18,7 @@ from ._methods import (
     weighted,
 )
 from ._options import Options, Protocol
-from ._results import NOT_AVAILABLE, NOT_RUN, Results
+from ._results import NOT_AVAILABLE, NOT_RUN, Results, agreement
 from ._timed_fit import timed_fit
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Protocol",
     "Results",
     "Rows",
+    "agreement",
     "cap",
     "epoch_times",
     "find_method",

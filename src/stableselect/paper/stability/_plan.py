@@ -2,7 +2,8 @@
 
 The split of a run is the number of its subsample. The samples vary over the subsamples with seed 0, the seed varies on
 subsample 0, and both vary where subsample and seed have the same number; so the analyses share the runs they have in
-common, which :func:`stableselect.inspection.stability_analysis` would fit three times.
+common, which :func:`stableselect.inspection.stability_analysis` would fit three times. The stored sets get its measures
+from :meth:`stableselect.inspection.StabilityAnalysis.from_supports`.
 """
 
 from __future__ import annotations
