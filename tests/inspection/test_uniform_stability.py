@@ -8,8 +8,8 @@ from scipy.stats import linregress, t
 from sklearn.base import clone
 
 from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector, ScorerSelectorNetwork
-from stableselect.inspection import _uniform_stability as module
 from stableselect.inspection import LossChange, fit_power_law, generalization_gap, path_losses, uniform_stability
+from stableselect.inspection import _uniform_stability as module
 from stableselect.inspection._leave_one_out import Refits
 
 

@@ -83,7 +83,7 @@ def run(
     """
     with reported(debug):
         from ..paper import Batch, Request
-        from ..paper.report import NO_PICTURES, can_draw
+        from ..paper import NO_PICTURES, can_draw
         from ._progress import progress
 
         request = Request(

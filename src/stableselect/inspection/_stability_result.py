@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import wilson_interval
+from .._core import to_numpy, wilson_interval
 from ..base import check_count, check_number, check_supports, data_frame
 from ..metrics import (
     NoChoiceWarning,
@@ -103,7 +103,7 @@ class StabilityAnalysis:
     @classmethod
     def from_supports(
         cls,
-        supports: ArrayLike | Iterable[ArrayLike],
+        supports: Iterable[ArrayLike],
         *,
         n_features: int | None = None,
         similarity: ArrayLike | None = None,
@@ -141,7 +141,7 @@ class StabilityAnalysis:
         >>> round(analysis.stability.nogueira, 2), analysis.selection_frequency[:3].round(2).tolist()
         (0.58, [1.0, 0.67, 0.33])
         """
-        runs = [np.asarray(run) for run in supports]
+        runs = [to_numpy(run) for run in supports]
         masks = check_supports(runs, n_features)
         order = [np.flatnonzero(run) if run.dtype.kind == "b" else run for run in runs]
         return analysed(

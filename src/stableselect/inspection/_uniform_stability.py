@@ -240,7 +240,7 @@ def uniform_stability(
     """
     rng = check_random_state(random_state)
     if samples is not None and sizes is not None:
-        raise ValueError("sizes draws the samples to leave out, so samples must not be given too; leave one of them out.")
+        raise ValueError("sizes draws the samples to leave out, so samples must not be given too; drop one of them.")
     prepared, rows, points, left_out = prepare(selector, X, X_test, n_left_out, rng, samples)
     if replace and len(points) < 2:
         raise ValueError("X_test must have at least 2 samples, one to replace with and one to compare at, but has 1.")

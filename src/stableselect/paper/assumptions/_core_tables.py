@@ -10,8 +10,9 @@ from typing import Any
 from ...datasets import info
 from ...experiments import Value
 from ...inspection import PowerLawFit
-from ..figure3 import PROTOCOLS, PUBLISHED_EPOCHS, epochs, written_rate
-from ..report import NONE, Block
+from .._report import NONE, Block, written_rate
+from ..figure3 import PUBLISHED_EPOCHS, epochs
+from ..methods import PROTOCOLS
 from ._found import Found, text
 from ._plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED, PUBLISHED_MSE, PUBLISHED_SIZES
 from ._task import NETWORK, SEARCH

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ..figure3 import PROTOCOLS, csv_value
-from ..methods import Protocol
-from ..report import Block
+from .._report import Block, csv_repeats
+from ..methods import PROTOCOLS, Protocol
 from ._found import MAPS, Found, holds1, holds3, over_left_out, text
 from ._plan import DATASETS, WEIGHTS
 from ._task import SEARCH
@@ -214,7 +213,7 @@ def constants(found: Found) -> Iterator[Block]:
         for measure, value in values.items():
             unit = n if measure == "kappa3" else 1
             row.append(text(value, unit))
-            found.add("constants", where, "", n, measure, csv_value(value, spread="spread", unit=unit))
+            found.add("constants", where, "", n, measure, csv_repeats(value, spread="spread", unit=unit))
         rows.append(row)
     header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
     notes = [

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from ...experiments import Run, Stored, Value
 from ...inspection import LossChange, path_losses, uniform_stability
+from .._report import Line, compact, csv_repeats
 from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
@@ -21,8 +22,6 @@ from ._shared import (
     SEARCH,
     Groups,
     bounded_test_samples,
-    compact,
-    csv_value,
     first_run,
     over_repeats,
     repeated,
@@ -107,13 +106,13 @@ class Betas(Groups):
         why = self.missing(setting[0], self.of(*setting, **other))
         return [compact(self.value(measure, *setting, **other), why) for measure in measures]
 
-    def line(self, *setting: Any, label: str | None = None, part: str = "", **other: Any) -> dict[str, Any]:
+    def line(self, *setting: Any, label: str | None = None, part: str = "", **other: Any) -> Line:
         """Return beta and the mean change for the CSV file."""
         value, mean = (self.value(f"{part}{measure}.total", *setting, **other) for measure in ("beta", "mean"))
         dataset, method, protocol, n = setting
         where = {"dataset": dataset, "protocol": protocol, "method": label or method, "n": n}
         where["lambda1"] = f"{other['weight']:g}" if "weight" in other else "1/128"
-        found = csv_value(value, "beta", "beta_sd")
+        found = csv_repeats(value, "beta", "beta_sd")
         repeats = {"repeats": found.pop("repeats")}
         return where | found | {"mean_change": "" if mean is None else mean.mean} | repeats
 
@@ -124,8 +123,8 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
     Under "paper" the first n samples are fitted and the last of them is left out. Under the corrected protocol the
     samples are in random order already, those left out are drawn, and the test samples are bounded. Another order of
     the same samples, with the same seed, gives the network the same start but other batches. The search under the
-    corrected protocol leaves several samples out in turn. All of it is :func:`stableselect.inspection.uniform_stability`,
-    but for another order, which leaves nothing out.
+    corrected protocol leaves several samples out in turn. All this but another order, which leaves nothing out, is
+    :func:`stableselect.inspection.uniform_stability`.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...datasets import info, names
 from ...experiments import Comparison, Measure, Mode, Run, Stored, Value
-from ...inspection import StabilityAnalysis
+from ...inspection import PowerLawFit, StabilityAnalysis, fit_power_law
 from ._data import is_available
 from ._methods import FAST_DATASETS, METHODS, cap, find_method
 from ._options import Protocol
@@ -147,3 +147,13 @@ def agreement(runs: Iterable[Stored]) -> StabilityAnalysis | None:
     if len(sets) < 2 or all(len(one) == max(widths) for one in sets):
         return None
     return StabilityAnalysis.from_supports(sets, n_features=max(widths))
+
+
+def of_one(items: Sequence[Stored], measure: Measure) -> Value | None:
+    """Return a measure of one method over its repeats, with its standard deviation."""
+    return Comparison({"": items}, measure).value("", over="repeats")
+
+
+def rate(sizes: Sequence[int], items: Sequence[Iterable[Stored]], measure: Measure) -> PowerLawFit | None:
+    """Return the power of n that fits a measure, from the repeats that have every size; None where there are none."""
+    return Comparison(dict(zip(sizes, items, strict=True)), measure).fit(sizes, fit_power_law)

@@ -14,9 +14,18 @@ from ...datasets import info
 from ...experiments import Comparison, Interval, Stored
 from ...metrics import Stability, similarity_stability
 from ..methods import Results, agreement, find_method, selector_classes
-from ._interchangeable import TASK as INTERCHANGEABLE
-from ._interchangeable import unpacked
-from ._plan import DATASETS, NETWORKS, RANDOM, TASK, is_seeded, methods, steps, takes_seed
+from ._plan import (
+    DATASETS,
+    INTERCHANGEABLE,
+    NETWORKS,
+    RANDOM,
+    TASK,
+    is_seeded,
+    methods,
+    steps,
+    takes_seed,
+    unpacked,
+)
 
 _ERRORS = ("ridge", "least_squares")
 _FAR = 3.0

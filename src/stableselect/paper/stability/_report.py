@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from ...datasets import info
 from ...experiments import Interval, Value, geometric_mean
 from ...metrics import Stability
+from .._report import NONE, Document, Line, Table, experiment, interval, number
 from ..methods import NO_RIDGE, NOT_RUN, STABLE, Options, Results
-from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
-from ._interchangeable import THRESHOLD
-from ._plan import RANDOM, SEEDLESS, is_seeded, limit_words, methods, runs, takes_seed
-from ._plots import against_error, rows_and_seed
+from ._plan import RANDOM, SEEDLESS, THRESHOLD, is_seeded, limit_words, methods, runs, takes_seed
+from ._plots import draw_against_error, draw_rows_and_seed
 
 _BASELINES = {NO_RIDGE: "ridge 0", "ColumnSubset": "the default"}
 """What criterion="stability" is compared with; the default chooses its ridge by held-out error."""
@@ -24,22 +22,22 @@ _FLATTERED = 0.1
 """Fall of stability, once the seed varies too, that is worth a word."""
 
 
-def _render(results: Results) -> Document:
-    found = find(results)
-    blocks: list[Block] = [*_introduction(results)]
-    wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=results.mode == "fast")))
+@experiment("stability", "Stability and error of every method", runs)
+def stability(page: Document, results: Results) -> None:
+    """Show how stable every method is with samples, seed and both varied, and its error."""
+    found, fast = find(results), results.mode == "fast"
+    page.add(*_introduction(results))
+    wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=fast)))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
-        blocks.append(f"Datasets without a run: {', '.join(absent)}.")
+        page.add(f"Datasets without a run: {', '.join(absent)}.")
     if not found:
-        return Document("stability", EXPERIMENT.title, blocks)
-    blocks += [_summary(found, fast=results.mode == "fast"), *_reading(found)]
-    if any(item.rows and item.relative for items in found.values() for item in items):
-        blocks.append(drawn(lambda: against_error(found)))
-    if any(item.seed and is_seeded(item.method) for items in found.values() for item in items):
-        blocks.append(drawn(lambda: rows_and_seed(found)))
-    blocks += [table for baseline in _BASELINES if (table := _asked_for(found, baseline)).rows]
-    blocks += [_table(dataset, items, fast=results.mode == "fast") for dataset, items in found.items()]
-    return Document("stability", EXPERIMENT.title, blocks, _data(found))
+        return
+    page.add(_summary(found, fast=fast), *_reading(found))
+    draw_against_error(page, found)
+    draw_rows_and_seed(page, found)
+    page.add(*(table for baseline in _BASELINES if (table := _asked_for(found, baseline)).rows))
+    page.add(*(_table(dataset, items, fast=fast) for dataset, items in found.items()))
+    page.data = _data(found)
 
 
 def _introduction(results: Results) -> list[str]:
@@ -238,13 +236,13 @@ def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
     return Table(f"criterion=stability, against {_BASELINES[baseline]}", header, rows, notes)
 
 
-def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
+def _data(found: dict[str, list[Found]]) -> list[Line]:
     data = []
     for items in found.values():
         for item in items:
             for measure in ("rows", "alike", "seed", "both", "ridge", "least_squares", "relative", "seconds"):
                 value = getattr(item, measure)
-                line: dict[str, Any] = {"dataset": item.dataset, "method": item.method, "measure": measure}
+                line: Line = {"dataset": item.dataset, "method": item.method, "measure": measure}
                 if isinstance(value, Stability):
                     low, high = value.confidence_interval
                     line |= {"value": value.nogueira, "low": low, "high": high, "runs": value.n_runs}
@@ -275,10 +273,7 @@ def _side(ratio: Interval) -> int:
 
 
 def _interval(value: Stability | None) -> str:
-    if value is None:
-        return NONE
-    low, high = value.confidence_interval
-    return f"{value.nogueira:.2f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+    return NONE if value is None else interval(value.nogueira, value.confidence_interval)
 
 
 def _plain(value: float | None) -> str:
@@ -300,6 +295,3 @@ def _error(value: Value | None, otherwise: str) -> str:
 
 def _why(item: Found) -> str:
     return NONE if item.errors else "failed" if item.failed else NOT_RUN
-
-
-EXPERIMENT = Experiment("stability", "Stability and error of every method", runs, _render)

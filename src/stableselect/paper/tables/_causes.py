@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...datasets import names
+from .._report import NONE, published
 from ..methods import cap
-from ..report import NONE, published
 
 _COPIED = ("LS", "AEFS", "UDFS", "MCFS", "PFA", "CAE")
 _FACTOR = 1.25

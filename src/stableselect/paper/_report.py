@@ -1,26 +1,29 @@
-"""An experiment and what it shows: tables, pictures and sentences, and how numbers are written in them."""
+"""What an experiment shows: tables, pictures and sentences, the CSV file beside them, and how numbers are written."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...experiments import Run, Value
-from ..methods import Options, Protocol, Results
+from ..experiments import Run, Value
+from ..inspection import PowerLawFit
+from ._plots import Picture, picture
+from .methods import Options, Protocol, Results
 
 if TYPE_CHECKING:
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 NONE = "–"  # noqa: RUF001
 NO_PICTURES = 'Pictures are left out: they need matplotlib and Pillow (pip install "stableselect[plot]").'
-_DECADES = 4
-"""Of a logarithmic axis that have room for three numbers each."""
+FAST_NOTE = "A fast run: small tables, a few points, few steps. Not for comparison."
 
 
 @dataclass
@@ -61,27 +64,9 @@ class Table:
         return "\n".join([*text, *(f"\n{note}" for note in self.notes)])
 
 
-@dataclass
-class Picture:
-    """A picture in two formats.
-
-    Attributes
-    ----------
-    name : str
-        File name without extension.
-    caption : str
-        What it shows.
-    png, svg : bytes
-        The files.
-    """
-
-    name: str
-    caption: str
-    png: bytes
-    svg: bytes
-
-
 Block = str | Table | Picture
+Line = dict[str, Any]
+"""A row of the CSV file."""
 
 
 @dataclass
@@ -100,8 +85,44 @@ class Document:
 
     name: str
     title: str
-    blocks: list[Block]
-    data: list[dict[str, Any]] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    data: list[Line] = field(default_factory=list)
+
+    def add(self, *blocks: Block) -> None:
+        """Add sentences and tables."""
+        self.blocks += blocks
+
+    def table(self, title: str, header: list[str], rows: list[list[str]], notes: Sequence[str] = ()) -> None:
+        """Add a table."""
+        self.blocks.append(Table(title, header, rows, list(notes)))
+
+    def cell(self, line: Line, value: Value | None, measure: str, otherwise: str = NONE, *, spread: bool = True) -> str:
+        """Add a value to the CSV file, beside what ``line`` says of it, and return it for a table."""
+        self.data.append(line | csv_value(value))
+        return (with_spread if spread else without_spread)(value, measure, otherwise)
+
+    def draw(
+        self,
+        name: str,
+        caption: str,
+        size: tuple[float, float],
+        fill: Callable[[Figure], Any],
+        layout: Literal["constrained", "compressed"] = "constrained",
+    ) -> None:
+        """Add a picture that ``fill`` draws, or a sentence in its place where pictures cannot be drawn."""
+        if not can_draw():
+            self.blocks.append(NO_PICTURES)
+            return
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=size, layout=layout)
+        fill(figure)
+        self.blocks.append(picture(name, caption, figure))
+
+    @property
+    def empty(self) -> bool:
+        """Whether no row of the CSV file is of a finished run."""
+        return not any(line.get("repeats") or line.get("runs") for line in self.data)
 
     def markdown(self) -> str:
         """Return the document as Markdown; pictures are links to the files beside it."""
@@ -135,65 +156,38 @@ class Experiment:
         For the command line and for the reader.
     runs : callable
         From a protocol and the options to the runs it needs; shared runs are computed once.
-    render : callable
-        From the results to what is shown; copes with runs that are missing.
+    fill : callable
+        Puts on a document what the results show; copes with runs that are missing.
     """
 
     name: str
     title: str
     runs: Callable[[Protocol, Options], list[Run]]
-    render: Callable[[Results], Document]
+    fill: Callable[[Document, Results], None]
+
+    def render(self, results: Results) -> Document:
+        """Return what the results show."""
+        document = Document(self.name, self.title)
+        self.fill(document, results)
+        return document
+
+
+def experiment(
+    name: str, title: str, runs: Callable[[Protocol, Options], list[Run]]
+) -> Callable[[Callable[[Document, Results], None]], Experiment]:
+    """Make an experiment of the function that fills its document."""
+    return lambda fill: Experiment(name, title, runs, fill)
+
+
+@cache
+def published() -> dict[str, Any]:
+    """Return the published figures."""
+    return json.loads(resources.files(__package__).joinpath("published.json").read_text(encoding="utf-8"))
 
 
 def can_draw() -> bool:
     """Tell whether the packages that pictures need are here."""
     return find_spec("matplotlib") is not None and find_spec("PIL") is not None
-
-
-def drawn(draw: Callable[[], Picture]) -> Block:
-    """Return a picture, or a sentence in its place where pictures cannot be drawn."""
-    return draw() if can_draw() else NO_PICTURES
-
-
-def picture(name: str, caption: str, figure: Figure) -> Picture:
-    """Draw a matplotlib figure in both formats, with nothing in the files that changes from run to run."""
-    from matplotlib import rc_context
-    from PIL import Image
-
-    drawn, vector, png = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    with rc_context({"svg.hashsalt": name}):
-        figure.savefig(drawn, format="png", dpi=110)
-        figure.savefig(vector, format="svg", dpi=110, metadata={"Date": None})
-    # A palette makes the file a third of the size.
-    with Image.open(drawn) as image:
-        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(png, format="png", optimize=True)
-    return Picture(name, caption, png.getvalue(), vector.getvalue())
-
-
-def plotted(
-    data: list[dict[str, Any]], name: str, caption: str, size: tuple[float, float], draw: Callable[[Figure], None]
-) -> list[Block]:
-    """Return a picture that ``draw`` fills, or a sentence in its place; nothing where no row of the data has a mean."""
-    if all(row["mean"] == "" for row in data):
-        return []
-    if not can_draw():
-        return [NO_PICTURES]
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    draw(figure)
-    return [picture(name, caption, figure)]
-
-
-def plain_ticks(axis: Axis) -> None:
-    """Write a logarithmic axis without powers of ten: 1, 2 and 5 in every decade, 1 alone where there are many."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    low, high = sorted(axis.get_view_interval())
-    wide = low > 0 and math.log10(high / low) > _DECADES
-    axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.set_minor_locator(NullLocator())
 
 
 def number(value: float | None, measure: str) -> str:
@@ -220,7 +214,7 @@ def without_spread(value: Value | None, measure: str, otherwise: str = NONE) -> 
     return otherwise if value is None else number(value.mean, measure) + _mark(value)
 
 
-def csv_value(value: Value | None) -> dict[str, Any]:
+def csv_value(value: Value | None) -> Line:
     """Return a value in full for the CSV file, with what it is over; empty where there is none."""
     found = value or Value(math.nan, None, 0)
     return {
@@ -232,6 +226,40 @@ def csv_value(value: Value | None) -> dict[str, Any]:
         "runs": found.count,
         "failed": found.failed,
     }
+
+
+def compact(value: Value | None, otherwise: str = NONE, unit: float = 1.0) -> str:
+    """Write a value with three digits, whatever its size, its spread, and what sets it apart: "(4 of 5 splits)"."""
+    if value is None:
+        return otherwise
+    spread = "" if value.spread is None else f" ± {value.spread * unit:.2g}"
+    return f"{value.mean * unit:.3g}{spread}{_mark(value)}"
+
+
+def csv_repeats(value: Value | None, name: str = "mean", spread: str = "sd", unit: float = 1.0) -> Line:
+    """Return a value over repeats for the CSV file."""
+    return {
+        name: "" if value is None else value.mean * unit,
+        spread: "" if value is None or value.spread is None else value.spread * unit,
+        "repeats": 0 if value is None else value.count,
+    }
+
+
+def interval(value: float, ends: tuple[float, float], digits: int = 2, end_digits: int = 2) -> str:
+    """Write a number and its interval, where there is one."""
+    low, high = (f"{end:.{end_digits}f}" for end in ends)
+    return f"{value:.{digits}f}" + ("" if math.isnan(ends[0]) else f" [{low}, {high}]")
+
+
+def written_rate(fitted: PowerLawFit | None, digits: int = 2) -> str:
+    """Write a slope and its interval where there is one."""
+    return NONE if fitted is None else interval(fitted.slope, fitted.interval, digits, digits)
+
+
+def span(numbers: Sequence[float], digits: str = ".2f") -> str:
+    """Write the least and the largest of some numbers."""
+    low, high = (format(number, digits) for number in (min(numbers), max(numbers)))
+    return low if low == high else f"{low} to {high}"
 
 
 def _mark(value: Value) -> str:
