@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -87,6 +88,10 @@ class Document:
     title: str
     blocks: list[Block] = field(default_factory=list)
     data: list[Line] = field(default_factory=list)
+
+    def introduce(self, results: Results, key: str, **values: Any) -> None:
+        """Add a text of :func:`prose`, below a warning where the results are those of a fast run."""
+        self.add(*([FAST_NOTE] if results.mode == "fast" else []), prose(key, **values))
 
     def add(self, *blocks: Block) -> None:
         """Add sentences and tables."""
@@ -177,6 +182,22 @@ def experiment(
 ) -> Callable[[Callable[[Document, Results], None]], Experiment]:
     """Make an experiment of the function that fills its document."""
     return lambda fill: Experiment(name, title, runs, fill)
+
+
+@cache
+def texts() -> dict[str, dict[str, str]]:
+    """Return the prose of the pages, by room and name: paragraphs, parted by blank lines."""
+    found = tomllib.loads(resources.files(__package__).joinpath("texts.toml").read_text(encoding="utf-8"))
+    return {
+        room: {name: "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")) for name, text in part.items()}
+        for room, part in found.items()
+    }
+
+
+def prose(key: str, **values: Any) -> str:
+    """Return a text by "room.name", with its {names} filled in."""
+    room, name = key.split(".")
+    return texts()[room][name].format(**values)
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 from ...datasets import info
 from ...experiments import Value
 from .._plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, drawn_legend, plain_ticks
-from .._report import FAST_NOTE, Document, experiment
+from .._report import Document, experiment, prose
 from ..methods import PROTOCOLS, Results
 from ._core_tables import assumption2, published_procedure
 from ._found import MAPS, Found
@@ -23,25 +23,6 @@ from ._task import NETWORK, SEARCH
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SETTING = (
-    "Setting. Samples x are scaled as the protocol says and taken less the mean of the n training samples; the paper's "
-    "formulas have no intercept. Phi is the diagonal of the scores fitted on all n samples, Phi' of those fitted "
-    "without sample j, and max_k keeps the k largest. The fit is this package's search, which minimises the objective "
-    "exactly for the features it selects (no ridge); scores are canonical: the norm of a feature's row of Phi W_E "
-    "times its standard deviation, outside the selection scaled below those inside.",
-    "Held: W_E and W_D stay those of the full fit, and Phi' minimises the objective of the other samples over the "
-    "scores alone. With B = W_E W_D, C the second moments of the other samples, and s_a = 1 for selected features and "
-    "0 for others, it solves the linear system sum_b (s_a s_b + lambda) C_ab (BB')_ab phi_b = (s_a + lambda) (B C)_aa; "
-    "of several solutions the one is taken whose ratios to the scores of Phi are nearest to 1, and phi >= 0 is imposed "
-    "where it binds. It stays in the same selection: where a score outside overtakes one inside, the table says so.",
-    "Refitted: everything is fitted again without sample j, features, W_E, W_D and the mean included. Where the paper "
-    "writes Phi W_E W_D - Phi' W_E W_D, the difference of the two products Phi W_E W_D and Phi' W_E' W_D' is taken, "
-    "and a path from Phi to Phi' moves from one product to the other along a straight line. The mean moves too, so "
-    "a 1 is appended to x. The published network (|W|, its batch sizes, the same seed for both fits) is refitted "
-    "only: it is not a minimiser, so no Phi' follows from it with the maps held.",
-    "Samples left out: the last one, as published, and random others. Under paper the training samples are the first n "
-    "of the published split; under corrected random samples, scaled by the training part.",
-)
 _LOOKS = dict(zip(DATASETS, ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D")), strict=True))
 _DASHES = {"paper": "--", "corrected": "-"}
 _TINTS = {"paper": VERMILION, "corrected": BLUE}
@@ -52,7 +33,7 @@ _BAND = (10, 90)
 def assumptions(page: Document, results: Results) -> None:
     """Show what each assumption needs, and whether the data have it."""
     found = Found(results)
-    page.add(*([FAST_NOTE] if results.mode == "fast" else []), *_SETTING)
+    page.introduce(results, "assumptions.setting")
     page.add(*assumption1(found), *assumption2(found))
     if found.any("core"):
         published = any(found.runs("core", PUBLISHED, *pair) for pair in product(PROTOCOLS, (NETWORK, SEARCH)))
@@ -65,11 +46,7 @@ def assumptions(page: Document, results: Results) -> None:
     page.add(*published_procedure(found), *assumption3(found))
     if found.any("removal"):
         shown = [name for name in DATASETS if any(found.at_largest("held", name, p, SEARCH)[1] for p in PROTOCOLS)]
-        caption = (
-            "Both sides of inequality (3) at the largest n of each dataset, for every sample left out in units of the "
-            "right side's largest value. Lines: median over samples left out and repeats; bands: 10 % to 90 % of them. "
-            "The inequality holds where the coloured line is below the black one."
-        )
+        caption = prose("assumptions.sides_caption")
         size = (10.5, 1.1 + 2.5 * max(1, len(shown)))
         page.draw("assumptions_sides", caption, size, partial(_draw_sides, found, shown))
     page.add(*proposition1(found), *constants(found))

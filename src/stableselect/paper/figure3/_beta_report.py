@@ -12,7 +12,7 @@ from ...datasets import info
 from ...experiments import Stored, Value, by_repeat
 from ...inspection import fit_power_law
 from .._plots import BLACK, GREY, SKY, drawn_legend, plain_ticks, protocol_panels
-from .._report import FAST_NOTE, NONE, Document, Experiment, span, written_rate
+from .._report import NONE, Document, Experiment, prose, span, written_rate
 from ..methods import PROTOCOLS, Protocol, Results, rate
 from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_runs
 from ._gap import WEIGHTS
@@ -34,22 +34,15 @@ _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 def _fill(network: str, page: Document, results: Results) -> None:
     betas = Betas(results, network)
     sizes = FAST_SIZES if betas.fast else SIZES
-    page.add(
-        *([FAST_NOTE] if betas.fast else []),
-        "Two fits, the second without one sample; the loss of every test sample changes by some amount. Beta is the "
-        "largest change over the test samples of the total loss, the selector's plus lambda1 times the scorer's (mean "
-        "squared errors): a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
-        f"{epochs(network, fast=betas.fast)} epochs, no samples for validation. Paper: the first n samples "
-        "and the last of them left out, as published, over seeds. Corrected: samples drawn at random, "
-        f"{BOUNDED}, one of them left out at random, over draws of samples and seeds; the search leaves out "
-        f"{SEARCH_ROWS} in turn, and the mean and the largest of its betas are shown. Same samples, other order: "
-        "nothing is left out, and the seed and so the start are the same, but the batches are not; what beta shows "
-        "there is the noise of training. It is from one pair of fits for each n, with seed 0. Features held: the "
-        "search's second fit keeps the features of the first, so that only the weights move. ±: standard deviation "
-        "over the repeats; bars in the picture: from the least to the largest.",
-        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Not run, for the time that a "
-        f"pair takes on {info(FASHION).title}: under corrected the network has no panel over lambda1 and no other "
-        "order.",
+    page.introduce(
+        results,
+        "figure3.beta",
+        epochs=epochs(network, fast=betas.fast),
+        bounded=BOUNDED,
+        rows=SEARCH_ROWS,
+        repeats=REPEATS,
+        fewer=WEIGHT_REPEATS[network],
+        fashion=info(FASHION).title,
     )
     for dataset, protocol in product(sizes, PROTOCOLS):
         _table(page, betas, dataset, protocol)
@@ -105,11 +98,7 @@ def _rates(page: Document, betas: Betas, sizes: Sizes) -> None:
         if printed := _printed(betas, dataset):
             slope = fit_power_law(grid, list(printed.values()))
             rows.append([f"{info(dataset).title}, printed", written_rate(slope), NONE, "1"])
-    notes = [
-        "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
-        "repeat. Under paper the repeats are seeds on the same samples, so the interval says nothing of other samples. "
-        "The theory has -1."
-    ]
+    notes = [prose("figure3.rates_note")]
     page.table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
 from .._plots import BLACK, GREY, drawn_legend, protocol_panels
-from .._report import FAST_NOTE, NONE, Document, Experiment, compact, span
+from .._report import NONE, Document, Experiment, compact, prose, span
 from ..methods import PROTOCOLS, Protocol, Results, rate
 from ._gap import METHODS, SWEEPS, Gaps, Setting, Sweep, sweep_runs
 from ._shared import BOUNDED, NETWORKS, SEARCH, WORDS
@@ -43,14 +43,7 @@ _PRINTED_K = 85
 def _fill(sweep: Sweep, page: Document, results: Results) -> None:
     gaps = Gaps(results)
     settings = sweep.fast if gaps.fast else sweep.settings
-    page.add(
-        *([FAST_NOTE] if gaps.fast else []),
-        f"{info(gaps.dataset).title}. Mean squared error (averaged over samples and features) of the network's own "
-        "output through its selected features. Error difference: on the test samples minus on the samples fitted on. "
-        "Paper: the first samples, as published, repeated over seeds; the search does not depend on a seed and has one "
-        f"value. Corrected: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: "
-        "standard deviation over the repeats.",
-    )
+    page.introduce(results, "figure3.curves", dataset=info(gaps.dataset).title, bounded=BOUNDED)
     for protocol in PROTOCOLS:
         _table(page, sweep, gaps, protocol, settings)
     if not page.empty:
@@ -113,10 +106,7 @@ def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[str]
             first, last = (_written(sweep, settings[i]) for i in (0, -1))
             texts.append(f"{protocol.capitalize()}, from {sweep.symbol} = {first} to {last}. {'; '.join(found)}.")
         if found and sweep.symbol == "n" and protocol == PROTOCOLS[0]:
-            texts.append(
-                "The paper's bound falls as n to the -0.5. Under paper the intervals come from seeds on the same "
-                "samples, so they say nothing of other samples."
-            )
+            texts.append(prose("figure3.bound"))
         texts += _against_search(gaps, protocol, settings)
         if sweep.symbol == "lambda1" and protocol == "paper":
             texts += _role_of_the_scorer(gaps, settings)
@@ -207,15 +197,7 @@ def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
 def _fill_norms(page: Document, results: Results) -> None:
     gaps = Gaps(results)
     settings = _SWEEP.fast if gaps.fast else _SWEEP.settings
-    page.add(
-        *([FAST_NOTE] if gaps.fast else []),
-        f"{info(gaps.dataset).title}, the networks of Figure 3c. The paper's text speaks of the Frobenius norm "
-        "of W_E W_D, and of the same with the rows of discarded features set to zero; its notebooks plot the product "
-        "of the two norms, with the bias as one more row of each. Neither is fixed by the model: a factor can move "
-        "from the scores Phi to the encoder and leave every output as it is. The search's scores have a scale by "
-        "convention, under which features of hardly any variance get long encoder rows. The third norm, that of "
-        "Phi W_E W_D, is the one that compares. ± and error bars: standard deviation over the repeats.",
-    )
+    page.introduce(results, "figure3.norms", dataset=info(gaps.dataset).title)
     for protocol, kind in product(PROTOCOLS, _KINDS):
         rows = []
         for method, (part, (features, _)) in product(METHODS, _PARTS.items()):

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from .._report import FAST_NOTE, NONE, Document, Experiment, Line, compact, interval
+from .._report import NONE, Document, Experiment, Line, compact, interval
 from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, load_rows, of_one
 from ._shared import COIL, FASHION, SEARCH, Groups, epochs, first_run, fit_record, mean_losses
 
@@ -140,16 +140,7 @@ def _overlaps(runs: Groups, network: str) -> Overlaps:
 def _fill(network: str, page: Document, results: Results) -> None:
     runs = Groups(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     overlaps = _overlaps(runs, network)
-    page.add(
-        *([FAST_NOTE] if runs.fast else []),
-        "The pooled samples are cut at random into 90 % to select on and 10 % to test on; the selected features are "
-        "compared. Published: the network starts from the same weights and draws its batches from the same seed on "
-        "every split (seed fixed). Seed free: the split's number is also the seed. The search has no seed. Training "
-        f"ends after {epochs(network, fast=runs.fast)} epochs, or {PATIENCE} without a gain in the training loss; the "
-        "best weights are then kept, the published runs kept the last. Paper: the published samples and scaling. "
-        "Corrected: a pool drawn at random, scaled by the 90 %. Nogueira is 1 for the same set every time and 0 on "
-        "average for random sets; its 95 % interval is too narrow for ten runs on overlapping samples.",
-    )
+    page.introduce(results, "figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE)
     places = list(dict.fromkeys(key[:2] for key in overlaps))
     for place in places:
         _table(page, runs, overlaps, network, *place)

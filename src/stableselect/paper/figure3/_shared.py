@@ -13,6 +13,7 @@ import numpy as np
 from ...experiments import Comparison, Measure, Run, Stored, Value
 from ...inspection import path_losses
 from .._plots import BLUE, ORANGE, VERMILION
+from .._report import prose
 from ..methods import Options, Protocol, Results, Rows, cap, find_method
 
 FASHION, COIL = "mnist_fashion", "coil20"
@@ -28,10 +29,7 @@ PUBLISHED_WEIGHT = 1 / 128
 REPEATS = 5
 """Of a setting: seeds under "paper", of which 0 is the published one, and draws of samples otherwise."""
 PUBLISHED_EPOCHS = 200
-BOUNDED = (
-    "scaled to [0, 1] by the training samples and on the test samples cut to that range (a pixel that hardly varies "
-    "among the training samples would reach many times its range on others)"
-)
+BOUNDED = prose("figure3.bounded")
 """What :func:`bounded_test_samples` does, in words."""
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from ...datasets import DatasetError, info
 from ...experiments import Run
 from .._plots import ORANGE, without_ticks
-from .._report import Document, experiment, number
+from .._report import Document, experiment, number, prose
 from ..methods import NOT_RUN, PROTOCOLS, Options, Protocol, Results, is_available, load_rows, plan
 
 if TYPE_CHECKING:
@@ -157,12 +157,7 @@ def _runs(
 )
 def figure1(page: Document, results: Results) -> None:
     """Show images, the pixels selected of them, and the images reconstructed from those; short and long."""
-    page.add(
-        "Test images, the selected pixels (discarded ones in blue), and the images reconstructed from the selected "
-        "pixels by a linear map that is refitted to them by least squares on the training samples, as the errors of "
-        "Table 2 are. The paper shows its network's own output instead; nothing is trained here. One grey scale for "
-        "all; reconstructed values outside it are cut. The errors are over all test samples."
-    )
+    page.add(prose("figures.figure1"))
     for dataset in _DATASETS:
         found = {method: images[0] for method, images in find_images(results, dataset, _OF_FIGURE_1).items()}
         if not found:
@@ -238,11 +233,7 @@ def _split(run: Run) -> str:
 )
 def figure2(page: Document, results: Results) -> None:
     """Show the selected pixels marked over images of USPS digits."""
-    page.add(
-        "The selected pixels of each method, the same for every image, over one test image of each digit. Two seeds of "
-        "a method that depends on one: where they mark different pixels, the seed chose and not the data. The errors "
-        "are those of Table 2, by least squares."
-    )
+    page.add(prose("figures.figure2"))
     found = [images for part in find_images(results, _DIGITS, tuple(_METHODS), _SEEDS).values() for images in part]
     if not found:
         page.add(why_none(results, _DIGITS, "|W|"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...datasets import info
 from ...experiments import Run, Value, by_repeat
 from .._plots import BLUE, GREY, VERMILION, error_bars, line_style
-from .._report import NONE, Document, experiment, number, published
+from .._report import NONE, Document, experiment, number, prose, published
 from ..methods import METHODS, NOT_AVAILABLE, PROTOCOLS, WEIGHTS, Options, Protocol, Results, plan, weighted
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def _runs_by_k(protocol: Protocol, options: Options) -> list[Run]:
 @experiment("supp_figure8", "Supplementary Figure 8: error and accuracy against k on ISOLET", _runs_by_k)
 def supp_figure8(page: Document, results: Results) -> None:
     """Show error and accuracy against the number of selected features."""
-    page.add(
-        "All methods on ISOLET, two splits under corrected, the published split under paper, one seed. The published "
-        "network's printed figures are given beside ours under paper."
-    )
+    page.add(prose("figures.supp_figure8"))
     for measure in _MEASURES:
         for protocol in PROTOCOLS:
             _table(page, results, protocol, measure)
@@ -97,12 +94,7 @@ def _runs_by_weight(protocol: Protocol, options: Options) -> list[Run]:
 @experiment("lambda_search", "Search for lambda: the weight of the scorer's term", _runs_by_weight)
 def lambda_search(page: Document, results: Results) -> None:
     """Show the error on validation samples over the published grid of the scorer's weight."""
-    page.add(
-        "Mean squared error on the 600 validation samples of the published split of MNIST-Fashion, 50 of 784 pixels, "
-        "for each weight of the scorer's term. Own output: what the network itself makes of its selected features. "
-        "Least squares: a linear map fitted to the same features on the 5,400 training samples. The published choice "
-        "is 1/128."
-    )
+    page.add(prose("figures.lambda_search"))
     rows: list[list[str]] = []
     for weight in WEIGHTS:
         row = [_fraction(weight)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...datasets import info
 from ...metrics import Stability
 from .._plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
-from .._report import Document
+from .._report import Document, prose
 from ._found import Found, family, twin_words
 from ._plan import RANDOM, is_seeded, methods
 
@@ -60,12 +60,7 @@ def draw_against_error(page: Document, found: dict[str, list[Found]]) -> None:
     }
     if not found:
         return
-    caption = (
-        "Stability under other samples against error, a panel a dataset: the best place is the upper left. Filled "
-        "marks: samples vary, the seed is held. Hollow marks, joined to them: the seed varies too. Vertical bars are "
-        "95 % intervals of Nogueira's measure over subsamples, horizontal bars standard errors over subsamples. Random "
-        "features are drawn anew for each subsample."
-    )
+    caption = prose("stability.error_caption")
     if same := twin_words(found):
         caption += f" Marks cover each other where nearly always the same features are selected: {same}."
     page.draw("stability", caption, _size(found, 3.5), partial(_against_error, found))
@@ -141,10 +136,7 @@ def draw_rows_and_seed(page: Document, found: dict[str, list[Found]]) -> None:
     found = {dataset: items for dataset, items in found.items() if any(i.seed for i in items if i.method in names)}
     if not found:
         return
-    caption = (
-        "What moves the choice of the methods that use a seed; bars are 95 % intervals of Nogueira's measure over the "
-        "runs. Random features do not depend on the samples, and have no mark for them."
-    )
+    caption = prose("stability.seed_caption")
     size = _size(found, 0.8 + 0.32 * max(len(names), 3))
     page.draw("stability_seed", caption, size, partial(_rows_and_seed, found, names))
 

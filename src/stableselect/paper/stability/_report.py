@@ -10,7 +10,7 @@ import numpy as np
 from ...datasets import info
 from ...experiments import Interval, Value, geometric_mean
 from ...metrics import Stability
-from .._report import NONE, Document, Line, Table, experiment, interval, number
+from .._report import NONE, Document, Line, Table, experiment, interval, number, prose
 from ..methods import NO_RIDGE, NOT_RUN, STABLE, Options, Results
 from ._found import Found, far_off, find, paired, twin_words
 from ._plan import RANDOM, SEEDLESS, THRESHOLD, is_seeded, limit_words, methods, runs, takes_seed
@@ -42,21 +42,7 @@ def stability(page: Document, results: Results) -> None:
 
 def _introduction(results: Results) -> list[str]:
     text = [
-        "Every registered selector with its default settings, the published networks (200 epochs, published batch "
-        "sizes) and variants; where that takes too long, with fewer epochs or resamples, which are named below the "
-        "summary. Each is fitted on subsamples of four fifths of the samples (of the mice in Mice Protein; of 7,500 "
-        "images drawn once from Fashion-MNIST), scaled to [0, 1] by those samples. samples: other subsamples, the same "
-        "seed. seed: other seeds, the same subsample. both: other subsamples, each with a seed of its own. Figures are "
-        "Nogueira's stability, 0 on average for random sets and 1 for equal sets, with its 95 % interval over the "
-        "runs. The subsamples overlap, so the intervals speak of this table and this fraction, not of new data.",
-        "interchangeable: samples again, but a feature also counts as selected where the other set has one in its "
-        f"place whose absolute correlation with it is at least {THRESHOLD:g} over the whole table (Bommert's adjusted "
-        "measure; 0 on average for random sets, some of whose features have such a counterpart by chance). On images a "
-        "selected pixel often gives way to its neighbour. error: mean squared error on the samples left out, all "
-        "features reconstructed from the selected ones by a ridge map fitted on the subsample, ± standard error over "
-        "subsamples; only over the subsamples that all methods have, since subsamples differ. to random: that error "
-        "over the one of random features on the same subsample, geometric mean over all subsamples of the method, ± "
-        "standard error.",
+        prose("stability.introduction", threshold=THRESHOLD),
     ]
     if results.mode == "fast":
         text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
@@ -116,11 +102,7 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         limits = {item.dataset: limit_words(method, item.dataset, fast=fast) for item in items if item.by_rows}
         if words := ", ".join(f"{info(dataset).title} {limit}" for dataset, limit in limits.items() if limit):
             limited.append(f"{method} on {words}")
-    notes = [
-        "Means over the datasets that have runs; to random is a geometric mean. better, worse: datasets where the "
-        "error is below or above that of random features: Student's 95 % interval of to random over the "
-        "subsamples leaves out 1."
-    ]
+    notes = [prose("stability.summary_note")]
     few = [f"{method} {count}" for method, count, *_ in rows if int(count) < len(found)]
     if few:
         notes.append(
@@ -229,10 +211,7 @@ def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
             row = [f"{info(dataset).title}, {name}", str(both.after.n_runs), *map(_interval, (both.before, both.after))]
             rows.append([*row, f"{gain:+.2f}", f"{100 * (both.ratio.mean - 1):+.1f}{spread} %"])
     header = ["dataset, method", "subsamples", f"samples, {baseline}", "samples, criterion stability", "gain", "error"]
-    notes = [
-        "All columns over the subsamples that both methods have. error: change of the error (ridge refit), geometric "
-        "mean over these subsamples, ± standard error."
-    ]
+    notes = [prose("stability.asked_for_note")]
     return Table(f"criterion=stability, against {_BASELINES[baseline]}", header, rows, notes)
 
 

@@ -9,9 +9,31 @@ import numpy as np
 
 from ...datasets import info, names
 from ...experiments import Run, by_repeat
-from .._report import NONE, Document, Line, Table, csv_value, experiment, number, published, with_spread, without_spread
-from ..methods import FAULTY, METHODS, NOT_AVAILABLE, PROTOCOLS, WITH_FAULT, Options, Protocol, Results, plan
-from ._causes import CAUSES, causes, differs, printed, published_value
+from .._report import (
+    NONE,
+    Document,
+    Line,
+    Table,
+    csv_value,
+    experiment,
+    number,
+    prose,
+    published,
+    texts,
+    with_spread,
+    without_spread,
+)
+from ..methods import FAULTY, METHODS, NOT_AVAILABLE, PROTOCOLS, WITH_FAULT, Options, Protocol, Results, cap, plan
+
+_COPIED = ("LS", "AEFS", "UDFS", "MCFS", "PFA", "CAE")
+_FACTOR = 1.25
+_POINTS = 5.0
+_ROUNDING = 0.0005
+"""Errors are printed with three decimals."""
+
+CAUSES = texts()["causes"]
+"""What may lie behind a large difference, by letter; A to H as in the project's notes on the published notebooks."""
+
 
 _ERRORS = {"least_squares": "", "ridge": " ridge"}
 _ACCURACY = "accuracy"
@@ -30,11 +52,7 @@ def table2(page: Document, results: Results) -> None:
     """Show the reconstruction error of the selected features, and the published network's own errors."""
     page.add(
         *_introduction(results),
-        "Mean squared error of all features of the test samples, reconstructed from the selected ones by a linear map "
-        "fitted on the training samples: by least squares, as published, and by ridge regression, which stays sensible "
-        "where there are few samples. PCA, k components: the error with as many principal components as features are "
-        "selected. No k features have a lower error on the training samples; on the test samples, as here, it is a "
-        "guide and not a bound.",
+        prose("tables.table2"),
         _overview(results, "ridge", "Error after a ridge refit, corrected"),
         *(_dataset_table(results, name, _ERRORS, "least_squares") for name in results.datasets),
         _own_errors(results),
@@ -49,8 +67,7 @@ def table3(page: Document, results: Results) -> None:
     """Show the accuracy of a classifier that sees the selected features, with the mean over datasets."""
     page.add(
         *_introduction(results),
-        "Per cent of the test samples that extremely randomised trees get right from the selected features. The mean "
-        "predictor is the most frequent class.",
+        prose("tables.table3"),
         _overview(results, _ACCURACY, "Accuracy in per cent, corrected"),
         _averages(results),
         *(_dataset_table(results, name, {_ACCURACY: ""}, _ACCURACY) for name in results.datasets),
@@ -73,10 +90,7 @@ def _overview(results: Results, measure: str, title: str) -> Table:
         for method in METHODS
     ]
     notes = [
-        "n/a: not available. Mean over splits of the mean over seeds, on the splits and seeds that all methods of a "
-        'dataset share; the spread is in the tables below. "3 of 5 splits" after a figure: some method has finished '
-        'three of the five only, and all figures of the dataset are over these three. "10 seeds": random features are '
-        "the mean of ten draws for each split, other methods of as many seeds as all of them have (two).",
+        prose("tables.overview_note"),
         "SPEC by phi2 on the graph of LS is LS: with default settings, as here, both are one ranking.",
     ]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
@@ -174,16 +188,7 @@ def _tidy(results: Results, measures: Iterable[str]) -> list[Line]:
 
 def _introduction(results: Results) -> list[str]:
     """Say what the columns mean."""
-    text = [
-        "published: as printed. paper: the published split, scaling and settings, faults left out; ± is the standard "
-        "deviation over seeds. corrected: scaling fitted on training samples, several splits, default settings for the "
-        "baselines; ± is the standard error over splits.",
-        "Under corrected all methods of a dataset are compared on the same splits and seeds; a figure that is not is "
-        'marked in brackets: "3 of 5 splits", or "10 seeds". Under paper there is one split, and "3 seeds" marks a '
-        'figure over several seeds. "2 of 3 runs": of three runs one failed.',
-        "The letters say what may lie behind a large difference between the published figure and ours under paper (a "
-        "quarter of an error, five points of accuracy), ? that no cause is known; they are listed at the end.",
-    ]
+    text = [prose("tables.introduction")]
     if results.mode == "fast":
         text.append("A fast run: four tables, at most 2,000 samples, one split, few steps. Not for comparison.")
     return text
@@ -212,9 +217,7 @@ def _own_errors(results: Results) -> Table:
                 )
     notes = [
         "Test error of the network's own output, mean over seeds ± standard deviation. No refit.",
-        "The last column is the largest error of a seed over the smallest. Where it is far above 1.15 it shows that "
-        "the seed decides the error, and one printed run cannot be expected within 15 % of a mean over few seeds. "
-        "GLIOMA has 36 samples to train on, arcene 144.",
+        prose("tables.own_errors_note"),
     ]
     header = ["path", "printed", "ours, paper", "ratio", "within 15 %", "largest / smallest seed"]
     return Table("The published network's own errors", header, rows, notes)
@@ -231,11 +234,7 @@ def _averages(results: Results) -> Table:
         row = [method, "{:.1f} ± {:.1f}".format(*means[method]) if method in means else NONE, _spread(theirs)]
         row += [_over_datasets(results, method, protocol, number) for protocol, number in begun.items()]
         rows.append(row)
-    notes = [
-        "± is the standard deviation between datasets (by their number, as published); a method that has not finished "
-        "all of them is marked. The second column has the published figures of the same datasets. The printed mean of "
-        "AgnoS-S is 70.0, but its ten figures have the mean 69.0."
-    ]
+    notes = [prose("tables.averages_note")]
     return Table("Mean over datasets", ["method", "published", "of these", "paper", "corrected"], rows, notes)
 
 
@@ -249,3 +248,48 @@ def _spread(shares: list[float]) -> str:
     if not shares:
         return NONE
     return f"{100 * np.mean(shares):.1f} ± {100 * np.std(shares):.1f}"
+
+
+def published_value(dataset: str, method: str, measure: str) -> float | None:
+    """Return a figure of Table 2 ("least_squares") or 3 ("accuracy", as a fraction); None where there is none."""
+    value = published()[measure].get(dataset, {}).get(method)
+    return value / 100 if value is not None and measure == "accuracy" else value
+
+
+def printed(dataset: str, method: str, measure: str) -> str:
+    """Return a figure as the paper prints it: "stopped" for a run that was given up, a dash for no such entry."""
+    row = published()[measure].get(dataset, {})
+    if method not in row:
+        return NONE
+    value = row[method]
+    return "stopped" if value is None else f"{value:.1f}" if measure == "accuracy" else f"{value:.3f}"
+
+
+def differs(ours: float, theirs: float, measure: str) -> bool:
+    """Tell whether two figures differ by much: a quarter of an error, or five points of accuracy."""
+    if measure == "accuracy":
+        return abs(ours - theirs) * 100 > _POINTS
+    return ours > (theirs + _ROUNDING) * _FACTOR or ours < (theirs - _ROUNDING) / _FACTOR
+
+
+def causes(dataset: str, method: str, measure: str) -> str:
+    """Return the letters of what may lie behind a difference from the published figure."""
+    place = names().index(dataset) + 1
+    early = place <= 5
+    copied = method in _COPIED and early
+    limited = cap(method, "paper", dataset, fast=False) is not None
+    least_squares = measure == "least_squares"
+    possible = {
+        "A": method in ("SPEC", "NDFS", "Inf-FS") or (method in ("LS", "MCFS") and not early),
+        "B": copied,
+        "C": dataset in ("glioma", "prostate_ge") and least_squares,
+        "P": dataset == "glioma" and method == "LS" and least_squares,
+        "D": method in ("|W|", "W^2"),
+        "F": method == "CAE" and place >= 7,
+        "G": method == "AgnoS-S" and place <= 4,
+        "H": method in ("SPEC", "NDFS") or (method in ("LS", "UDFS", "MCFS", "AEFS") and not early),
+        "U": method == "UDFS" and not early,
+        "L": method in ("AEFS", "AgnoS-S", "CAE") and not copied and limited,
+        "S": dataset == "usps" or (method == "Inf-FS" and dataset in ("mice_protein", "isolet", "mnist_fashion")),
+    }
+    return "".join(letter for letter, holds in possible.items() if holds) or "?"

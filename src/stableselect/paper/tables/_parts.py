@@ -9,9 +9,9 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from .._plots import GREY, line_style
-from .._report import Document, csv_value, experiment, number, published, with_spread
+from .._report import Document, csv_value, experiment, number, prose, published, with_spread
 from ..methods import ALL_FEATURES, METHODS, PROTOCOLS, Options, Protocol, Results, plan
-from ._causes import published_value
+from ._comparison import published_value
 
 _METHODS = ("|W|", "ScorerSelector", "ColumnSubset")
 _COMPARED = (ALL_FEATURES.name, *_METHODS)
@@ -29,10 +29,7 @@ def _runs(methods: tuple[str, ...], protocol: Protocol, options: Options) -> lis
 )
 def supp_table1(page: Document, results: Results) -> None:
     """Show the accuracy with all features and with the selected ones."""
-    page.add(
-        "How much accuracy is lost when most features are discarded. Loss: the fraction of the accuracy with all "
-        "features that is gone. All methods of a dataset are compared on the same splits and seeds."
-    )
+    page.add(prose("tables.supp_table1"))
     for protocol in PROTOCOLS:
         _table(page, results, protocol)
     if not page.empty:
@@ -84,10 +81,7 @@ def _draw(results: Results, figure: Any) -> None:
 @experiment("halves", "Upper against lower half of the selected features", partial(_runs, _HALVED))
 def halves(page: Document, results: Results) -> None:
     """Show the half of the features that was selected first, and the other."""
-    page.add(
-        "If the order of selection means anything, the half chosen first should do better than the other. For random "
-        "features the two are alike but for chance. All methods of a dataset are compared on the same splits and seeds."
-    )
+    page.add(prose("tables.halves"))
     for protocol in PROTOCOLS:
         rows = []
         for name in results.datasets:

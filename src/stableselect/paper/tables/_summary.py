@@ -7,7 +7,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from ...datasets import info
 from ...experiments import Comparison, geometric_mean, paired_interval
-from .._report import NONE, Document, Line, Table, experiment, number
+from .._report import NONE, Document, Line, Table, experiment, number, prose
 from ..methods import METHODS, Results
 from ._comparison import all_runs
 
@@ -19,11 +19,7 @@ _RIVALS = ("random", "ColumnSubset")
 @experiment("summary", "Summary: which methods work", all_runs)
 def summary(page: Document, results: Results) -> None:
     """Show the ranks of the methods, their differences to random features, and their times."""
-    page.add(
-        "All figures are of the corrected protocol. Rank 1 is best. The critical difference is that of Nemenyi's test "
-        "at the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
-        "(Demsar, 2006, Journal of Machine Learning Research 7)."
-    )
+    page.add(prose("tables.summary"))
     for measure, title in _MEASURES.items():
         table, rows = _ranks(results, measure, title)
         page.add(table, _differences(results, measure, title, rows))
@@ -197,10 +193,7 @@ def _paired(results: Results, method: str, rival: str, measure: str) -> list[lis
 def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
     """Return the test in words; splits are counted by the title of the dataset."""
     methods, datasets = scores.shape
-    ratio = (
-        "Against random: datasets, and the splits on them that both finished. Ratio: geometric mean over datasets; "
-        "below 1 is better for an error, above 1 for an accuracy."
-    )
+    ratio = prose("tables.summary_note")
     if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
         return ["Too few methods or datasets, or too much alike, for a test.", ratio]
     statistic = friedmanchisquare(*scores)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...datasets import info
 from ...experiments import Run, stalled
-from .._report import NONE, Document, experiment, number
+from .._report import NONE, Document, experiment, number, prose
 from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, PROTOCOLS, Options, Protocol, Results, plan
 from ._comparison import all_runs
 
@@ -24,10 +24,7 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
 @experiment("timing", "Timing: seconds to select, and an epoch of the network", _runs)
 def timing(page: Document, results: Results) -> None:
     """Show the seconds of every selection, and of an epoch."""
-    page.add(
-        "Seconds to select, without loading, scaling or measuring; median over splits and seeds, one thread. Runs go "
-        "side by side, so small differences mean nothing. Steps are limited as listed under Table 2."
-    )
+    page.add(prose("tables.timing"))
     for protocol in PROTOCOLS:
         rows = [[method, *_row(page, results, method, protocol)] for method in METHODS if METHODS[method].selector]
         header = ["method", *(info(name).title for name in results.datasets)]
@@ -90,11 +87,6 @@ def _epochs(page: Document, results: Results) -> None:
             line = {"what": "epoch", "dataset": name, "method": network, "protocol": "paper"}
             mean, runs = ("", 0) if seconds is None else (seconds.mean, seconds.count)
             page.data.append(line | {"seconds": mean, "runs": runs})
-    notes = [
-        "Linear encoder and decoder of width k, published batch sizes, one thread; medians of repeated rounds in which "
-        "all three take turns. The paper says that its network takes about twice the time of an autoencoder.",
-        "The ratio in torch is what the model costs; the one in NumPy, which is another engine, is what the package's "
-        "own training of linear networks makes of it.",
-    ]
+    notes = [prose("tables.epochs_note")]
     header = ["network", "ms an epoch", "ratio to plain"]
     page.table("An epoch beside a plain autoencoder's", header, rows, notes)
