@@ -12,9 +12,8 @@ import pyarrow as pa
 from .. import __version__
 from ..io import Table
 from ..subset import StabilityFrontier
-from ._prepare import Prepared, prepare
+from ._prepare import Prepared, fitted_scaler, prepare
 from ._request import RequestError, SelectionRequest
-from ._scaling import fitted_scaler
 from ._select import notes_of
 
 
