@@ -56,6 +56,15 @@ def _fill(network: str, page: Document, results: Results) -> None:
     page.add(*_reading(betas, sizes))
 
 
+def _series(network: str) -> tuple[tuple[str, str, str, dict[str, Any]], ...]:
+    """Return what is compared: the method, the part of its record, its name and its looks."""
+    held = {"color": SKY, "marker": "v", "markersize": 5}
+    return (
+        *((method, "", WORDS[method], LOOKS[method]) for method in (network, SEARCH)),
+        (SEARCH, "held.", "search, features held", held),
+    )
+
+
 def _printed(betas: Betas, dataset: str) -> dict[int, float]:
     """Return the printed values by n; none beside a fast run."""
     values = _PRINTED.get((betas.network, dataset))
@@ -86,11 +95,7 @@ def _rates(page: Document, betas: Betas, sizes: Sizes) -> None:
     network = betas.network
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
-            for method, part, words in (
-                (network, "", WORDS[network]),
-                (SEARCH, "", WORDS[SEARCH]),
-                (SEARCH, "held.", "search, features held"),
-            ):
+            for method, part, words, _ in _series(network):
                 items = [betas.of(dataset, method, protocol, n) for n in grid]
                 found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
                 repeats = "0" if found[0] is None else str(len(found[0].slopes))
@@ -200,13 +205,8 @@ def _draw(betas: Betas, sizes: Sizes, figure: Figure) -> None:
 def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int]) -> None:
     """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
     network = betas.network
-    held = {"color": SKY, "marker": "v", "markersize": 5}
-    for method, measure, words, looks in (
-        (network, _BETA, WORDS[network], LOOKS[network]),
-        (SEARCH, _BETA, WORDS[SEARCH], LOOKS[SEARCH]),
-        (SEARCH, _HELD, "search, features held", held),
-    ):
-        _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], measure, words, **looks)
+    for method, part, words, looks in _series(network):
+        _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], part + _BETA, words, **looks)
     order = [betas.of(dataset, network, protocol, n, change=ORDER) for n in grid]
     _bars(axis, grid, order, _BETA, "same samples, other order", color=GREY, marker="x", linestyle=":")
     if protocol == "paper" and (printed := _printed(betas, dataset)):

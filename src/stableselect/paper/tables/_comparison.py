@@ -33,8 +33,6 @@ _ROUNDING = 0.0005
 
 CAUSES = texts()["causes"]
 """What may lie behind a large difference, by letter; A to H as in the project's notes on the published notebooks."""
-
-
 _ERRORS = {"least_squares": "", "ridge": " ridge"}
 _ACCURACY = "accuracy"
 _TOLERANCE = 0.15
@@ -89,10 +87,7 @@ def _overview(results: Results, measure: str, title: str) -> Table:
         ]
         for method in METHODS
     ]
-    notes = [
-        prose("tables.overview_note"),
-        "SPEC by phi2 on the graph of LS is LS: with default settings, as here, both are one ranking.",
-    ]
+    notes = [prose("tables.overview_note")]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
 
 
@@ -215,10 +210,7 @@ def _own_errors(results: Results) -> Table:
                         f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE,
                     ]
                 )
-    notes = [
-        "Test error of the network's own output, mean over seeds ± standard deviation. No refit.",
-        prose("tables.own_errors_note"),
-    ]
+    notes = [prose("tables.own_errors_note")]
     header = ["path", "printed", "ours, paper", "ratio", "within 15 %", "largest / smallest seed"]
     return Table("The published network's own errors", header, rows, notes)
 
