@@ -519,3 +519,30 @@ def test_runs_on_different_columns_are_refused(X):
     first = [X[rows[0], 0] for rows, _ in Bootstrap().split(X)]
     with pytest.raises(ValueError, match="the runs saw 3 or 4"):
         analyse(Fickle(), X, cv=Bootstrap())
+
+
+@pytest.mark.parametrize("as_indices", [True, False])
+def test_sets_from_elsewhere_get_the_measures_of_the_analysis(as_indices):
+    X = np.random.default_rng(3).normal(size=(60, 8)) @ np.random.default_rng(4).normal(size=(8, 8))
+    found = stability_analysis(ColumnSubset(3), X, n_repeats=6)
+    sets = found.selected if as_indices else found.supports
+    again = StabilityAnalysis.from_supports(
+        sets, n_features=8 if as_indices else None, similarity=feature_similarity(X), resampling="Subsample"
+    )
+    assert again.stability == found.stability
+    assert again.similarity.effective == pytest.approx(found.similarity.effective, abs=1e-12)
+    assert (again.supports == found.supports).all()
+    assert (again.frequency_interval == found.frequency_interval).all()
+    assert [sorted(one) for one in again.selected] == [sorted(one) for one in found.selected]
+    assert again.rankings is None and again.ranking is None and again.score is None
+    assert again.varied == found.varied == "samples varied (Subsample)"
+    assert StabilityAnalysis.from_supports(sets, n_features=8, perturb="both").varied == "samples and seed varied"
+
+
+def test_sets_from_elsewhere_without_a_choice_warn_where_they_are_given():
+    with pytest.warns(UserWarning, match="Every run selected all") as caught:
+        analysis = StabilityAnalysis.from_supports(np.ones((3, 4), dtype=bool))
+    assert np.isnan(analysis.stability.nogueira)
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.raises(ValueError, match="at least two runs but got 1"):
+        StabilityAnalysis.from_supports([[0]], n_features=3)

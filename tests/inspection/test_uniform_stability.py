@@ -8,8 +8,8 @@ from scipy.stats import linregress, t
 from sklearn.base import clone
 
 from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelector, ScorerSelectorNetwork
+from stableselect.inspection import LossChange, fit_power_law, generalization_gap, path_losses, uniform_stability
 from stableselect.inspection import _uniform_stability as module
-from stableselect.inspection import fit_power_law, generalization_gap, path_losses, uniform_stability
 from stableselect.inspection._leave_one_out import Refits
 
 
@@ -73,6 +73,38 @@ def test_agrees_with_fits_from_scratch(tables, selector, downdated):
         assert found.sup_same_set == pytest.approx(same.max(), rel=1e-6) if same.size else np.isnan(found.sup_same_set)
     assert (result.total is None) == ("total" not in expected)
     assert result.influential(2).tolist() == np.argsort(-result.selector.by_sample, kind="stable")[:2].tolist()
+
+
+@pytest.mark.parametrize("selector", [ScorerSelector(3), LaplacianScore(3)])
+def test_leaves_out_the_samples_that_it_is_told_to(tables, selector):
+    X, points = tables
+    result = uniform_stability(selector, X, points, samples=[21, 4])
+    expected, changed = brute_force(selector, X, points, [21, 4])
+    assert result.samples.tolist() == [21, 4]
+    assert (result.changed == changed).all()
+    for path, change in expected.items():
+        np.testing.assert_allclose(result.changes[path].by_sample, change.max(axis=1), rtol=1e-6, atol=1e-12)
+    refits = [clone(selector).fit(np.delete(X, row, axis=0)) for row in (21, 4)]
+    assert (result.supports == [refit.support_ for refit in refits]).all()
+    assert (result.full.support_ == clone(selector).fit(X).support_).all()
+
+
+@pytest.mark.parametrize("samples", [[], [22], [-1], [1, 1], [0.5], 3, [[1]]])
+def test_samples_that_are_not_in_the_table_raise(tables, samples):
+    with pytest.raises(ValueError, match="samples must list one or more of the 22 samples"):
+        uniform_stability(ColumnSubset(3), *tables, samples=samples)
+
+
+def test_samples_and_sizes_raise(tables):
+    with pytest.raises(ValueError, match="samples must not be given too"):
+        uniform_stability(ColumnSubset(3), *tables, samples=[1], sizes=[12, 22])
+
+
+def test_losses_that_are_not_compared_at_do_not_count():
+    change = LossChange.from_losses([1.0, 1.0, 1.0], [[1.5, 9.0, np.nan], [np.nan, 1.0, 1.2]], [True, True])
+    assert (change.sup, change.by_sample.round(9).tolist()) == (8.0, [8.0, 0.2])
+    assert change.mean == pytest.approx((0.5 + 8.0 + 0.0 + 0.2) / 4)
+    assert np.isnan(change.sup_same_set)
 
 
 def test_wide_table_and_a_row_that_alone_moves_a_column(rng):

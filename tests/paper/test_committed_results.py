@@ -26,7 +26,7 @@ from stableselect.experiments import (
     stalled,
 )
 from stableselect.paper import read, readme_table
-from stableselect.paper._readme import with_results
+from stableselect.paper._files import with_results
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper._renamed import renamed
 from stableselect.paper.methods import METHODS, Results, find_method, is_available

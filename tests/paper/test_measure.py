@@ -16,7 +16,7 @@ from stableselect.datasets import names
 from stableselect.experiments._run import Run
 from stableselect.paper import _measure
 from stableselect.paper._measure import evaluate
-from stableselect.paper.methods import Options, _data, _limits, _methods
+from stableselect.paper.methods import Options, _data, _methods, _options
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import FAULTY, METHODS, WITH_FAULT, plan
 
@@ -112,8 +112,8 @@ def test_published_batch_sizes_go_to_the_methods_that_had_them():
 
 
 def test_limits_name_methods_and_datasets_that_exist():
-    limits = _limits.CAPS | _limits.PAPER_CAPS
-    assert _limits.CAPPED.keys() >= {*limits, *_limits.FAST_CAPS, *_limits.FAST_PAPER_CAPS}
+    limits = _options.CAPS | _options.PAPER_CAPS
+    assert _options.CAPPED.keys() >= {*limits, *_options.FAST_CAPS, *_options.FAST_PAPER_CAPS}
     assert {dataset for steps in limits.values() for dataset in steps} <= set(names())
 
 

@@ -1,8 +1,7 @@
 """Fit a selector again and again: on resamples of the samples, with other seeds, without one sample."""
 
-from ._named_features import resolve_names
-from ._repeated_fits import Fit, repeated_fits, seed_parameters, with_held_seed
-from ._source import Source
+from ._features import resolve_names
+from ._repeated_fits import Fit, Source, repeated_fits, seed_parameters, with_held_seed
 
 __all__ = [
     "Fit",

@@ -82,8 +82,7 @@ def run(
     Failed runs are left alone without --retry; while there are any, the exit code is 1.
     """
     with reported(debug):
-        from ..paper import Batch, Request
-        from ..paper.report import NO_PICTURES, can_draw
+        from ..paper import NO_PICTURES, Batch, Request, can_draw
         from ._progress import progress
 
         request = Request(

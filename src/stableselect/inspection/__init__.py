@@ -5,11 +5,11 @@ from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
 from ._generalization import GeneralizationGap, generalization_gap
 from ._held_out import HeldOutErrors, held_out_report
-from ._leave_one_out import path_losses
+from ._leave_one_out import LossChange, path_losses
 from ._power_law import PowerLawFit, fit_power_law
 from ._stability_analysis import stability_analysis
 from ._stability_result import StabilityAnalysis
-from ._uniform_stability import LossChange, StabilityRate, UniformStability, uniform_stability
+from ._uniform_stability import StabilityRate, UniformStability, uniform_stability
 
 __all__ = [
     "Bootstrap",

@@ -1,10 +1,11 @@
-"""One selector refitted with a sample left out or replaced, and what its fitted maps lose at given points.
+"""One selector refitted with a sample left out or replaced, and how far that moves its losses at given points.
 
 Every fit uses the same seed: the theory of stability is about algorithms that are functions of their samples.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,62 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._core import Resample
 from .._refit import Source, resolve_names, with_held_seed
-from ..base import BaseSelector, check_count, check_pair
+from ..base import BaseSelector, Figures, check_count, check_pair
+
+
+@dataclass(frozen=True)
+class LossChange(Figures):
+    """Changes of one loss, over all pairs of a sample left out and an unseen point.
+
+    Attributes
+    ----------
+    sup, mean, median, q90, q99 : float
+        Largest change, mean, and quantiles.
+    by_sample : ndarray of shape (r,)
+        Largest change over the points, for every sample left out.
+    sup_same_set : float
+        Largest change over the samples that left the selected features as they were: what comes from the map alone. NaN
+        where every sample changed them.
+    """
+
+    sup: float
+    mean: float
+    median: float
+    q90: float
+    q99: float
+    by_sample: np.ndarray
+    sup_same_set: float
+
+    @classmethod
+    def from_losses(cls, losses: ArrayLike, refitted: ArrayLike, changed: ArrayLike) -> LossChange:
+        """Compare the losses of one fit with those of others.
+
+        Parameters
+        ----------
+        losses : array-like of shape (p,)
+            Loss of every point, as by :func:`path_losses`.
+        refitted : array-like of shape (r, p)
+            The same of every refit; NaN where a point is not to be compared at.
+        changed : array-like of bool, shape (r,)
+            Whether the refit selected other features.
+
+        Returns
+        -------
+        LossChange
+
+        Examples
+        --------
+        >>> from stableselect.inspection import LossChange
+        >>> change = LossChange.from_losses([1.0, 2.0], [[1.0, 2.5], [1.1, 2.0]], changed=[True, False])
+        >>> change.sup, change.by_sample.round(3).tolist(), round(change.sup_same_set, 3)
+        (0.5, [0.5, 0.1], 0.1)
+        """
+        change = np.abs(np.asarray(refitted) - np.asarray(losses))
+        same = ~np.asarray(changed, dtype=bool)
+        by_sample = np.nanmax(change, axis=1)
+        median, q90, q99 = (float(q) for q in np.nanquantile(change, [0.5, 0.9, 0.99]))
+        same_set = float(by_sample[same].max()) if same.any() else np.nan
+        return cls(float(by_sample.max()), float(np.nanmean(change)), median, q90, q99, by_sample, same_set)
 
 
 class Refits:
@@ -39,8 +95,10 @@ class Refits:
     ----------
     full : BaseSelector
         Fitted on all samples.
+    supports : ndarray of bool, shape (r, m)
+        The features that each refit selected.
     changed : ndarray of bool, shape (r,)
-        Whether the refit selected other features.
+        Whether they are others than those of the full fit.
     losses : dict of str to ndarray of shape (r, p)
         Loss of every path of the refits at the points.
     own : ndarray of shape (r,)
@@ -72,17 +130,24 @@ class Refits:
 
         found = Parallel(n_jobs=n_jobs)(delayed(refit)(run, gone) for run, gone in enumerate(left_out.tolist()))
         supports, losses, own = zip(*found, strict=True)
-        self.changed = (np.array(supports) != self.full.support_).any(axis=1)
+        self.supports = np.array(supports)
+        self.changed = (self.supports != self.full.support_).any(axis=1)
         self.losses = {path: np.array([one[path] for one in losses]) for path in losses[0]}
         self.own = np.array(own)
         self.downdated = source.moments is not None
 
 
 def prepare(
-    selector: Any, X: ArrayLike, X_test: ArrayLike, n_left_out: int | None, rng: np.random.RandomState
+    selector: Any,
+    X: ArrayLike,
+    X_test: ArrayLike,
+    n_left_out: int | None,
+    rng: np.random.RandomState,
+    chosen: ArrayLike | None = None,
 ) -> tuple[BaseSelector, np.ndarray, np.ndarray, np.ndarray]:
     """Return the selector, the samples to fit on, the points to compare at, and the samples to leave out.
 
+    Those to leave out are the chosen ones, or as many as ``n_left_out`` says, drawn at random.
     The selector is an unfitted copy that depends on its samples alone and takes arrays without feature names: every
     unset ``random_state`` becomes one seed, and features named in ``include`` and ``exclude`` become indices.
     """
@@ -96,7 +161,20 @@ def prepare(
     copy: BaseSelector = with_held_seed(selector, int(rng.randint(2**31 - 1)))
     names = [str(name) for name in getattr(X, "columns", [])]
     resolve_names(copy, m, names or None)
-    return copy, samples, points, np.sort(rng.choice(n, number, replace=False))
+    if chosen is None:
+        return copy, samples, points, np.sort(rng.choice(n, number, replace=False))
+    return copy, samples, points, _check_chosen(chosen, n)
+
+
+def _check_chosen(chosen: ArrayLike, n: int) -> np.ndarray:
+    places = np.asarray(chosen)
+    whole = places.ndim == 1 and places.size > 0 and places.dtype.kind in "iu"
+    if not whole or places.min() < 0 or places.max() >= n or np.unique(places).size < places.size:
+        raise ValueError(
+            f"samples must list one or more of the {n} samples of X, each once and by its index from 0, but is "
+            f"{chosen!r}; change samples."
+        )
+    return places.astype(np.intp)
 
 
 def path_losses(selector: BaseSelector, X: ArrayLike) -> dict[str, np.ndarray]:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
 
-from .._core import Resample, Subsample, as_splitter, merged, resamples, seed_sequence, wilson_interval
+from .._core import Resample, Subsample, as_splitter, merged, resamples, seed_sequence
 from .._refit import Fit, Source, repeated_fits
 from ..base import check_count, check_number
-from ..metrics import (
-    NoChoiceWarning,
-    SimilarityStability,
-    feature_similarity,
-    ranking_stability,
-    score_stability,
-    similarity_stability,
-    stability,
-)
-from ._stability_result import Perturb, StabilityAnalysis
+from ..metrics import feature_similarity
+from ._stability_result import Perturb, StabilityAnalysis, analysed
 
 MOST_SIMILARITIES = 5000
 """Features up to which their similarities are computed: a matrix of 200 MB."""
-_NO_CHOICE = (
-    "include and exclude leave no choice to repeat, so stability corrected for chance is NaN; name fewer features in "
-    "them."
-)
 
 
 def stability_analysis(
@@ -84,7 +71,8 @@ def stability_analysis(
 
     See Also
     --------
-    stableselect.metrics.stability : The measures of agreement, for sets from anywhere.
+    StabilityAnalysis.from_supports : The same measures, for sets from anywhere.
+    stableselect.metrics.stability : The measures of agreement alone.
     stableselect.plot.selection_frequency : Draws which run selected which feature.
     leave_one_out_certificate : Without which samples a set is no longer a local optimum.
 
@@ -149,39 +137,18 @@ def stability_analysis(
     seeds = [int(seed >> 1) for seed in run_seed.generate_state(len(parts))]  # below 2^31, for any generator
     source = Source(selector, X)
     fits = repeated_fits(selector, source, parts, seeds, hold_seed=perturb == "data", n_jobs=n_jobs)
-    supports = np.stack([fit.support for fit in fits])
     free = np.logical_and.reduce([fit.free for fit in fits])
-    rankings, scores = (_stacked(fits, name) for name in ("ranking", "scores"))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        # Where nothing is open, the empty set among one feature has as little choice.
-        open_ = supports[:, free] if free.any() else np.zeros((len(supports), 1), dtype=bool)
-        agreement = stability(open_, confidence=confidence)
-        ranking = None if rankings is None else ranking_stability(rankings)
-        score = None if scores is None else _score_stability(scores)
-        traced = all(fit.origin.traced for fit in fits)
-        similar = _similarity_stability(supports, free, source, X) if similarity and traced else None
-    told = {}  # several measures can be undefined for one reason, which is told once
-    for one in caught:
-        decided = not free.all() and issubclass(one.category, NoChoiceWarning)
-        told[_NO_CHOICE if decided else str(one.message)] = one.category
-    for text, category in told.items():
-        warnings.warn(text, category, stacklevel=2)
-    return StabilityAnalysis(
-        supports=supports,
-        selected=tuple(fit.selected for fit in fits),
-        rankings=rankings,
-        scores=scores,
-        stability=agreement,
-        ranking=ranking,
-        score=score,
-        similarity=similar,
-        selection_frequency=supports.mean(axis=0),
-        frequency_interval=wilson_interval(supports.sum(axis=0), len(supports), confidence),
+    traced = all(fit.origin.traced for fit in fits)
+    return analysed(
+        np.stack([fit.support for fit in fits]),
+        [fit.selected for fit in fits],
+        rankings=_stacked(fits, "ranking"),
+        scores=_stacked(fits, "scores"),
+        similarity=_similarity(free, source, X) if similarity and traced else None,
+        free=free,
         confidence=confidence,
         perturb=perturb,
         resampling=resampling,
-        n_repeats=len(supports),
         feature_names=fits[0].origin.names,
     )
 
@@ -206,23 +173,12 @@ def _stacked(fits: Sequence[Fit], name: str) -> np.ndarray | None:
     return None if values[0] is None else np.stack(values)
 
 
-def _score_stability(scores: np.ndarray) -> float:
-    if np.isfinite(scores).all():
-        return score_stability(scores)
-    warnings.warn(
-        "Some scores are NaN or infinite, so their agreement is undefined and the stability of the scores is NaN; look "
-        "for features without variance.",
-        stacklevel=2,
-    )
-    return np.nan
-
-
-def _similarity_stability(supports: np.ndarray, free: np.ndarray, source: Source, X: Any) -> SimilarityStability | None:
-    m = supports.shape[1]
+def _similarity(free: np.ndarray, source: Source, X: Any) -> np.ndarray | None:
+    """Return the similarities of the features; None where there are too many, or none are open to choice."""
+    m = free.size
     if m > MOST_SIMILARITIES or m != X.shape[1] or X.shape[0] < 2 or not free.any():
         return None
     try:
-        similarity = feature_similarity(X if source.moments is None else merged(source.moments.of(None)))
+        return feature_similarity(X if source.moments is None else merged(source.moments.of(None)))
     except (TypeError, ValueError):  # entries that are not finite numbers, which some selectors can do with
         return None
-    return similarity_stability(supports[:, free], similarity[np.ix_(free, free)])

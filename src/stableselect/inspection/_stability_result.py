@@ -1,21 +1,38 @@
-"""What an analysis of stability found: in print, as a table and as a data frame."""
+"""What several choices of features say of a selector's stability: measures, in print, as a table and a data frame."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..base import check_count, data_frame
-from ..metrics import RankingStability, SimilarityStability, Stability
+from .._core import to_numpy, wilson_interval
+from ..base import check_count, check_number, check_supports, data_frame
+from ..metrics import (
+    NoChoiceWarning,
+    RankingStability,
+    SimilarityStability,
+    Stability,
+    ranking_stability,
+    score_stability,
+    similarity_stability,
+    stability,
+)
 
 Perturb = Literal["data", "seed", "both"]
+_NO_CHOICE = (
+    "include and exclude leave no choice to repeat, so stability corrected for chance is NaN; name fewer features in "
+    "them."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StabilityAnalysis:
-    """Result of :func:`stability_analysis`. Print it for the main figures.
+    """Result of :func:`stability_analysis`, or of runs that were made elsewhere. Print it for the main figures.
 
     Attributes
     ----------
@@ -83,14 +100,60 @@ class StabilityAnalysis:
     n_repeats: int
     feature_names: np.ndarray | None
 
+    @classmethod
+    def from_supports(
+        cls,
+        supports: Iterable[ArrayLike],
+        *,
+        n_features: int | None = None,
+        similarity: ArrayLike | None = None,
+        confidence: float = 0.95,
+        perturb: Perturb = "data",
+        resampling: str | None = None,
+    ) -> StabilityAnalysis:
+        """Analyse runs that were made elsewhere: the measures of :func:`stability_analysis`, from the sets alone.
+
+        Parameters
+        ----------
+        supports : array-like of shape (n_repeats, m), or iterable of feature sets
+            One set per run: Boolean masks of length m, or lists of distinct feature indices.
+        n_features : int or None, default=None
+            Number of features m to choose from. Needed where the sets are given as indices.
+        similarity : array-like of shape (m, m) or None, default=None
+            Similarities of the features, as by :func:`~stableselect.metrics.feature_similarity`; None to leave
+            ``similarity`` out.
+        confidence : float, default=0.95
+            Level of the intervals.
+        perturb : {"data", "seed", "both"}, default="data"
+            What differed between the runs.
+        resampling : str or None, default=None
+            What drew the samples of the runs.
+
+        Returns
+        -------
+        StabilityAnalysis
+            Without rankings and scores.
+
+        Examples
+        --------
+        >>> from stableselect.inspection import StabilityAnalysis
+        >>> analysis = StabilityAnalysis.from_supports([[0, 1], [0, 2], [0, 1]], n_features=10)
+        >>> round(analysis.stability.nogueira, 2), analysis.selection_frequency[:3].round(2).tolist()
+        (0.58, [1.0, 0.67, 0.33])
+        """
+        runs = [to_numpy(run) for run in supports]
+        masks = check_supports(runs, n_features)
+        order = [np.flatnonzero(run) if run.dtype.kind == "b" else run for run in runs]
+        return analysed(
+            masks, order, similarity=similarity, confidence=confidence, perturb=perturb, resampling=resampling
+        )
+
     @property
     def varied(self) -> str:
         """What was varied, in words."""
-        return {
-            "data": f"samples varied ({self.resampling})",
-            "seed": "seed varied",
-            "both": f"samples ({self.resampling}) and seed varied",
-        }[self.perturb]
+        samples = "samples" if self.resampling is None else f"samples ({self.resampling})"
+        data = "samples varied" if self.resampling is None else f"samples varied ({self.resampling})"
+        return {"data": data, "seed": "seed varied", "both": f"{samples} and seed varied"}[self.perturb]
 
     def table(self, n: int | None = None) -> list[tuple[str, float, float, float]]:
         """Return how often each feature was selected.
@@ -144,3 +207,68 @@ class StabilityAnalysis:
 
     def __repr__(self) -> str:
         return f"<StabilityAnalysis: Nogueira {self.stability.nogueira:.3f}, {self.n_repeats} runs, {self.varied}>"
+
+
+def analysed(
+    supports: np.ndarray,
+    selected: Sequence[np.ndarray],
+    *,
+    rankings: np.ndarray | None = None,
+    scores: np.ndarray | None = None,
+    similarity: Any = None,
+    free: np.ndarray | None = None,
+    confidence: float,
+    perturb: Perturb,
+    resampling: str | None,
+    feature_names: np.ndarray | None = None,
+) -> StabilityAnalysis:
+    """Measure how far runs agree; a warning is given once, in the name of the caller's caller.
+
+    Parameters as in :class:`StabilityAnalysis`, and ``free``, the features that were open to choice: all by default.
+    """
+    confidence = check_number(confidence, "confidence", 0, 1, inside=True)
+    free = np.ones(supports.shape[1], dtype=bool) if free is None else free
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # Where nothing is open, the empty set among one feature has as little choice.
+        open_ = supports[:, free] if free.any() else np.zeros((len(supports), 1), dtype=bool)
+        agreement = stability(open_, confidence=confidence)
+        ranking = None if rankings is None else ranking_stability(rankings)
+        score = None if scores is None else _score_stability(scores)
+        similar = None
+        if similarity is not None and free.any():
+            similar = similarity_stability(open_, np.asarray(similarity)[np.ix_(free, free)])
+    told = {}  # several measures can be undefined for one reason, which is told once
+    for one in caught:
+        decided = not free.all() and issubclass(one.category, NoChoiceWarning)
+        told[_NO_CHOICE if decided else str(one.message)] = one.category
+    for text, category in told.items():
+        warnings.warn(text, category, stacklevel=3)
+    return StabilityAnalysis(
+        supports=supports,
+        selected=tuple(selected),
+        rankings=rankings,
+        scores=scores,
+        stability=agreement,
+        ranking=ranking,
+        score=score,
+        similarity=similar,
+        selection_frequency=supports.mean(axis=0),
+        frequency_interval=wilson_interval(supports.sum(axis=0), len(supports), confidence),
+        confidence=confidence,
+        perturb=perturb,
+        resampling=resampling,
+        n_repeats=len(supports),
+        feature_names=feature_names,
+    )
+
+
+def _score_stability(scores: np.ndarray) -> float:
+    if np.isfinite(scores).all():
+        return score_stability(scores)
+    warnings.warn(
+        "Some scores are NaN or infinite, so their agreement is undefined and the stability of the scores is NaN; look "
+        "for features without variance.",
+        stacklevel=2,
+    )
+    return np.nan

@@ -21,36 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..base import BaseSelector, Figures, check_count, data_frame
-from ._leave_one_out import Refits, path_losses, prepare
+from ..base import BaseSelector, check_count, data_frame
+from ._leave_one_out import LossChange, Refits, path_losses, prepare
 from ._power_law import PowerLawFit, fit_power_law
 
 _ROUNDING = 1e-12
 """Changes below this fraction of the largest mean-predictor loss are rounding, and no rate is fitted to them."""
-
-
-@dataclass(frozen=True)
-class LossChange(Figures):
-    """Changes of one loss, over all pairs of a sample left out and an unseen point.
-
-    Attributes
-    ----------
-    sup, mean, median, q90, q99 : float
-        Largest change, mean, and quantiles.
-    by_sample : ndarray of shape (r,)
-        Largest change over the points, for every sample left out.
-    sup_same_set : float
-        Largest change over the samples that left the selected features as they were: what comes from the map alone. NaN
-        where every sample changed them.
-    """
-
-    sup: float
-    mean: float
-    median: float
-    q90: float
-    q99: float
-    by_sample: np.ndarray
-    sup_same_set: float
+_Measured = tuple[dict[str, LossChange], float]
+"""The changes of every loss, and the fraction of samples that changed the selected features."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +65,10 @@ class UniformStability:
         The samples left out, or replaced, in turn.
     changed : ndarray of bool, shape (r,)
         Whether the selected features changed.
+    full : BaseSelector
+        The selector fitted on all samples.
+    supports : ndarray of bool, shape (r, m)
+        The features selected without each sample, or with it replaced.
     selector : LossChange
         Of the loss of reconstructing a point from its selected features.
     scorer, total : LossChange or None
@@ -105,6 +87,8 @@ class UniformStability:
 
     samples: np.ndarray
     changed: np.ndarray
+    full: BaseSelector
+    supports: np.ndarray
     selector: LossChange
     scorer: LossChange | None
     total: LossChange | None
@@ -119,6 +103,12 @@ class UniformStability:
     def beta(self) -> float:
         """Lower bound of the uniform stability: the selector's largest change, halved where samples were replaced."""
         return self.selector.sup / 2 if self.replaced else self.selector.sup
+
+    @property
+    def changes(self) -> dict[str, LossChange]:
+        """The losses that the selector has, by name: "selector", and "scorer" and "total" where it has a scorer."""
+        losses = {"selector": self.selector, "scorer": self.scorer, "total": self.total}
+        return {name: loss for name, loss in losses.items() if loss is not None}
 
     @property
     def fraction_changed(self) -> float:
@@ -148,8 +138,7 @@ class UniformStability:
             With the columns sample, changed, and the largest change of each loss.
         """
         order = np.argsort(-self.selector.by_sample, kind="stable")
-        losses = {"selector": self.selector, "scorer": self.scorer, "total": self.total}
-        columns = {name: loss.by_sample for name, loss in losses.items() if loss is not None}
+        columns = {name: loss.by_sample for name, loss in self.changes.items()}
         columns = {"sample": self.samples, "changed": self.changed, **columns}
         return data_frame({name: values[order] for name, values in columns.items()})
 
@@ -174,6 +163,7 @@ def uniform_stability(
     X_test: ArrayLike,
     *,
     n_left_out: int | None = 20,
+    samples: ArrayLike | None = None,
     replace: bool = False,
     sizes: Sequence[int] | None = None,
     n_repeats: int = 5,
@@ -193,6 +183,8 @@ def uniform_stability(
         The unseen points.
     n_left_out : int or None, default=20
         How many samples to leave out in turn, drawn at random; all of them for None or where there are fewer.
+    samples : array-like of int, optional
+        Indices of the samples to leave out in turn, instead of ``n_left_out`` drawn ones. Not together with ``sizes``.
     replace : bool, default=False
         Replace each sample by a sample of ``X_test`` rather than leave it out. That sample is not compared at. ``beta``
         is then half of the largest change, as replacing leaves one sample out and adds another.
@@ -247,7 +239,9 @@ def uniform_stability(
     0.0
     """
     rng = check_random_state(random_state)
-    prepared, rows, points, left_out = prepare(selector, X, X_test, n_left_out, rng)
+    if samples is not None and sizes is not None:
+        raise ValueError("sizes draws the samples to leave out, so samples must not be given too; drop one of them.")
+    prepared, rows, points, left_out = prepare(selector, X, X_test, n_left_out, rng, samples)
     if replace and len(points) < 2:
         raise ValueError("X_test must have at least 2 samples, one to replace with and one to compare at, but has 1.")
     grid = None if sizes is None else _check_sizes(sizes, len(rows))
@@ -256,7 +250,7 @@ def uniform_stability(
     def replacements(size: int) -> np.ndarray | None:
         return rng.randint(len(points), size=size) if replace else None
 
-    changes, changed, downdated = _measure(prepared, rows, left_out, points, replacements(left_out.size), n_jobs)
+    changes, refits = _measure(prepared, rows, left_out, points, replacements(left_out.size), n_jobs)
     rates: dict[str, StabilityRate] = {}
     if grid is not None:
         repeats = []
@@ -264,12 +258,15 @@ def uniform_stability(
             order = rng.permutation(len(rows))
             gone = np.arange(min(left_out.size, int(grid[0])))
             new = replacements(gone.size)
-            repeats.append([_measure(prepared, rows[order[:n]], gone, points, new, n_jobs) for n in grid.tolist()])
+            measured = (_measure(prepared, rows[order[:n]], gone, points, new, n_jobs) for n in grid.tolist())
+            repeats.append([(found, float(np.mean(fits.changed))) for found, fits in measured])
         smallest = _ROUNDING * float(np.max(np.mean((points - rows.mean(axis=0)) ** 2, axis=1)))
         rates = {path: _rate(path, grid, repeats, smallest) for path in changes}
     return UniformStability(
         samples=left_out,
-        changed=changed,
+        changed=refits.changed,
+        full=refits.full,
+        supports=refits.supports,
         selector=changes["selector"],
         scorer=changes.get("scorer"),
         total=changes.get("total"),
@@ -278,12 +275,8 @@ def uniform_stability(
         n_points=len(points),
         n_features=rows.shape[1],
         replaced=bool(replace),
-        downdated=downdated,
+        downdated=refits.downdated,
     )
-
-
-_Measured = tuple[dict[str, LossChange], np.ndarray, bool]
-"""The changes of every loss, whether each sample changed the selected features, and whether it left the moments."""
 
 
 def _measure(
@@ -293,29 +286,22 @@ def _measure(
     points: np.ndarray,
     replacement: np.ndarray | None,
     n_jobs: int | None,
-) -> _Measured:
+) -> tuple[dict[str, LossChange], Refits]:
     """Leave out the samples in turn, or replace each by the point that ``replacement`` numbers."""
     refits = Refits(selector, X, left_out, points, None if replacement is None else points[replacement], n_jobs)
-    changes = {}
-    for path, losses in path_losses(refits.full, points).items():
-        change = np.abs(refits.losses[path] - losses)
-        if replacement is not None:
-            change[np.arange(replacement.size), replacement] = np.nan  # no longer unseen
-        changes[path] = _summary(change, refits.changed)
-    return changes, refits.changed, refits.downdated
-
-
-def _summary(change: np.ndarray, changed: np.ndarray) -> LossChange:
-    by_sample = np.nanmax(change, axis=1)
-    median, q90, q99 = (float(q) for q in np.nanquantile(change, [0.5, 0.9, 0.99]))
-    same_set = np.nan if changed.all() else float(by_sample[~changed].max())
-    return LossChange(float(by_sample.max()), float(np.nanmean(change)), median, q90, q99, by_sample, same_set)
+    if replacement is not None:
+        for losses in refits.losses.values():
+            losses[np.arange(replacement.size), replacement] = np.nan  # no longer unseen
+    return {
+        path: LossChange.from_losses(losses, refits.losses[path], refits.changed)
+        for path, losses in path_losses(refits.full, points).items()
+    }, refits
 
 
 def _rate(path: str, sizes: np.ndarray, measured: list[list[_Measured]], smallest: float) -> StabilityRate:
-    sup = np.array([[changes[path].sup for changes, *_ in repeat] for repeat in measured])
-    mean = np.array([[changes[path].mean for changes, *_ in repeat] for repeat in measured])
-    fraction = np.array([[changed.mean() for _, changed, _ in repeat] for repeat in measured])
+    sup = np.array([[changes[path].sup for changes, _ in repeat] for repeat in measured])
+    mean = np.array([[changes[path].mean for changes, _ in repeat] for repeat in measured])
+    fraction = np.array([[changed for _, changed in repeat] for repeat in measured])
     # The sup decides for both: a mean may be below the limit although the changes are real.
     real = np.where((sup > smallest).all(), 1.0, 0.0)
     fits = fit_power_law(sizes, real * sup), fit_power_law(sizes, real * mean)

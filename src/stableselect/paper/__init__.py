@@ -1,15 +1,17 @@
 """The paper's tables and figures, each one command; results are kept run by run and shared between them."""
 
 from ._api import Batch, build, list_experiments, read, run, show
-from ._readme import readme_table, write_readme
+from ._files import readme_table, write_readme
+from ._report import NO_PICTURES, Document, can_draw
 from ._request import Request
-from .report import Document
 
 __all__ = [
+    "NO_PICTURES",
     "Batch",
     "Document",
     "Request",
     "build",
+    "can_draw",
     "list_experiments",
     "read",
     "readme_table",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from ..datasets import resolve_home
 from ..experiments import Mode, Report, Run, Status, Store, execute, has_results
+from ._files import write_document, write_index
 from ._measure import evaluate
-from ._page import write_document, write_index
 from ._registry import EXPERIMENTS, find_experiment
 from ._renamed import renamed
+from ._report import Document
 from ._request import Folder, Request, output_folder
 from .methods import Results, find_method, is_available
-from .report import Document
 
 
 def list_experiments() -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..experiments import Run
 from . import assumptions, figure3, figures, stability, tables
-from .report import Experiment
+from ._report import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment

@@ -11,12 +11,11 @@ from typing import Literal
 from ..datasets import info
 from ..experiments import Run
 from ._registry import EXPERIMENTS, find_experiment
-from .methods import FAULTY, Options, Protocol, find_method
+from .methods import FAULTY, PROTOCOLS, Options, find_method
 
 Folder = str | os.PathLike[str]
 ALL = "all"
 """In place of names: every experiment."""
-_PROTOCOLS: tuple[Protocol, ...] = ("paper", "corrected")
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Request(Options):
             find_method(method)
         for dataset in self.datasets or ():
             info(dataset)
-        if self.protocol not in (*_PROTOCOLS, "both"):
+        if self.protocol not in (*PROTOCOLS, "both"):
             raise ValueError(f"protocol must be one of 'paper', 'corrected', 'both', got {self.protocol!r}.")
         for name in ("splits", "seeds", "jobs"):
             value = getattr(self, name)
@@ -103,7 +102,7 @@ class Request(Options):
         return {
             name: [
                 run
-                for protocol in _PROTOCOLS
+                for protocol in PROTOCOLS
                 if self.protocol in (protocol, "both")
                 for run in find_experiment(name).runs(protocol, self)
                 if (chosen is None or run.method.removesuffix(FAULTY) in chosen)

@@ -13,9 +13,8 @@ from .. import __version__
 from .._core import whole_fits
 from ..io import Table
 from ..subset import StabilityFrontier
-from ._prepare import Prepared, prepare
+from ._prepare import Prepared, fitted_scaler, prepare
 from ._request import RequestError, SelectionRequest
-from ._scaling import fitted_scaler
 from ._select import notes_of
 
 

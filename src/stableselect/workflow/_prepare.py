@@ -1,4 +1,4 @@
-"""From a table and a request to a selector and the numbers it works on; what every selection starts with.
+"""From a table and a request to a selector and the scaled numbers it works on; what every selection starts with.
 
 Names are checked here, against the table. Numbers and ranges are the selector's own to check.
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
+from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, listed, looks_like_data, numeric_matrix, quoted
-from ._request import RequestError, SelectionRequest
+from ..io import Table, TableError, listed, looks_like_data, numeric_matrix, quoted
+from ._request import RequestError, Scaling, SelectionRequest
 
 _SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability")
 """Fields of a request that are parameters of the selectors that have them."""
@@ -144,3 +145,54 @@ def _notes(table: Table, features: list[str]) -> list[str]:
     if table.named and looks_like_data(table.columns):
         notes.append("All column names are numbers; if the first row is data, read the table without a header.")
     return notes
+
+
+class AnyRangeScaler(MinMaxScaler):
+    """MinMaxScaler that also scales columns whose range is below 2e-15, which scikit-learn takes for constants."""
+
+    def fit(self, X: np.ndarray, y: None = None) -> Self:
+        """Learn minima and ranges."""
+        super().fit(X)
+        span = np.where(self.data_range_ > 0, self.data_range_, 1.0)
+        self.scale_, self.min_ = 1 / span, -self.data_min_ / span
+        return self
+
+
+Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
+
+
+def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
+    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+    choices = get_args(Scaling)
+    if scaling not in choices:
+        raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
+    if scaling == "none":
+        return None
+    scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler.fit(X)
+    learnt = (scaler.data_range_,) if isinstance(scaler, MinMaxScaler) else (scaler.mean_, scaler.var_)
+    if not all(np.isfinite(part).all() for part in learnt):
+        raise TableError("Some columns hold values too large to scale; express them in another unit first.")
+    return scaler
+
+
+def unscale_map(
+    scaler: Scaler, coefficients: np.ndarray, intercept: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Express a map from the scaled selected columns to all scaled columns in the original units.
+
+    With u = s x + t and u_j = sum_i W_ij u_i + b_j, the original columns obey
+    x_j = sum_i (W_ij s_i / s_j) x_i + (b_j + sum_i W_ij t_i - t_j) / s_j.
+    """
+    if scaler is None:
+        return coefficients, intercept
+    s, t = _affine(scaler)
+    return coefficients * s[kept, None] / s, (intercept + t[kept] @ coefficients - t) / s
+
+
+def _affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
+    """Return slope and shift of every column."""
+    if isinstance(scaler, MinMaxScaler):
+        return scaler.scale_, scaler.min_
+    return 1 / scaler.scale_, -scaler.mean_ / scaler.scale_

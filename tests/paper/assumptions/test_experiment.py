@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stableselect.experiments import Stored
+from stableselect.paper import _report
 from stableselect.paper._measure import evaluate
+from stableselect.paper._plots import Picture
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.assumptions import _figures as figures
+from stableselect.paper._report import Table
 from stableselect.paper.assumptions._task import TASK
 from stableselect.paper.methods import Options, Results
-from stableselect.paper.report import Picture, Table
 
 EXPERIMENT = EXPERIMENTS["assumptions"]
 
 
 def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
     panels = []
-    draw = figures.picture
-    monkeypatch.setattr(figures, "picture", lambda *given: panels.append(len(given[-1].axes)) or draw(*given))
+    draw = _report.picture
+    monkeypatch.setattr(_report, "picture", lambda *given: panels.append(len(given[-1].axes)) or draw(*given))
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert "not available" in empty.markdown()
     assert not [block for block in empty.blocks if isinstance(block, Picture)]

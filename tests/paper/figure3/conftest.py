@@ -7,10 +7,9 @@ import pytest
 
 from stableselect import ScorerSelectorNetwork
 from stableselect.experiments import Stored
+from stableselect.paper import _report
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.figure3 import _beta_report, _curves
 from stableselect.paper.methods import Options
-from stableselect.paper.report import _document
 
 SEARCH = "ScorerSelector"
 PATHS = ("selector", "scorer", "total")
@@ -85,13 +84,12 @@ def stored():
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Leave the pictures out, which take most of the time."""
-    monkeypatch.setattr(_document, "can_draw", lambda: False)
+    monkeypatch.setattr(_report, "can_draw", lambda: False)
 
 
 @pytest.fixture
 def figures(monkeypatch):
     """Keep the figures instead of writing them."""
     found = []
-    for module in (_curves, _beta_report):
-        monkeypatch.setattr(module, "picture", lambda name, caption, figure: found.append(figure))
+    monkeypatch.setattr(_report, "picture", lambda name, caption, figure: found.append(figure))
     return found

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from stableselect.experiments import Stored
+from stableselect.paper._plots import Picture
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper._report import Table
 from stableselect.paper.methods import Options, Results
-from stableselect.paper.report import Picture, Table
 
 NAMES = [f"figure3{letter}" for letter in "abcdefgh"]
 SEARCH = "ScorerSelector"

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from stableselect.experiments import Run, Stored
-from stableselect.paper.figure3._shared import over_repeats, rate
+from stableselect.paper.figure3._shared import over_repeats
+from stableselect.paper.methods import rate
 
 
 def test_a_rate_takes_the_repeats_that_have_every_size():

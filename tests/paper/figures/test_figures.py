@@ -12,13 +12,13 @@ import pytest
 from stableselect.datasets import Dataset, DatasetError, info
 from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
+from stableselect.paper._plots import Picture
 from stableselect.paper._registry import EXPERIMENTS
 from stableselect.paper.figures import _images
 from stableselect.paper.figures._images import find_images, one_of_each, sheet
 from stableselect.paper.methods import Options, _data
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._results import Results
-from stableselect.paper.report._document import Picture
 from stableselect.paper.tables._comparison import all_runs
 
 

@@ -11,11 +11,11 @@ from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper._report import Table
 from stableselect.paper.methods import Options
 from stableselect.paper.methods._data import load_rows
 from stableselect.paper.methods._methods import WEIGHTS, find_method, weighted
 from stableselect.paper.methods._results import Results
-from stableselect.paper.report._document import Table
 
 FASHION = Run("mnist_fashion", "|W|", "paper", 0, 0, 3)
 

@@ -12,9 +12,9 @@ from stableselect.experiments import Run, Stored
 from stableselect.metrics import similarity_stability
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper._report import Table
 from stableselect.paper.methods import Results
 from stableselect.paper.methods._methods import NO_RIDGE, STABLE
-from stableselect.paper.report import Table
 from stableselect.paper.stability._found import family, find, paired
 from stableselect.paper.stability._plan import RANDOM
 

@@ -7,7 +7,7 @@ import pytest
 
 from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
-from stableselect.paper.stability._interchangeable import packed, unpacked
+from stableselect.paper.stability._plan import packed, unpacked
 
 PAIRS = Run("mice_protein", "all columns", "corrected", 0, 0, 10).of_task("interchangeable")
 

@@ -16,7 +16,7 @@ from stableselect.datasets import Dataset, info
 from stableselect.experiments import Run
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import Options, _data, _limits, _methods
+from stableselect.paper.methods import Options, _data, _methods, _options
 from stableselect.paper.methods._data import pool, subsample
 from stableselect.paper.methods._methods import NO_RIDGE, STABLE, find_method, registered
 from stableselect.paper.stability import _plan as _stability
@@ -102,9 +102,9 @@ def test_fast_has_two_small_tables_and_few_steps():
 
 def test_limits_are_on_steps_of_methods_that_can_be_limited():
     for method, dataset in _stability._STEPS:
-        assert method in _limits.CAPPED
+        assert method in _options.CAPPED
         assert dataset in _stability.DATASETS
-    assert _limits.CAPPED.keys() >= _stability._FAST_STEPS.keys()
+    assert _options.CAPPED.keys() >= _stability._FAST_STEPS.keys()
     built = find_method("|W|").build(
         Run("usps", "|W|", "corrected", 0, 0, 50, cap=_stability.steps("|W|", "usps", fast=False))
     )

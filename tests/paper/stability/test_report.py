@@ -9,14 +9,14 @@ import numpy as np
 from scipy.stats import t as student
 
 from stableselect.experiments import Comparison, Stored
+from stableselect.paper._plots import Picture
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper._report import Table
 from stableselect.paper.methods import Options, Results
 from stableselect.paper.methods._methods import NO_RIDGE
-from stableselect.paper.report import Picture, Table
 from stableselect.paper.stability import _plan as _stability
 from stableselect.paper.stability._found import find, twins
-from stableselect.paper.stability._interchangeable import packed
-from stableselect.paper.stability._plan import RANDOM
+from stableselect.paper.stability._plan import RANDOM, packed
 from stableselect.paper.stability._report import _side
 
 EXPERIMENT = EXPERIMENTS["stability"]

@@ -9,13 +9,12 @@ import pytest
 from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper._report import Table, published
 from stableselect.paper.methods import Options
 from stableselect.paper.methods._methods import METHODS
 from stableselect.paper.methods._results import Results
-from stableselect.paper.report._document import Table
-from stableselect.paper.report._published import published
 from stableselect.paper.tables import _summary
-from stableselect.paper.tables._causes import CAUSES, causes, differs, printed
+from stableselect.paper.tables._comparison import CAUSES, causes, differs, printed
 
 PAPER = Path(__file__).parents[4] / "shared" / "paper" / "paper.tex"
 NAMES = ["mice_protein", "coil20", "activity", "isolet", "mnist_fashion"]

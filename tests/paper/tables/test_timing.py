@@ -8,7 +8,7 @@ from stableselect.experiments._run import Run
 from stableselect.experiments._store import Stored
 from stableselect.paper._measure import evaluate
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper.methods import _epoch, _methods
+from stableselect.paper.methods import _methods, _timing
 from stableselect.paper.methods._methods import EPOCH
 from stableselect.paper.methods._results import Results
 
@@ -25,17 +25,17 @@ def test_timing_takes_its_seconds_from_the_runs(invented, tmp_path):
 
 def test_an_epoch_is_measured_for_all_three(tiny, monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr(_epoch, "_ROUNDS", 1)
+    monkeypatch.setattr(_timing, "_ROUNDS", 1)
     run = Run("coil20", EPOCH.name, "paper", 0, 0, 3)
     record = evaluate(run)
     found = record["epoch"]
-    assert set(found["seconds"]) == {_epoch.PLAIN, *_epoch.NETWORKS}
+    assert set(found["seconds"]) == {_timing.PLAIN, *_timing.NETWORKS}
     assert min(found["seconds"].values()) > 0
-    for name in _epoch.NETWORKS:
-        assert found["ratio"][name] == pytest.approx(found["seconds"][name] / found["seconds"][_epoch.PLAIN])
+    for name in _timing.NETWORKS:
+        assert found["ratio"][name] == pytest.approx(found["seconds"][name] / found["seconds"][_timing.PLAIN])
     assert "torch" in record["versions"]
     document = EXPERIMENTS["timing"].render(Results([Stored(replace(run, k=50), "done", record, "")]))
-    assert [row["method"] for row in document.data if row["seconds"] != ""] == [_epoch.PLAIN, *_epoch.NETWORKS]
+    assert [row["method"] for row in document.data if row["seconds"] != ""] == [_timing.PLAIN, *_timing.NETWORKS]
 
 
 def test_without_torch_an_epoch_is_not_available(monkeypatch, tmp_path):

@@ -1,9 +1,9 @@
 """The assumptions of the paper's theorems, measured."""
 
-from ._experiment import EXPERIMENT
+from ._page import assumptions
 from ._task import TASK, measure_assumptions
 
-EXPERIMENTS = (EXPERIMENT,)
+EXPERIMENTS = (assumptions,)
 TASKS = {TASK: measure_assumptions}
 
 __all__ = ["EXPERIMENTS", "TASKS"]

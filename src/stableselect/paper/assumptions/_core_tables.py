@@ -10,8 +10,9 @@ from typing import Any
 from ...datasets import info
 from ...experiments import Value
 from ...inspection import PowerLawFit
-from ..figure3 import PROTOCOLS, PUBLISHED_EPOCHS, epochs, written_rate
-from ..report import NONE, Block
+from .._report import NONE, Block, prose, written_rate
+from ..figure3 import PUBLISHED_EPOCHS, epochs
+from ..methods import PROTOCOLS
 from ._found import Found, text
 from ._plan import DATASETS, NETWORK_CORE_SIZES, PUBLISHED, PUBLISHED_MSE, PUBLISHED_SIZES
 from ._task import NETWORK, SEARCH
@@ -32,13 +33,7 @@ _COLUMNS = {
 
 def assumption2(found: Found) -> Iterator[Block]:
     """Show the error and the coefficients of core samples against n, and the slope."""
-    yield (
-        "Assumption 2 wants u core samples z among the training samples from which every x follows as sum alpha_i z_i "
-        "+ eta with |eta| <= kappa_3 / n and |alpha| <= kappa_4. Here u = 50; the core samples are searched as a "
-        "column subset of the transposed table (ColumnSubset, no intercept), and alpha is the least-squares solution "
-        "for each test sample. For kappa_3 to exist, n |eta| must stay bounded: the slope of log |eta| on log n must "
-        "be -1 or less. Samples are taken as they are, as published, and also less their mean."
-    )
+    yield prose("assumptions.core")
     for protocol in PROTOCOLS:
         rows, slopes, reading = [], [], []
         for name in DATASETS:
@@ -63,15 +58,11 @@ def assumption2(found: Found) -> Iterator[Block]:
                     reading.append(_verdict(name, found, where, slope))
             if sizes:
                 slopes.append(line)
-        notes = [
-            "Norms over the test samples; mse is the mean squared error. Centred: samples less their mean. Random: "
-            "mean of five random choices of 50 samples. ± is the standard deviation over splits."
-        ]
+        notes = [prose("assumptions.core_note")]
         yield found.table(f"Assumption 2, {protocol}: 50 core samples", ["dataset", *_COLUMNS], rows, notes)
         header = ["dataset", "|eta| max", "|eta| median", "|alpha| max"]
         notes = [
-            "Slope of the logarithm on log n, one for each split, and Student's 95 % interval over the splits; none "
-            "for one split. Needed for |eta|: -1 or less.",
+            prose("assumptions.slopes_note"),
             *reading,
         ]
         yield found.table(f"Assumption 2, {protocol}: slopes", header, slopes, notes)
@@ -100,12 +91,11 @@ def published_procedure(found: Found) -> Iterator[Block]:
     """Show the published check of Assumption 2 beside the exact one."""
     limit = epochs(NETWORK, fast=found.results.mode == "fast")
     yield (
-        "The published check of Assumption 2 trains the scorer-selector network on the transposed table (50 of n "
-        "samples; scores not negative, 0.1 times their sum added, scorer weighted 1 and selector 2, batches of 256, "
-        f"{PUBLISHED_EPOCHS} epochs{'' if limit == PUBLISHED_EPOCHS else f', here {limit}'}) and then a linear "
-        "network, 50 to 50 to as many as there are test samples, with biases, on those; its mean squared error is what "
-        "the paper calls |eta|. Both are repeated here, in single precision. The batch size of the second network and "
-        "the start of the scores are not known; 256 and the start of the main network were taken."
+        prose(
+            "assumptions.published",
+            epochs=PUBLISHED_EPOCHS,
+            here="" if limit == PUBLISHED_EPOCHS else f", here {limit}",
+        )
     )
     rows, reading = [], []
     for name, protocol in product(NETWORK_CORE_SIZES, PROTOCOLS):
@@ -130,8 +120,7 @@ def published_procedure(found: Found) -> Iterator[Block]:
     reading += _falls(found)
     header = ["dataset", "printed", "repeated", "same samples, least squares", "searched samples", "random samples"]
     notes = [
-        "Mean squared error on the test samples. Same samples: the best the second network can do (least squares with "
-        "an intercept). ± is the standard deviation over seeds (paper) or splits and seeds (corrected).",
+        prose("assumptions.published_note"),
         *reading,
     ]
     yield found.table("Assumption 2, published procedure", header, rows, notes)

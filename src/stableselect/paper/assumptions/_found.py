@@ -10,9 +10,8 @@ import numpy as np
 
 from ...experiments import Comparison, Measure, Stored, Value, part_of
 from ...inspection import PowerLawFit
-from ..figure3 import csv_value, of_one, rate
-from ..methods import Protocol, Results
-from ..report import NONE, Table
+from .._report import NONE, Line, Table, csv_repeats
+from ..methods import Protocol, Results, of_one, rate
 from ._plan import DATASETS, PUBLISHED_WEIGHT, is_current
 from ._task import NETWORK, SEARCH, TASK
 
@@ -22,7 +21,7 @@ MAPS = {
     "|W|, refitted": (NETWORK, "refitted"),
 }
 """Which maps are compared: of which method, and refitted without the sample or held."""
-Values = Value | dict[str, Any] | None
+Values = Value | Line | None
 
 _ROUNDING = 1e-9
 """Sides that differ by no more than this fraction of the larger are equal."""
@@ -48,7 +47,7 @@ class Found:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.data: list[dict[str, Any]] = []
+        self.data: list[Line] = []
         self._items = [
             item
             for item in results.of_task(TASK)
@@ -114,7 +113,7 @@ class Found:
         part = f"assumption {part}" if isinstance(part, int) else part
         name, protocol, method = where
         line = {"part": part, "dataset": name, "protocol": protocol, "method": method, "column": column, "n": n}
-        found = values if isinstance(values, dict) else csv_value(values, spread="spread")
+        found = values if isinstance(values, dict) else csv_repeats(values, spread="spread")
         self.data.append(line | {"measure": measure} | found)
 
     def table(self, title: str, header: list[str], rows: list[list[str]], notes: list[str]) -> Table:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...datasets import info
-from ..figure3 import PROTOCOLS, csv_value
-from ..methods import Protocol
-from ..report import Block
+from .._report import Block, csv_repeats, prose
+from ..methods import PROTOCOLS, Protocol
 from ._found import MAPS, Found, holds1, holds3, over_left_out, text
 from ._plan import DATASETS, WEIGHTS
 from ._task import SEARCH
@@ -62,13 +61,7 @@ def _removals(found: Found, protocol: Protocol) -> Iterator[_Removal]:
 
 def assumption1(found: Found) -> Iterator[Block]:
     """Show kappa_2: by how much the selector's output can move beside the scorer's."""
-    yield (
-        "Assumption 1 wants a kappa_2 such that for every x the selector's output moves by no more than kappa_2 "
-        "times the scorer's when sample j is left out: |x (Phi^max_k - Phi'^max_k) W_E W_D| <= kappa_2 |x (Phi - Phi') "
-        "W_E W_D|. The paper argues from ranks. That is not enough: for all x in R^m it needs every x that leaves "
-        "the scorer still to leave the selector still, that is the columns of the first matrix inside the span of "
-        "the second."
-    )
+    yield prose("assumptions.ratio")
     for protocol in PROTOCOLS:
         rows = []
         every: list[dict[str, Any]] = []
@@ -95,14 +88,7 @@ def assumption1(found: Found) -> Iterator[Block]:
                 found.add(*about, f"ratio, {end}", value)
             found.add(*about, "samples without bound", {"mean": no_bound, "repeats": len(entries)})
         header = ["dataset", "kappa_2", "99 %", "median", "mean square", "unmoved", "no bound", "ranks", "set changed"]
-        notes = [
-            "kappa_2: the largest ratio over test samples and samples left out; 99 % and median over test samples, and "
-            "the ratio of root mean squares, each the median over the samples left out. Unmoved: test samples for "
-            "which the scorer does not move, not in the ratios. No bound: samples j for which the ratio over all x has "
-            "none, or one beyond the reach of double precision (about 1e9). Ranks: of the two matrices, median. Set "
-            "changed: samples j without which other features are selected. The smallest and the largest n; others are "
-            "in the CSV file. ± is the standard deviation over repeats."
-        ]
+        notes = [prose("assumptions.ratio_note")]
         if every:
             found_at = ", ".join(f"{worst[label]:.3g} ({label})" for label in MAPS if label in worst)
             unbounded = sum(entry["ratio_exact"] is None for entry in every)
@@ -118,14 +104,7 @@ def assumption1(found: Found) -> Iterator[Block]:
 
 def assumption3(found: Found) -> Iterator[Block]:
     """Show how often inequality (3) holds."""
-    yield (
-        "Assumption 3 compares, over t in [0, 1], f(Phi) - f(Phi + t (Phi' - Phi)) + f(Phi') - f(Phi' + t (Phi - "
-        "Phi')) for f the scorer's mean loss over the core samples (left) and over the training samples without "
-        "j (right, the sum over n divided by (n - 1)/n). The scorer's loss is quadratic along the path, so each side "
-        "is 2 t (1 - t) times the mean of |x (Phi - Phi') W_E W_D|^2 over its samples: t drops out, and the "
-        "inequality says that the core samples move no more, in mean square, than the training samples. Both sides "
-        "were computed from the definition. The core samples are those of Assumption 2 for samples less their mean."
-    )
+    yield prose("assumptions.inequality")
     for protocol in PROTOCOLS:
         rows = []
         counts: dict[str, Counter[str]] = {label: Counter() for label in MAPS}
@@ -154,14 +133,7 @@ def assumption3(found: Found) -> Iterator[Block]:
 
 def proposition1(found: Found) -> Iterator[Block]:
     """Show both sides of Proposition 1 over lambda_1."""
-    yield (
-        "Proposition 1 bounds D(L) + D(L_j), the scorer's falls on the way from Phi to Phi + t (Phi' - Phi), L the "
-        "mean over all n samples and L_j the sum over the others divided by n, by t kappa_1^2 (|(2 Phi'^max_k - t "
-        "(Phi'^max_k - Phi^max_k)) W_E W_D| + 2) |(Phi'^max_k - Phi^max_k) W_E W_D| / lambda. Norms of matrices are "
-        "read as spectral norms, kappa_1 is the largest norm of a training or test sample (with the appended 1 "
-        "where refitted). As printed both falls start at Phi; the optimality of Phi' speaks of a second fall from "
-        "Phi' towards Phi, which is shown beside it (turned)."
-    )
+    yield prose("assumptions.proposition")
     for protocol in PROTOCOLS:
         rows, worst = [], -np.inf
         every: Counter[str] = Counter()
@@ -214,15 +186,10 @@ def constants(found: Found) -> Iterator[Block]:
         for measure, value in values.items():
             unit = n if measure == "kappa3" else 1
             row.append(text(value, unit))
-            found.add("constants", where, "", n, measure, csv_value(value, spread="spread", unit=unit))
+            found.add("constants", where, "", n, measure, csv_repeats(value, spread="spread", unit=unit))
         rows.append(row)
     header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
-    notes = [
-        "Over the samples measured, so each is a lower bound of the true one; samples less their mean. kappa_1: "
-        "largest norm of a sample. kappa_2: on the test samples; for all x see Assumption 1. kappa_3: n times the "
-        "largest |eta|, at this n; it grows with n where the slope above is not -1. kappa_4: largest |alpha|. kappa_5: "
-        "largest loss of the selector."
-    ]
+    notes = [prose("assumptions.constants_note")]
     yield found.table("The constants, lambda = 1/128", header, rows, notes)
 
 

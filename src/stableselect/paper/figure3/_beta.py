@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ...experiments import Run, Stored, Value
-from ...inspection import UniformStability, path_losses, uniform_stability
+from ...inspection import LossChange, path_losses, uniform_stability
+from .._report import Line, compact, csv_repeats
 from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
@@ -21,8 +22,6 @@ from ._shared import (
     SEARCH,
     Groups,
     bounded_test_samples,
-    compact,
-    csv_value,
     first_run,
     over_repeats,
     repeated,
@@ -107,13 +106,13 @@ class Betas(Groups):
         why = self.missing(setting[0], self.of(*setting, **other))
         return [compact(self.value(measure, *setting, **other), why) for measure in measures]
 
-    def line(self, *setting: Any, label: str | None = None, part: str = "", **other: Any) -> dict[str, Any]:
+    def line(self, *setting: Any, label: str | None = None, part: str = "", **other: Any) -> Line:
         """Return beta and the mean change for the CSV file."""
         value, mean = (self.value(f"{part}{measure}.total", *setting, **other) for measure in ("beta", "mean"))
         dataset, method, protocol, n = setting
         where = {"dataset": dataset, "protocol": protocol, "method": label or method, "n": n}
         where["lambda1"] = f"{other['weight']:g}" if "weight" in other else "1/128"
-        found = csv_value(value, "beta", "beta_sd")
+        found = csv_repeats(value, "beta", "beta_sd")
         repeats = {"repeats": found.pop("repeats")}
         return where | found | {"mean_change": "" if mean is None else mean.mean} | repeats
 
@@ -124,7 +123,8 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
     Under "paper" the first n samples are fitted and the last of them is left out. Under the corrected protocol the
     samples are in random order already, those left out are drawn, and the test samples are bounded. Another order of
     the same samples, with the same seed, gives the network the same start but other batches. The search under the
-    corrected protocol leaves several samples out in turn, with :func:`stableselect.inspection.uniform_stability`.
+    corrected protocol leaves several samples out in turn. All this but another order, which leaves nothing out, is
+    :func:`stableselect.inspection.uniform_stability`.
 
     Parameters
     ----------
@@ -152,56 +152,32 @@ def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:
     if run.method != SEARCH:
         selector.set_params(batch_size=BATCH)
     start = time.perf_counter()
-    full = clone(selector).fit(X)
-    before = path_losses(full, points)
-    second: list[Any] = [selector]
+    full, record = _compared(selector, run, X, points)
     if run.method == SEARCH:
-        second.append(clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_))
-    if details["rows"] > 1:
-        moved, *held = (
-            _several(uniform_stability(model, X, points, n_left_out=details["rows"], random_state=run.split))
-            for model in second
-        )
-    else:
-        others = [clone(model).fit(X[_kept(run)]) for model in second]
-        moved, *held = (_pair(before, path_losses(other, points)) for other in others)
-        shared = int(np.sum(full.support_ & others[0].support_))
-        moved |= {"shared": float(shared), "unchanged": float(shared == run.k)}
-    record = {
-        "n": n,
-        "seconds": time.perf_counter() - start,
-        "selected": full.selected_.tolist(),
-        "test": {path: float(found.mean()) for path, found in before.items()},
-    } | moved
-    return record | ({"held": held[0]} if held else {})
+        same = clone(selector).set_params(include=full.selected_.tolist(), ridge=full.ridge_)
+        record["held"] = _compared(same, run, X, points)[1]
+    record |= {"n": n, "seconds": time.perf_counter() - start, "selected": full.selected_.tolist()}
+    return record | {"test": {path: float(found.mean()) for path, found in path_losses(full, points).items()}}
 
 
-def _pair(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return the largest and the mean change of every loss over the points."""
-    changes = {path: np.abs(after[path] - found) for path, found in before.items()}
-    return {
-        "beta": {path: float(change.max()) for path, change in changes.items()},
-        "mean": {path: float(change.mean()) for path, change in changes.items()},
-        "largest": float(changes["total"].max()),
-    }
-
-
-def _several(found: UniformStability) -> dict[str, Any]:
-    """Return the same over samples left out in turn; ``beta`` is the mean of their largest changes."""
-    changes = {"selector": found.selector, "scorer": found.scorer, "total": found.total}
-    known = {path: change for path, change in changes.items() if change is not None}
-    return {
-        "beta": {path: float(change.by_sample.mean()) for path, change in known.items()},
-        "mean": {path: change.mean for path, change in known.items()},
-        "largest": known["total"].sup,
-        "unchanged": 1 - found.fraction_changed,
-    }
-
-
-def _kept(run: Run) -> np.ndarray:
-    """Return the samples of the second fit, as places among the first n."""
-    n = run.details["n"]
-    rng = np.random.default_rng([run.split, run.seed, n])
+def _compared(selector: Any, run: Run, X: np.ndarray, points: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """Return the fit on all samples, and how far the second ones are from it."""
+    rng = np.random.default_rng([run.split, run.seed, len(X)])
     if run.details["change"] == ORDER:
-        return rng.permutation(n)
-    return np.delete(np.arange(n), n - 1 if run.protocol == "paper" else rng.choice(n, 1, replace=False))
+        full, other = (clone(selector).fit(samples) for samples in (X, X[rng.permutation(len(X))]))
+        supports, changed = other.support_[None], [bool(np.any(other.support_ != full.support_))]
+        pairs = zip(path_losses(full, points).items(), path_losses(other, points).values(), strict=True)
+        changes = {path: LossChange.from_losses(losses, [after], changed) for (path, losses), after in pairs}
+    else:
+        last = len(X) - 1 if run.protocol == "paper" else int(rng.choice(len(X), 1, replace=False)[0])
+        which: dict[str, Any] = {"samples": [last]} if run.details["rows"] == 1 else {"n_left_out": run.details["rows"]}
+        found = uniform_stability(selector, X, points, random_state=run.split, **which)
+        full, supports, changes = found.full, found.supports, found.changes
+    shared = np.sum(supports & full.support_, axis=1)
+    record = {
+        "beta": {path: float(change.by_sample.mean()) for path, change in changes.items()},
+        "mean": {path: change.mean for path, change in changes.items()},
+        "largest": changes["total"].sup,
+        "unchanged": float(np.mean(shared == run.k)),
+    }
+    return full, record | ({"shared": float(shared[0])} if len(shared) == 1 else {})

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
 from ...experiments import Stored, Value, by_repeat
 from ...inspection import fit_power_law
-from ..methods import Protocol, Results
-from ..report import BLACK, GREY, NONE, SKY, Document, Experiment, Picture, Table, picture, plain_ticks
+from .._plots import BLACK, GREY, SKY, drawn_legend, plain_ticks, protocol_panels
+from .._report import NONE, Document, Experiment, prose, span, written_rate
+from ..methods import PROTOCOLS, Protocol, Results, rate
 from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_runs
 from ._gap import WEIGHTS
-from ._shared import (
-    BOUNDED,
-    COIL,
-    FASHION,
-    LOOKS,
-    PROTOCOLS,
-    REPEATS,
-    SEARCH,
-    WORDS,
-    drawn_legend,
-    epochs,
-    protocol_panels,
-    rate,
-    span,
-    written_rate,
-)
+from ._shared import BOUNDED, COIL, FASHION, LOOKS, REPEATS, SEARCH, WORDS, epochs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
     ("|W|", FASHION): (0.2002, 0.1299, 0.1025, 0.0734),
@@ -43,31 +31,38 @@ _PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
 _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 
-def _render(name: str, network: str, results: Results) -> Document:
+def _fill(network: str, page: Document, results: Results) -> None:
     betas = Betas(results, network)
     sizes = FAST_SIZES if betas.fast else SIZES
-    text = (
-        "Two fits, the second without one sample; the loss of every test sample changes by some amount. Beta is the "
-        "largest change over the test samples of the total loss, the selector's plus lambda1 times the scorer's (mean "
-        "squared errors): a lower bound of the uniform stability. k = 50, lambda1 = 1/128, batches of 8, "
-        f"{epochs(network, fast=betas.fast)} epochs, no samples for validation. Paper: the first n samples "
-        "and the last of them left out, as published, over seeds. Corrected: samples drawn at random, "
-        f"{BOUNDED}, one of them left out at random, over draws of samples and seeds; the search leaves out "
-        f"{SEARCH_ROWS} in turn, and the mean and the largest of its betas are shown. Same samples, other order: "
-        "nothing is left out, and the seed and so the start are the same, but the batches are not; what beta shows "
-        "there is the noise of training. It is from one pair of fits for each n, with seed 0. Features held: the "
-        "search's second fit keeps the features of the first, so that only the weights move. ±: standard deviation "
-        "over the repeats; bars in the picture: from the least to the largest.",
-        f"{REPEATS} repeats, of the network {WEIGHT_REPEATS[network]} against lambda1. Not run, for the time that a "
-        f"pair takes on {info(FASHION).title}: under corrected the network has no panel over lambda1 and no other "
-        "order.",
+    page.introduce(
+        results,
+        "figure3.beta",
+        epochs=epochs(network, fast=betas.fast),
+        bounded=BOUNDED,
+        rows=SEARCH_ROWS,
+        repeats=REPEATS,
+        fewer=WEIGHT_REPEATS[network],
+        fashion=info(FASHION).title,
     )
-    data: list[dict[str, Any]] = []
-    tables = [_table(betas, dataset, protocol, data) for dataset in sizes for protocol in PROTOCOLS]
-    tables += [_rates(betas, sizes), *([] if betas.fast else [_weights(betas, data)])]
-    reading = _reading(betas, sizes)
-    title = _title(name, network)
-    return betas.page(name, title, [*text, *tables], data, lambda: _draw(name, betas, sizes), reading)
+    for dataset, protocol in product(sizes, PROTOCOLS):
+        _table(page, betas, dataset, protocol)
+    _rates(page, betas, sizes)
+    if not betas.fast:
+        _weights(page, betas)
+    if not page.empty:
+        columns = max(2, len(sizes) + (len(sizes) == len(SIZES)))
+        caption = f"{page.title}; bars: from the least to the largest repeat."
+        page.draw(page.name, caption, (4.2 * columns, 7.4), partial(_draw, betas, sizes))
+    page.add(*_reading(betas, sizes))
+
+
+def _series(network: str) -> tuple[tuple[str, str, str, dict[str, Any]], ...]:
+    """Return what is compared: the method, the part of its record, its name and its looks."""
+    held = {"color": SKY, "marker": "v", "markersize": 5}
+    return (
+        *((method, "", WORDS[method], LOOKS[method]) for method in (network, SEARCH)),
+        (SEARCH, "held.", "search, features held", held),
+    )
 
 
 def _printed(betas: Betas, dataset: str) -> dict[int, float]:
@@ -76,7 +71,7 @@ def _printed(betas: Betas, dataset: str) -> dict[int, float]:
     return {} if betas.fast or values is None else dict(zip(SIZES[dataset], values, strict=True))
 
 
-def _table(betas: Betas, dataset: str, protocol: Protocol, data: list[dict[str, Any]]) -> Table:
+def _table(page: Document, betas: Betas, dataset: str, protocol: Protocol) -> None:
     rows = []
     network, printed = betas.network, _printed(betas, dataset)
     for n in (FAST_SIZES if betas.fast else SIZES)[dataset]:
@@ -86,25 +81,21 @@ def _table(betas: Betas, dataset: str, protocol: Protocol, data: list[dict[str, 
         row += betas.texts((_BETA, "largest", _MEAN, "unchanged", _HELD), *searched)
         row += [f"{printed[n]:g}" if n in printed else NONE] if protocol == "paper" else []
         rows.append(row)
-        data += [betas.line(*own), betas.line(*searched)]
-        data.append(betas.line(*own, label=f"{network}, other order", change=ORDER))
-        data.append(betas.line(*searched, label=f"{SEARCH}, features held", part="held."))
+        page.data += [betas.line(*own), betas.line(*searched)]
+        page.data.append(betas.line(*own, label=f"{network}, other order", change=ORDER))
+        page.data.append(betas.line(*searched, label=f"{SEARCH}, features held", part="held."))
     header = ["n", "network: selector", "scorer", "total", "mean change", "features in common", "other order: total"]
     header += ["mean change", "search: total", "largest", "mean change", "same features, fraction"]
     header += ["features held: total", *(["printed"] if protocol == "paper" else [])]
-    return Table(f"{info(dataset).title}, {WORDS[network]}, {protocol}: beta", header, rows)
+    page.table(f"{info(dataset).title}, {WORDS[network]}, {protocol}: beta", header, rows)
 
 
-def _rates(betas: Betas, sizes: Sizes) -> Table:
+def _rates(page: Document, betas: Betas, sizes: Sizes) -> None:
     rows = []
     network = betas.network
     for dataset, grid in sizes.items():
         for protocol in PROTOCOLS:
-            for method, part, words in (
-                (network, "", WORDS[network]),
-                (SEARCH, "", WORDS[SEARCH]),
-                (SEARCH, "held.", "search, features held"),
-            ):
+            for method, part, words, _ in _series(network):
                 items = [betas.of(dataset, method, protocol, n) for n in grid]
                 found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
                 repeats = "0" if found[0] is None else str(len(found[0].slopes))
@@ -112,15 +103,11 @@ def _rates(betas: Betas, sizes: Sizes) -> Table:
         if printed := _printed(betas, dataset):
             slope = fit_power_law(grid, list(printed.values()))
             rows.append([f"{info(dataset).title}, printed", written_rate(slope), NONE, "1"])
-    notes = [
-        "Slope of ln beta on ln n, one for each repeat, and Student's 95 % interval over the repeats; none for one "
-        "repeat. Under paper the repeats are seeds on the same samples, so the interval says nothing of other samples. "
-        "The theory has -1."
-    ]
-    return Table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
+    notes = [prose("figure3.rates_note")]
+    page.table("By which power of n it changes", ["", "beta", "mean change", "repeats"], rows, notes)
 
 
-def _weights(betas: Betas, data: list[dict[str, Any]]) -> Table:
+def _weights(page: Document, betas: Betas) -> None:
     rows, header = [], ["lambda1"]
     compared = ((PROTOCOLS[0], betas.network), *((protocol, SEARCH) for protocol in PROTOCOLS))
     for protocol, method in compared:
@@ -130,10 +117,10 @@ def _weights(betas: Betas, data: list[dict[str, Any]]) -> Table:
         for protocol, method in compared:
             where = (FASHION, method, protocol, WEIGHT_SIZE)
             row += betas.texts(("beta.selector", _BETA, _MEAN), *where, weight=weight)
-            data.append(betas.line(*where, weight=weight))
+            page.data.append(betas.line(*where, weight=weight))
         rows.append(row)
     note = "The total loss holds lambda1 times the scorer's, so that of large lambda1 is another quantity."
-    return Table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])
+    page.table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])
 
 
 def _reading(betas: Betas, sizes: Sizes) -> list[str]:
@@ -186,12 +173,11 @@ def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]
     return texts
 
 
-def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
+def _draw(betas: Betas, sizes: Sizes, figure: Figure) -> None:
     from matplotlib.ticker import NullLocator
 
     full = len(sizes) == len(SIZES)
-    columns = len(sizes) + full
-    figure, panels = protocol_panels(columns, 4.2 * max(2, columns), 7.4)
+    panels = protocol_panels(figure, len(sizes) + full)
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
             _sizes(axis, betas, dataset, protocol, grid)
@@ -214,19 +200,13 @@ def _draw(name: str, betas: Betas, sizes: Sizes) -> Picture:
         panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
         panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
     drawn_legend(figure, ncols=3)
-    return picture(name, f"{_title(name, betas.network)}; bars: from the least to the largest repeat.", figure)
 
 
 def _sizes(axis: Axes, betas: Betas, dataset: str, protocol: Protocol, grid: Sequence[int]) -> None:
     """Draw beta against n, with the noise, the printed values and the theory's slope beside it."""
     network = betas.network
-    held = {"color": SKY, "marker": "v", "markersize": 5}
-    for method, measure, words, looks in (
-        (network, _BETA, WORDS[network], LOOKS[network]),
-        (SEARCH, _BETA, WORDS[SEARCH], LOOKS[SEARCH]),
-        (SEARCH, _HELD, "search, features held", held),
-    ):
-        _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], measure, words, **looks)
+    for method, part, words, looks in _series(network):
+        _bars(axis, grid, [betas.of(dataset, method, protocol, n) for n in grid], part + _BETA, words, **looks)
     order = [betas.of(dataset, network, protocol, n, change=ORDER) for n in grid]
     _bars(axis, grid, order, _BETA, "same samples, other order", color=GREY, marker="x", linestyle=":")
     if protocol == "paper" and (printed := _printed(betas, dataset)):
@@ -259,11 +239,12 @@ def _bars(
     axis.errorbar(list(found), means, yerr=list(zip(*ends, strict=True)), label=label, capsize=3, **looks)
 
 
-def _title(name: str, network: str) -> str:
-    return f"Figure {name.removeprefix('figure')}: uniform stability against n, {network}"
-
-
 EXPERIMENTS = tuple(
-    Experiment(name, _title(name, network), partial(beta_runs, network), partial(_render, name, network))
-    for name, network in (("figure3e", "|W|"), ("figure3f", "W^2"))
+    Experiment(
+        f"figure{part}",
+        f"Figure {part}: uniform stability against n, {network}",
+        partial(beta_runs, network),
+        partial(_fill, network),
+    )
+    for part, network in (("3e", "|W|"), ("3f", "W^2"))
 )

@@ -1,22 +1,23 @@
-"""Figure 3 a to c: error difference and test error against n, lambda1 and k."""
+"""Figure 3 a to d: error difference and test error against n, lambda1 and k, and the size of the weights against k."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
-from ...experiments import Run
-from ..methods import Options, Protocol, Results
-from ..report import BLACK, GREY, NONE, Document, Experiment, Picture, Table, picture
-from ._gap import KS, METHODS, SHARES, WEIGHTS, Gaps, Setting, gap_runs
-from ._shared import BOUNDED, NETWORKS, PROTOCOLS, SEARCH, WORDS, compact, drawn_legend, protocol_panels, rate, span
+from .._plots import BLACK, GREY, drawn_legend, protocol_panels
+from .._report import NONE, Document, Experiment, compact, prose, span
+from ..methods import PROTOCOLS, Protocol, Results, rate
+from ._gap import METHODS, SWEEPS, Gaps, Setting, Sweep, sweep_runs
+from ._shared import BOUNDED, NETWORKS, SEARCH, WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _DIFFERENCE, _TEST = "difference", "test.selector"
 _THOUSAND = 1e3
@@ -24,112 +25,42 @@ _THOUSAND = 1e3
 _UNITS = {_DIFFERENCE: _THOUSAND, _TEST: 1.0}
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """One of the three panels.
-
-    Attributes
-    ----------
-    name, title : str
-        Of the experiment.
-    symbol, label : str
-        What is varied, for the table and for the axis.
-    settings, fast : tuple of Setting
-        The published grid, and that of a fast run.
-    ticks : tuple of str
-        How the settings are written.
-    printed : dict
-        From a network to the place in the grid, the printed training and the printed test error.
-    read_off : dict
-        From places in the grid to the difference and the test error read off the printed figure.
-    """
-
-    name: str
-    title: str
-    symbol: str
-    label: str
-    settings: tuple[Setting, ...]
-    fast: tuple[Setting, ...]
-    ticks: tuple[str, ...]
-    printed: dict[str, tuple[int, float, float]]
-    read_off: dict[int, tuple[float | None, float]]
-
-    def tick(self, setting: Setting) -> str:
-        """Write a setting of the grid."""
-        return self.ticks[self.settings.index(setting)]
+_SWEEP = SWEEPS[-1]
+_KINDS = {
+    "product": "‖W_E W_D‖, the paper's text",
+    "norms": "‖[W_E; b_E]‖ ‖[W_D; b_D]‖, its notebooks",
+    "map": "‖Φ W_E W_D‖, free of the scores' scale",
+}
+_PARTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "all": ("all features", {"linestyle": "-"}),
+    "kept": ("selected features", {"linestyle": ":", "markerfacecolor": "none"}),
+}
+_PRINTED = {"all": 271.3, "kept": 210.4}
+"""The second norm, of the authors' notebook with |W| and k = 85."""
+_PRINTED_K = 85
 
 
-SWEEPS = (
-    Sweep(
-        "figure3a",
-        "Figure 3a: error difference and test error against the number of samples",
-        "n",
-        "training samples, % (100 %: 5,400 images of MNIST-Fashion)",
-        tuple(Setting(share=share) for share in SHARES),
-        (Setting(share=SHARES[0]), Setting(share=SHARES[-1])),
-        tuple(str(share) for share in SHARES),
-        {"|W|": (9, 0.02088, 0.02156), "W^2": (9, 0.02144, 0.02226)},
-        {0: (2.5e-3, 0.0275), 9: (7e-4, 0.0215)},
-    ),
-    Sweep(
-        "figure3b",
-        "Figure 3b: error difference and test error against lambda1",
-        "lambda1",
-        "scorer's weight lambda1 (steps of the grid, not to scale)",
-        tuple(Setting(weight=weight) for weight in WEIGHTS),
-        (Setting(weight=WEIGHTS[0]), Setting(weight=WEIGHTS[4])),
-        tuple(f"{weight:g}" for weight in WEIGHTS),
-        {"|W|": (2, 0.02121, 0.02193), "W^2": (2, 0.02161, 0.02237)},
-        {0: (9e-4, 0.025), 2: (None, 0.022), 8: (1.7e-4, 0.034)},
-    ),
-    Sweep(
-        "figure3c",
-        "Figure 3c: error difference and test error against k",
-        "k",
-        "selected features k",
-        tuple(Setting(k=k) for k in KS),
-        tuple(Setting(k=k) for k in KS[:2]),
-        tuple(str(k) for k in KS),
-        {"|W|": (5, 0.01932, 0.02024), "W^2": (5, 0.01915, 0.02010)},
-        {0: (2.8e-4, 0.043), 5: (9.3e-4, 0.020)},
-    ),
-)
-"""Printed errors are those of the one notebook that is kept of each sweep; the rest is read off the printed figure."""
-
-
-def sweep_runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
-    """Return the runs of a panel."""
-    return gap_runs(sweep.fast if options.fast else sweep.settings, protocol, options)
-
-
-def _render(sweep: Sweep, results: Results) -> Document:
+def _fill(sweep: Sweep, page: Document, results: Results) -> None:
     gaps = Gaps(results)
     settings = sweep.fast if gaps.fast else sweep.settings
-    text = (
-        f"{info(gaps.dataset).title}. Mean squared error (averaged over samples and features) of the network's own "
-        "output through its selected features. Error difference: on the test samples minus on the samples fitted on. "
-        "Paper: the first samples, as published, repeated over seeds; the search does not depend on a seed and has one "
-        f"value. Corrected: samples drawn at random, {BOUNDED}, and another seed for each repeat. ± and error bars: "
-        "standard deviation over the repeats."
-    )
-    data: list[dict[str, Any]] = []
-    tables = [_table(sweep, gaps, protocol, settings, data) for protocol in PROTOCOLS]
-    reading = _reading(sweep, gaps, settings)
-    return gaps.page(sweep.name, sweep.title, [text, *tables], data, lambda: _draw(sweep, gaps, settings), reading)
+    page.introduce(results, "figure3.curves", dataset=info(gaps.dataset).title, bounded=BOUNDED)
+    for protocol in PROTOCOLS:
+        _table(page, sweep, gaps, protocol, settings)
+    if not page.empty:
+        caption = (
+            f"{sweep.title}, as two panels instead of two axes of one; error bars: standard deviation over repeats."
+        )
+        page.draw(sweep.name, caption, (10, 7.2), partial(_draw, sweep, gaps, settings))
+    page.add(*_reading(sweep, gaps, settings))
 
 
-def _table(
-    sweep: Sweep, gaps: Gaps, protocol: Protocol, settings: Sequence[Setting], data: list[dict[str, Any]]
-) -> Table:
+def _table(page: Document, sweep: Sweep, gaps: Gaps, protocol: Protocol, settings: Sequence[Setting]) -> None:
     rows, notes = [], []
     for setting in settings:
         row = [_written(sweep, setting)]
-        for method in METHODS:
-            for measure, unit in _UNITS.items():
-                text, values = gaps.cell(method, protocol, setting, measure, unit)
-                row.append(text)
-                line = {"protocol": protocol, "method": method, sweep.symbol: sweep.tick(setting), "measure": measure}
-                data.append(line | values)
+        for method, (measure, unit) in product(METHODS, _UNITS.items()):
+            line = {sweep.symbol: sweep.tick(setting), "measure": measure}
+            row.append(gaps.cell(page, line, method, protocol, setting, measure, unit))
         rows.append(row)
     header = [sweep.symbol]
     for method in METHODS:
@@ -138,7 +69,7 @@ def _table(
         header.append("printed: difference × 1000, test error")  # noqa: RUF001
         rows = [[*row, _printed(sweep, place)] for place, row in enumerate(rows)]
         notes.append("Printed: those with a network's name from the authors' notebooks; ~ read off their figure.")
-    return Table(f"{info(gaps.dataset).title}, {protocol}", header, rows, notes)
+    page.table(f"{info(gaps.dataset).title}, {protocol}", header, rows, notes)
 
 
 def _written(sweep: Sweep, setting: Setting) -> str:
@@ -175,10 +106,7 @@ def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[str]
             first, last = (_written(sweep, settings[i]) for i in (0, -1))
             texts.append(f"{protocol.capitalize()}, from {sweep.symbol} = {first} to {last}. {'; '.join(found)}.")
         if found and sweep.symbol == "n" and protocol == PROTOCOLS[0]:
-            texts.append(
-                "The paper's bound falls as n to the -0.5. Under paper the intervals come from seeds on the same "
-                "samples, so they say nothing of other samples."
-            )
+            texts.append(prose("figure3.bound"))
         texts += _against_search(gaps, protocol, settings)
         if sweep.symbol == "lambda1" and protocol == "paper":
             texts += _role_of_the_scorer(gaps, settings)
@@ -234,8 +162,8 @@ def _role_of_the_scorer(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
     return [f"Does the scorer help? {'; '.join(texts)}."] if texts else []
 
 
-def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
-    figure, panels = protocol_panels(2, 10, 7.2)
+def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting], figure: Figure) -> None:
+    panels = protocol_panels(figure, 2)
     places = {setting: float(place) for place, setting in enumerate(settings)}
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (measure, unit) in zip(row, _UNITS.items(), strict=True):
@@ -251,8 +179,6 @@ def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> Picture:
         axis.set_xticks(range(len(settings)), [sweep.tick(setting) for setting in settings])
         axis.set_xlabel(sweep.label)
     drawn_legend(figure, ncols=6)
-    caption = f"{sweep.title}, as two panels instead of two axes of one; error bars: standard deviation over repeats."
-    return picture(sweep.name, caption, figure)
 
 
 def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
@@ -268,6 +194,83 @@ def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
         axis.plot([place], [value], linestyle="none", marker="*", label=f"printed {method}", **looks)
 
 
-EXPERIMENTS = tuple(
-    Experiment(sweep.name, sweep.title, partial(sweep_runs, sweep), partial(_render, sweep)) for sweep in SWEEPS
+def _fill_norms(page: Document, results: Results) -> None:
+    gaps = Gaps(results)
+    settings = _SWEEP.fast if gaps.fast else _SWEEP.settings
+    page.introduce(results, "figure3.norms", dataset=info(gaps.dataset).title)
+    for protocol, kind in product(PROTOCOLS, _KINDS):
+        rows = []
+        for method, (part, (features, _)) in product(METHODS, _PARTS.items()):
+            row = [f"{WORDS[method]}, {features}"]
+            for setting in settings:
+                line = {"k": setting.k, "norm": kind, "columns": part}
+                row.append(gaps.cell(page, line, method, protocol, setting, f"norms.{kind}.{part}", 1.0))
+            rows.append(row)
+        notes = [
+            f"Printed for |W| and k = {_PRINTED_K}: {_PRINTED['all']} for all features, {_PRINTED['kept']} for the "
+            "selected ones."
+        ]
+        shown = kind == "norms" and protocol == "paper" and not gaps.fast
+        header = ["method", *(f"k = {setting.k}" for setting in settings)]
+        page.table(f"{_KINDS[kind]}, {protocol}", header, rows, notes if shown else [])
+    if not page.empty:
+        caption = "Size of the weights against k, in three ways; error bars: standard deviation over repeats."
+        page.draw("figure3d", caption, (11, 7), partial(_draw_norms, gaps, settings))
+    page.add(*_read_norms(gaps, settings))
+
+
+def _read_norms(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
+    """Say by what factor the error difference and each norm of the selected features change over k."""
+    texts = []
+    for protocol in PROTOCOLS:
+        found = []
+        for method in METHODS:
+            ratios = {}
+            for measure in ("difference", *(f"norms.{kind}.{part}" for kind in _KINDS for part in _PARTS)):
+                first, last = (
+                    gaps.values(protocol, setting, measure)[method] for setting in (settings[0], settings[-1])
+                )
+                if first is not None and last is not None and first.mean > 0:
+                    ratios[measure] = last.mean / first.mean
+            if "difference" in ratios and len(ratios) == 1 + len(_KINDS) * len(_PARTS):
+                sizes = ", ".join(
+                    f"{words.split(',')[0]} {ratios[f'norms.{kind}.kept']:.3g}" for kind, words in _KINDS.items()
+                )
+                found.append(f"{WORDS[method]}: error difference {ratios['difference']:.3g}, {sizes}")
+        if found:
+            over = f"from k = {settings[0].k} to {settings[-1].k}"
+            texts.append(
+                f"{protocol.capitalize()}, selected features, last over first value {over}. {'; '.join(found)}."
+            )
+    return texts
+
+
+def _draw_norms(gaps: Gaps, settings: Sequence[Setting], figure: Figure) -> None:
+    from matplotlib.ticker import LogFormatter, StrMethodFormatter
+
+    panels = protocol_panels(figure, 3)
+    places = {setting: float(setting.k) for setting in settings}
+    for protocol, row in zip(PROTOCOLS, panels, strict=True):
+        for axis, (kind, words) in zip(row, _KINDS.items(), strict=True):
+            curves = {f"norms.{kind}.{part}": (f", {features}", looks) for part, (features, looks) in _PARTS.items()}
+            gaps.curves(axis, protocol, curves, places, 0.8, 1.0)
+            if kind == "norms" and protocol == "paper" and len(settings) == len(_SWEEP.settings):
+                for part, (features, looks) in _PARTS.items():
+                    stars = {"color": BLACK, "markersize": 11, "zorder": 4} | looks | {"linestyle": "none"}
+                    axis.plot([_PRINTED_K], [_PRINTED[part]], marker="*", label=f"printed |W|, {features}", **stars)
+            axis.set_yscale("log")
+            axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+            axis.set_title(f"{protocol}:\n{words}", fontsize="medium")
+            axis.grid(alpha=0.3)
+        row[0].set_ylabel("Frobenius norm, log scale")
+    for axis in panels[-1]:
+        axis.set_xticks([setting.k for setting in settings])
+        axis.set_xlabel("selected features k")
+    drawn_legend(figure, ncols=4)
+
+
+EXPERIMENTS = (
+    *(Experiment(sweep.name, sweep.title, partial(sweep_runs, sweep), partial(_fill, sweep)) for sweep in SWEEPS),
+    Experiment("figure3d", "Figure 3d: size of the weights against k", partial(sweep_runs, _SWEEP), _fill_norms),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...experiments import Run, Value
+from .._plots import error_bars
+from .._report import Document, Line, compact, csv_repeats
 from ..methods import Options, Protocol, Results, find_method, load_rows
 from ._shared import (
     COIL,
@@ -22,9 +24,6 @@ from ._shared import (
     WORDS,
     Groups,
     bounded_test_samples,
-    compact,
-    csv_value,
-    error_bars,
     first_run,
     fit_record,
     mean_losses,
@@ -68,16 +67,89 @@ class Setting:
     k: int = K
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """One of the three panels.
+
+    Attributes
+    ----------
+    name, title : str
+        Of the experiment.
+    symbol, label : str
+        What is varied, for the table and for the axis.
+    settings, fast : tuple of Setting
+        The published grid, and that of a fast run.
+    ticks : tuple of str
+        How the settings are written.
+    printed : dict
+        From a network to the place in the grid, the printed training and the printed test error.
+    read_off : dict
+        From places in the grid to the difference and the test error read off the printed figure.
+    """
+
+    name: str
+    title: str
+    symbol: str
+    label: str
+    settings: tuple[Setting, ...]
+    fast: tuple[Setting, ...]
+    ticks: tuple[str, ...]
+    printed: dict[str, tuple[int, float, float]]
+    read_off: dict[int, tuple[float | None, float]]
+
+    def tick(self, setting: Setting) -> str:
+        """Write a setting of the grid."""
+        return self.ticks[self.settings.index(setting)]
+
+
+SWEEPS = (
+    Sweep(
+        "figure3a",
+        "Figure 3a: error difference and test error against the number of samples",
+        "n",
+        "training samples, % (100 %: 5,400 images of MNIST-Fashion)",
+        tuple(Setting(share=share) for share in SHARES),
+        (Setting(share=SHARES[0]), Setting(share=SHARES[-1])),
+        tuple(str(share) for share in SHARES),
+        {"|W|": (9, 0.02088, 0.02156), "W^2": (9, 0.02144, 0.02226)},
+        {0: (2.5e-3, 0.0275), 9: (7e-4, 0.0215)},
+    ),
+    Sweep(
+        "figure3b",
+        "Figure 3b: error difference and test error against lambda1",
+        "lambda1",
+        "scorer's weight lambda1 (steps of the grid, not to scale)",
+        tuple(Setting(weight=weight) for weight in WEIGHTS),
+        (Setting(weight=WEIGHTS[0]), Setting(weight=WEIGHTS[4])),
+        tuple(f"{weight:g}" for weight in WEIGHTS),
+        {"|W|": (2, 0.02121, 0.02193), "W^2": (2, 0.02161, 0.02237)},
+        {0: (9e-4, 0.025), 2: (None, 0.022), 8: (1.7e-4, 0.034)},
+    ),
+    Sweep(
+        "figure3c",
+        "Figure 3c: error difference and test error against k",
+        "k",
+        "selected features k",
+        tuple(Setting(k=k) for k in KS),
+        tuple(Setting(k=k) for k in KS[:2]),
+        tuple(str(k) for k in KS),
+        {"|W|": (5, 0.01932, 0.02024), "W^2": (5, 0.01915, 0.02010)},
+        {0: (2.8e-4, 0.043), 5: (9.3e-4, 0.020)},
+    ),
+)
+"""Printed errors are those of the one notebook that is kept of each sweep; the rest is read off the printed figure."""
+
+
 def dataset(*, fast: bool) -> str:
     """Return the dataset: MNIST-Fashion, and a smaller one of images in a fast run."""
     return COIL if fast else FASHION
 
 
-def gap_runs(settings: Iterable[Setting], protocol: Protocol, options: Options) -> list[Run]:
-    """Return the runs of some settings for both networks and the search."""
+def sweep_runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
+    """Return the runs of a panel, for both networks and the search."""
     number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     runs: list[Run] = []
-    for method, setting in product(METHODS, settings):
+    for method, setting in product(METHODS, sweep.fast if options.fast else sweep.settings):
         first = first_run(dataset(fast=options.fast), method, protocol, setting.k, options)
         runs += repeated(first.of_task(TASK, share=setting.share, weight=setting.weight), number)
     return runs
@@ -100,12 +172,12 @@ class Gaps(Groups):
         return over_repeats({method: self.of(method, protocol, setting) for method in methods}, measure)
 
     def cell(
-        self, method: str, protocol: Protocol, setting: Setting, measure: str, unit: float = 1.0
-    ) -> tuple[str, dict[str, Any]]:
-        """Return a value for a table, and for the CSV file."""
+        self, page: Document, line: Line, method: str, protocol: Protocol, setting: Setting, measure: str, unit: float
+    ) -> str:
+        """Add a value to the CSV file, beside what ``line`` says of it, and return it for a table."""
         value = self.values(protocol, setting, measure)[method]
-        why = self.missing(self.dataset, self.of(method, protocol, setting))
-        return compact(value, why, unit), csv_value(value)
+        page.data.append({"protocol": protocol, "method": method} | line | csv_repeats(value))
+        return compact(value, self.missing(self.dataset, self.of(method, protocol, setting)), unit)
 
     def curves(
         self, axis: Axes, protocol: Protocol, curves: Curves, places: Mapping[Setting, float], aside: float, unit: float

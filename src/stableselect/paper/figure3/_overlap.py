@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,26 +11,14 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from ...metrics import stability
-from ..methods import Options, Protocol, Results, find_method, load_rows
-from ..report import NONE, Document, Experiment, Picture, Table, picture
-from ._shared import (
-    COIL,
-    FASHION,
-    PROTOCOLS,
-    SEARCH,
-    Groups,
-    compact,
-    epochs,
-    first_run,
-    fit_record,
-    mean_losses,
-    of_one,
-)
+from .._report import NONE, Document, Experiment, Line, compact, interval
+from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, load_rows, of_one
+from ._shared import COIL, FASHION, SEARCH, Groups, epochs, first_run, fit_record, mean_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
+    from matplotlib.figure import Figure
 
 TASK = "overlap"
 KS = {FASHION: 10, COIL: 5}
@@ -111,18 +98,17 @@ class Overlap:
         self.items, self.runs = items, len(kept)
         self.counts = np.bincount(np.concatenate([np.zeros(0, dtype=int), *kept]), minlength=n_features)
         self.distinct, self.always = int(np.sum(self.counts > 0)), int(np.sum(self.counts == self.runs))
-        self.measures = stability(kept, n_features=n_features) if len(kept) > 1 else None
+        found = agreement(items)
+        self.measures = None if found is None else found.stability
 
     def nogueira(self) -> str:
         """Write Nogueira's measure with its interval."""
-        if self.measures is None:
-            return NONE
-        low, high = self.measures.confidence_interval
-        return f"{self.measures.nogueira:.3f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+        found = self.measures
+        return NONE if found is None else interval(found.nogueira, found.confidence_interval, 3)
 
-    def line(self) -> dict[str, Any]:
+    def line(self) -> Line:
         """Return the measures for the CSV file; empty where there are none."""
-        found: dict[str, Any] = dict.fromkeys(("nogueira", "low", "high", "jaccard", "distinct", "always"), "")
+        found: Line = dict.fromkeys(("nogueira", "low", "high", "jaccard", "distinct", "always"), "")
         if self.measures is not None:
             found["low"], found["high"] = self.measures.confidence_interval
             found |= {"nogueira": self.measures.nogueira, "jaccard": self.measures.jaccard}
@@ -151,32 +137,24 @@ def _overlaps(runs: Groups, network: str) -> Overlaps:
     return found
 
 
-def _render(name: str, network: str, results: Results) -> Document:
+def _fill(network: str, page: Document, results: Results) -> None:
     runs = Groups(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     overlaps = _overlaps(runs, network)
-    text = (
-        "The pooled samples are cut at random into 90 % to select on and 10 % to test on; the selected features are "
-        "compared. Published: the network starts from the same weights and draws its batches from the same seed on "
-        "every split (seed fixed). Seed free: the split's number is also the seed. The search has no seed. Training "
-        f"ends after {epochs(network, fast=runs.fast)} epochs, or {PATIENCE} without a gain in the training loss; the "
-        "best weights are then kept, the published runs kept the last. Paper: the published samples and scaling. "
-        "Corrected: a pool drawn at random, scaled by the 90 %. Nogueira is 1 for the same set every time and 0 on "
-        "average for random sets; its 95 % interval is too narrow for ten runs on overlapping samples."
-    )
-    data: list[dict[str, Any]] = []
+    page.introduce(results, "figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE)
     places = list(dict.fromkeys(key[:2] for key in overlaps))
-    tables = [_table(runs, overlaps, network, *place, data) for place in places]
-    reading = [text for place in places for text in _reading(overlaps, network, *place)]
-    title = _title(name, network)
-    return runs.page(name, title, [text, *tables], data, lambda: _draw(name, overlaps), reading)
+    for place in places:
+        _table(page, runs, overlaps, network, *place)
+    if not page.empty:
+        caption = "Pixels selected on the splits, over the image; a larger and darker dot was selected on more of them."
+        page.draw(page.name, caption, (9, 3.1 * len(places)), partial(_draw, overlaps, places))
+    for place in places:
+        page.add(*_reading(overlaps, network, *place))
 
 
-def _table(
-    runs: Groups, overlaps: Overlaps, network: str, protocol: Protocol, dataset: str, data: list[dict[str, Any]]
-) -> Table:
+def _table(page: Document, runs: Groups, overlaps: Overlaps, network: str, protocol: Protocol, dataset: str) -> None:
     rows = []
     for (_, _, words), found in _at(overlaps, protocol, dataset).items():
-        data.append({"dataset": dataset, "protocol": protocol, "method": words} | found.line())
+        page.data.append({"dataset": dataset, "protocol": protocol, "method": words} | found.line())
         texts = [runs.missing(dataset, found.items)] * 6
         if found.runs:
             jaccard = NONE if found.measures is None else f"{found.measures.jaccard:.3f}"
@@ -186,7 +164,7 @@ def _table(
     if protocol == "paper" and not runs.fast and (network, dataset) in _PRINTED:
         rows.append(["printed, seed fixed", *_PRINTED[network, dataset], NONE, "10"])
     header = ["", "Nogueira [95 %]", "Jaccard", "distinct features", "on every split", "test error ± sd", "splits"]
-    return Table(f"{info(dataset).title}, k = {KS[dataset]}, {protocol}", header, rows)
+    page.table(f"{info(dataset).title}, k = {KS[dataset]}, {protocol}", header, rows)
 
 
 def _at(overlaps: Overlaps, protocol: Protocol, dataset: str) -> Overlaps:
@@ -213,11 +191,7 @@ def _reading(overlaps: Overlaps, network: str, protocol: Protocol, dataset: str)
     ]
 
 
-def _draw(name: str, overlaps: Overlaps) -> Picture:
-    from matplotlib.figure import Figure
-
-    places = list(dict.fromkeys(key[:2] for key in overlaps))
-    figure = Figure(figsize=(9, 3.1 * len(places)), layout="constrained")
+def _draw(overlaps: Overlaps, places: list[tuple[Protocol, str]], figure: Figure) -> None:
     panels = figure.subplots(len(places), 3, squeeze=False)
     shown = None
     for (protocol, dataset), line in zip(places, panels, strict=True):
@@ -236,8 +210,6 @@ def _draw(name: str, overlaps: Overlaps) -> Picture:
     if shown is not None:
         bar = figure.colorbar(shown, ax=panels, shrink=0.5, location="right")
         bar.set_label("fraction of the splits that select the pixel")
-    caption = "Pixels selected on the splits, over the image; a larger and darker dot was selected on more of them."
-    return picture(name, caption, figure)
 
 
 def _dots(axis: Axes, found: Overlap, width: int) -> PathCollection:
@@ -248,11 +220,12 @@ def _dots(axis: Axes, found: Overlap, width: int) -> PathCollection:
     return axis.scatter(places % width, places // width, s=12 + 50 * shares, c=shares, **looks)
 
 
-def _title(name: str, network: str) -> str:
-    return f"Figure {name.removeprefix('figure')}: features selected on ten splits, {network}"
-
-
 EXPERIMENTS = tuple(
-    Experiment(name, _title(name, network), partial(overlap_runs, network), partial(_render, name, network))
-    for name, network in (("figure3g", "|W|"), ("figure3h", "W^2"))
+    Experiment(
+        f"figure{part}",
+        f"Figure {part}: features selected on ten splits, {network}",
+        partial(overlap_runs, network),
+        partial(_fill, network),
+    )
+    for part, network in (("3g", "|W|"), ("3h", "W^2"))
 )

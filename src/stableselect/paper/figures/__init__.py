@@ -1,7 +1,8 @@
 """The paper's figures, but for Figure 3."""
 
-from . import _figure1, _figure2, _lambda_search, _supp_figure8
+from ._images import figure1, figure2
+from ._sweeps import lambda_search, supp_figure8
 
-EXPERIMENTS = tuple(module.EXPERIMENT for module in (_figure1, _figure2, _supp_figure8, _lambda_search))
+EXPERIMENTS = (figure1, figure2, supp_figure8, lambda_search)
 
 __all__ = ["EXPERIMENTS"]

@@ -1,8 +1,6 @@
 """The methods that the paper compares, the data they see and the measures of each run."""
 
 from ._data import Rows, is_available, load_rows, pool, subsample
-from ._epoch import NETWORKS, PLAIN, epoch_times
-from ._limits import CAPPED, FAULTY, cap
 from ._methods import (
     ALL_FEATURES,
     EPOCH,
@@ -17,9 +15,9 @@ from ._methods import (
     selector_classes,
     weighted,
 )
-from ._options import Options, Protocol
-from ._results import NOT_AVAILABLE, NOT_RUN, Results
-from ._timed_fit import timed_fit
+from ._options import CAPPED, FAULTY, PROTOCOLS, Options, Protocol, cap
+from ._results import NOT_AVAILABLE, NOT_RUN, Results, agreement, of_one, rate
+from ._timing import NETWORKS, PLAIN, epoch_times, timed_fit
 
 __all__ = [
     "ALL_FEATURES",
@@ -32,6 +30,7 @@ __all__ = [
     "NOT_RUN",
     "NO_RIDGE",
     "PLAIN",
+    "PROTOCOLS",
     "STABLE",
     "WEIGHTS",
     "WITH_FAULT",
@@ -39,13 +38,16 @@ __all__ = [
     "Protocol",
     "Results",
     "Rows",
+    "agreement",
     "cap",
     "epoch_times",
     "find_method",
     "is_available",
     "load_rows",
+    "of_one",
     "plan",
     "pool",
+    "rate",
     "registered",
     "selector_classes",
     "subsample",

@@ -13,8 +13,7 @@ from ..._registry import all_selectors
 from ...base import BaseSelector
 from ...datasets import info
 from ...experiments import Run
-from ._limits import CAPPED, FAULTY, cap
-from ._options import Options, Protocol
+from ._options import CAPPED, FAULTY, Options, Protocol, cap
 
 FAST_DATASETS = ("mice_protein", "coil20", "usps", "glioma")
 FAST_ROWS = 2000

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...datasets import info, names
 from ...experiments import Comparison, Measure, Mode, Run, Stored, Value
+from ...inspection import PowerLawFit, StabilityAnalysis, fit_power_law
 from ._data import is_available
 from ._methods import FAST_DATASETS, METHODS, cap, find_method
 from ._options import Protocol
@@ -136,3 +137,23 @@ class Results:
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
         return "failed" if "failed" in statuses else NOT_RUN
+
+
+def agreement(runs: Iterable[Stored]) -> StabilityAnalysis | None:
+    """Analyse the sets of finished runs on one dataset; None for fewer than two, or where there is no choice."""
+    done = [item for item in runs if item.status == "done"]
+    widths = [item.record.get("n_columns", info(item.run.dataset).n_columns) for item in done]
+    sets = [item.record["selected"] for item in done]
+    if len(sets) < 2 or all(len(one) == max(widths) for one in sets):
+        return None
+    return StabilityAnalysis.from_supports(sets, n_features=max(widths))
+
+
+def of_one(items: Sequence[Stored], measure: Measure) -> Value | None:
+    """Return a measure of one method over its repeats, with its standard deviation."""
+    return Comparison({"": items}, measure).value("", over="repeats")
+
+
+def rate(sizes: Sequence[int], items: Sequence[Iterable[Stored]], measure: Measure) -> PowerLawFit | None:
+    """Return the power of n that fits a measure, from the repeats that have every size; None where there are none."""
+    return Comparison(dict(zip(sizes, items, strict=True)), measure).fit(sizes, fit_power_law)

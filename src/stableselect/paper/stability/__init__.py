@@ -1,12 +1,9 @@
 """Stability and error of every method."""
 
-from ._interchangeable import TASK as _INTERCHANGEABLE
-from ._interchangeable import interchangeable
-from ._plan import TASK as _STABILITY
-from ._plan import fitted
-from ._report import EXPERIMENT
+from ._plan import INTERCHANGEABLE, TASK, fitted, interchangeable
+from ._report import stability
 
-EXPERIMENTS = (EXPERIMENT,)
-TASKS = {_INTERCHANGEABLE: interchangeable, _STABILITY: fitted}
+EXPERIMENTS = (stability,)
+TASKS = {INTERCHANGEABLE: interchangeable, TASK: fitted}
 
 __all__ = ["EXPERIMENTS", "TASKS"]

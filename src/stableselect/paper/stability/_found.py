@@ -12,11 +12,20 @@ import numpy as np
 
 from ...datasets import info
 from ...experiments import Comparison, Interval, Stored
-from ...metrics import Stability, similarity_stability, stability
-from ..methods import Results, find_method, selector_classes
-from ._interchangeable import TASK as INTERCHANGEABLE
-from ._interchangeable import unpacked
-from ._plan import DATASETS, NETWORKS, RANDOM, TASK, is_seeded, methods, steps, takes_seed
+from ...metrics import Stability, similarity_stability
+from ..methods import Results, agreement, find_method, selector_classes
+from ._plan import (
+    DATASETS,
+    INTERCHANGEABLE,
+    NETWORKS,
+    RANDOM,
+    TASK,
+    is_seeded,
+    methods,
+    steps,
+    takes_seed,
+    unpacked,
+)
 
 _ERRORS = ("ridge", "least_squares")
 _FAR = 3.0
@@ -44,7 +53,8 @@ class Found:
     Attributes
     ----------
     rows, seed, both : Stability or None
-        Agreement of the sets when the samples, the seed, or both vary. ``seed`` is None where the method has none. For
+        Agreement of the sets when the samples, the seed, or both vary, as
+        :func:`stableselect.inspection.stability_analysis` measures it. ``seed`` is None where the method has none. For
         random features ``rows`` is ``both``: with one seed they are the same features on any samples.
     alike : float or None
         As ``rows``, with interchangeable features counted as the same: the adjusted measure of
@@ -83,9 +93,12 @@ class Found:
         by_rows = by_both if method == RANDOM else [item for item in done if item.run.seed == 0]
         by_seed = [item for item in done if item.run.split == 0 and takes_seed(method)]
         self.by_rows, self.failed = by_rows, len(items) - len(done)
-        self.rows, self.seed = agreement(by_rows), agreement(by_seed)
-        self.both = agreement(by_both) if is_seeded(method) else self.rows
-        self.alike = _alike(by_rows, pairs)
+        found = agreement(by_rows)
+        self.rows, self.seed = None if found is None else found.stability, _stability(by_seed)
+        self.both = _stability(by_both) if is_seeded(method) else self.rows
+        self.alike = None
+        if found is not None and pairs is not None and found.supports.shape[1] == len(pairs):
+            self.alike = similarity_stability(found.supports, pairs, threshold=1, n_draws=_DRAWS).adjusted
         self.ridge, self.least_squares = (errors[measure].value(method) for measure in _ERRORS)
         self.subsamples = errors["ridge"].splits
         self.errors = Comparison({method: items}, "ridge").by_split(method)
@@ -136,7 +149,7 @@ def paired(one: Found, other: Found) -> Paired | None:
     runs = {found.method: [item for item in found.by_rows if item.run.seed == 0] for found in (one, other)}
     compared = Comparison(runs, "ridge")
     before, after = (
-        agreement([item for item in items if item.run.split in compared.splits]) for items in runs.values()
+        _stability([item for item in items if item.run.split in compared.splits]) for items in runs.values()
     )
     ratio = compared.ratio(other.method, one.method)
     return None if before is None or after is None or ratio is None else Paired(before, after, ratio)
@@ -203,22 +216,6 @@ def _of_dataset(dataset: str, runs: dict[str, list[Stored]], pairs: np.ndarray |
     return [Found(dataset, method, runs, errors, pairs) for method in runs]
 
 
-def agreement(runs: Sequence[Stored]) -> Stability | None:
-    """Return how far the sets of runs agree; None for fewer than two, or where there is no choice."""
-    masks = _masks(runs)
-    return None if len(masks) < 2 or masks.all() else stability(masks)
-
-
-def _alike(runs: Sequence[Stored], alike: np.ndarray | None) -> float | None:
-    masks = _masks(runs)
-    if alike is None or len(masks) < 2 or masks.all() or masks.shape[1] != len(alike):
-        return None
-    return similarity_stability(masks, alike, threshold=1, n_draws=_DRAWS).adjusted
-
-
-def _masks(runs: Sequence[Stored]) -> np.ndarray:
-    widths = [item.record.get("n_columns", info(item.run.dataset).n_columns) for item in runs]
-    masks = np.zeros((len(runs), max(widths, default=0)), dtype=bool)
-    for mask, run in zip(masks, runs, strict=True):
-        mask[run.record["selected"]] = True
-    return masks
+def _stability(runs: Sequence[Stored]) -> Stability | None:
+    found = agreement(runs)
+    return None if found is None else found.stability

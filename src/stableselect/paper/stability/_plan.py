@@ -1,18 +1,24 @@
-"""The runs of ``stability``: one fit each, on a subsample with a seed, and which of them a method needs.
+"""The runs of ``stability``: which fits a method needs, one fit, and which features of a dataset are interchangeable.
 
-The split of a run is the number of its subsample. The samples vary over the subsamples with seed 0, the seed varies on
-subsample 0, and both vary where subsample and seed have the same number; so the analyses share the runs they have in
-common, which :func:`stableselect.inspection.stability_analysis` would fit three times.
+A run is one fit, on a subsample with a seed; its split is the number of the subsample. The samples vary over the
+subsamples with seed 0, the seed varies on subsample 0, and both vary where subsample and seed have the same number; so
+the analyses share the runs they have in common, which :func:`stableselect.inspection.stability_analysis` would fit
+three times. The stored sets get its measures from :meth:`stableselect.inspection.StabilityAnalysis.from_supports`.
 """
 
 from __future__ import annotations
 
+import base64
+import lzma
+import time
 from dataclasses import replace
 from typing import Any
 
-from ...datasets import info
+import numpy as np
+
+from ...datasets import Scale, info
 from ...experiments import Run
-from ...metrics import reconstruction_error
+from ...metrics import feature_similarity, reconstruction_error
 from ..methods import (
     ALL_FEATURES,
     CAPPED,
@@ -21,13 +27,15 @@ from ..methods import (
     Options,
     Protocol,
     find_method,
+    pool,
     registered,
     subsample,
     timed_fit,
 )
-from ._interchangeable import TASK as INTERCHANGEABLE
 
-TASK = "stability"
+TASK, INTERCHANGEABLE = "stability", "interchangeable"
+THRESHOLD = 0.8
+"""Absolute correlation from which two features count as the same: that of neighbouring pixels in the image tables."""
 RANDOM = "random"
 NETWORKS = ("|W|", "W^2")
 DATASETS = ("mice_protein", "coil20", "isolet", "mnist_fashion", "usps", "glioma", "prostate_ge", "arcene")
@@ -147,3 +155,52 @@ def fitted(run: Run, data_home: str | None = None) -> dict[str, Any]:
         "least_squares": reconstruction_error(split.X_train, split.X_test, selector.selected_),
         "ridge": reconstruction_error(split.X_train, split.X_test, selector.selected_, refit="ridge"),
     }
+
+
+def interchangeable(run: Run, data_home: str | None = None) -> dict[str, Any]:
+    """Find the pairs of features whose absolute correlation over the whole table reaches the threshold.
+
+    They are stored, packed, so that pages can be made from the store without the datasets.
+
+    Parameters
+    ----------
+    run : Run
+        Of which only the dataset and the mode matter.
+    data_home : str or None
+        Folder of the datasets.
+
+    Returns
+    -------
+    dict
+        ``n_columns``, ``n_pairs``, ``pairs`` (see :func:`unpacked`), ``threshold`` and ``seconds``.
+    """
+    X = pool(run, data_home).raw
+    start = time.perf_counter()
+    alike = feature_similarity(Scale.minmax(X).apply(X)) >= THRESHOLD
+    seconds = time.perf_counter() - start
+    return {
+        "n_columns": len(alike),
+        "n_pairs": int(alike.sum() - len(alike)) // 2,
+        "pairs": packed(alike),
+        "threshold": THRESHOLD,
+        "seconds": seconds,
+    }
+
+
+def packed(alike: np.ndarray) -> str:
+    """Return a symmetric Boolean matrix as text: the bits above its diagonal, row by row, compressed."""
+    bits = alike[np.triu(np.ones_like(alike), 1)]
+    return base64.b64encode(lzma.compress(np.packbits(bits).tobytes())).decode("ascii")
+
+
+def unpacked(text: str, n_features: int) -> np.ndarray:
+    """Return the matrix of :func:`packed`, with ones on the diagonal, as Booleans."""
+    n_pairs = n_features * (n_features - 1) // 2
+    size = (n_pairs + 7) // 8
+    raw = lzma.LZMADecompressor().decompress(base64.b64decode(text), max_length=size + 1) if size else b""
+    if len(raw) != size:
+        raise ValueError(f"The pairs of {n_features} features should be {size} bytes, but are not; run it again.")
+    bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=n_pairs).astype(bool)
+    alike = np.eye(n_features, dtype=bool)
+    alike[np.triu(np.ones_like(alike), 1)] = bits
+    return alike | alike.T

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
 from ...metrics import Stability
-from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Picture, picture
+from .._plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from .._report import Document, prose
 from ._found import Found, family, twin_words
 from ._plan import RANDOM, is_seeded, methods
 
@@ -49,15 +51,24 @@ def styles(names: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def against_error(found: dict[str, list[Found]]) -> Picture:
+def draw_against_error(page: Document, found: dict[str, list[Found]]) -> None:
     """Draw stability under other samples against the error relative to random features, a panel a dataset."""
     found = {
         dataset: shown
         for dataset, items in found.items()
         if (shown := [item for item in items if item.rows and item.relative])
     }
+    if not found:
+        return
+    caption = prose("stability.error_caption")
+    if same := twin_words(found):
+        caption += f" Marks cover each other where nearly always the same features are selected: {same}."
+    page.draw("stability", caption, _size(found, 3.5), partial(_against_error, found))
+
+
+def _against_error(found: dict[str, list[Found]], figure: Figure) -> None:
     style = styles(list(dict.fromkeys(item.method for items in found.values() for item in items)))
-    figure, axes = _panels(found, height=3.5, sharex=False)
+    axes = _panels(figure, len(found), sharex=False)
     for (dataset, items), axis in zip(found.items(), axes, strict=True):
         axis.axvline(1, color=BLACK, linewidth=0.8, linestyle=":")
         axis.axhline(0, color=BLACK, linewidth=0.8, linestyle=":")
@@ -74,15 +85,6 @@ def against_error(found: dict[str, list[Found]]) -> Picture:
     )
     figure.supylabel("stability (Nogueira)", fontsize="medium")
     _legend(figure, axes[0], style)
-    caption = (
-        "Stability under other samples against error, a panel a dataset: the best place is the upper left. Filled "
-        "marks: samples vary, the seed is held. Hollow marks, joined to them: the seed varies too. Vertical bars are "
-        "95 % intervals of Nogueira's measure over subsamples, horizontal bars standard errors over subsamples. Random "
-        "features are drawn anew for each subsample."
-    )
-    if same := twin_words(found):
-        caption += f" Marks cover each other where nearly always the same features are selected: {same}."
-    return picture("stability", caption, figure)
 
 
 def _point(axis: Axes, item: Found, look: dict[str, Any]) -> None:
@@ -127,12 +129,20 @@ def _legend(figure: Figure, axis: Axes, style: dict[str, dict[str, Any]]) -> Non
     figure.legend(handles=handles, loc="outside upper center", ncols=len(columns), fontsize="small", columnspacing=1.2)
 
 
-def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
+def draw_rows_and_seed(page: Document, found: dict[str, list[Found]]) -> None:
     """Draw what changes the choice of the seeded methods: the samples, the seed, or both."""
     every = [item for items in found.values() for item in items if is_seeded(item.method) and (item.seed or item.rows)]
     names = [name for name in methods() if any(item.method == name for item in every)]
     found = {dataset: items for dataset, items in found.items() if any(i.seed for i in items if i.method in names)}
-    figure, axes = _panels(found, height=0.8 + 0.32 * max(len(names), 3), sharex=True)
+    if not found:
+        return
+    caption = prose("stability.seed_caption")
+    size = _size(found, 0.8 + 0.32 * max(len(names), 3))
+    page.draw("stability_seed", caption, size, partial(_rows_and_seed, found, names))
+
+
+def _rows_and_seed(found: dict[str, list[Found]], names: list[str], figure: Figure) -> None:
+    axes = _panels(figure, len(found), sharex=True)
     looks: dict[str, tuple[str, dict[str, Any], float]] = {
         "rows": ("samples vary, seed held", {"marker": "o", "color": BLUE}, -0.22),
         "seed": ("seed varies, samples held", {"marker": "D", "color": VERMILION, "markerfacecolor": "white"}, 0.0),
@@ -161,23 +171,19 @@ def rows_and_seed(found: dict[str, list[Found]]) -> Picture:
         axes[0].plot([], [], linestyle="", markersize=5, label=words, **look)[0] for words, look, _ in looks.values()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
-    caption = (
-        "What moves the choice of the methods that use a seed; bars are 95 % intervals of Nogueira's measure over the "
-        "runs. Random features do not depend on the samples, and have no mark for them."
-    )
-    return picture("stability_seed", caption, figure)
 
 
-def _panels(found: dict[str, list[Found]], *, height: float, sharex: bool) -> tuple[Any, list[Axes]]:
-    from matplotlib.figure import Figure
-
+def _size(found: dict[str, list[Found]], height: float) -> tuple[float, float]:
     wide = min(_PANELS, len(found))
-    tall = math.ceil(len(found) / wide)
-    figure = Figure(figsize=(max(3.4 * wide, 13.2), height * tall + 1.4), layout="constrained")
-    axes = list(figure.subplots(tall, wide, squeeze=False, sharey=True, sharex=sharex).flat)
-    for axis in axes[len(found) :]:
+    return max(3.4 * wide, 13.2), height * math.ceil(len(found) / wide) + 1.4
+
+
+def _panels(figure: Figure, number: int, *, sharex: bool) -> list[Axes]:
+    wide = min(_PANELS, number)
+    axes = list(figure.subplots(math.ceil(number / wide), wide, squeeze=False, sharey=True, sharex=sharex).flat)
+    for axis in axes[number:]:
         axis.remove()
-    return figure, axes[: len(found)]
+    return axes[:number]
 
 
 def _bars(values: list[Stability]) -> list[list[float]]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from ...datasets import info
 from ...experiments import Interval, Value, geometric_mean
 from ...metrics import Stability
+from .._report import NONE, Document, Line, Table, experiment, interval, number, prose
 from ..methods import NO_RIDGE, NOT_RUN, STABLE, Options, Results
-from ..report import NONE, Block, Document, Experiment, Table, drawn, number
 from ._found import Found, far_off, find, paired, twin_words
-from ._interchangeable import THRESHOLD
-from ._plan import RANDOM, SEEDLESS, is_seeded, limit_words, methods, runs, takes_seed
-from ._plots import against_error, rows_and_seed
+from ._plan import RANDOM, SEEDLESS, THRESHOLD, is_seeded, limit_words, methods, runs, takes_seed
+from ._plots import draw_against_error, draw_rows_and_seed
 
 _BASELINES = {NO_RIDGE: "ridge 0", "ColumnSubset": "the default"}
 """What criterion="stability" is compared with; the default chooses its ridge by held-out error."""
@@ -24,41 +22,27 @@ _FLATTERED = 0.1
 """Fall of stability, once the seed varies too, that is worth a word."""
 
 
-def _render(results: Results) -> Document:
-    found = find(results)
-    blocks: list[Block] = [*_introduction(results)]
-    wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=results.mode == "fast")))
+@experiment("stability", "Stability and error of every method", runs)
+def stability(page: Document, results: Results) -> None:
+    """Show how stable every method is with samples, seed and both varied, and its error."""
+    found, fast = find(results), results.mode == "fast"
+    page.add(*_introduction(results))
+    wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=fast)))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
-        blocks.append(f"Datasets without a run: {', '.join(absent)}.")
+        page.add(f"Datasets without a run: {', '.join(absent)}.")
     if not found:
-        return Document("stability", EXPERIMENT.title, blocks)
-    blocks += [_summary(found, fast=results.mode == "fast"), *_reading(found)]
-    if any(item.rows and item.relative for items in found.values() for item in items):
-        blocks.append(drawn(lambda: against_error(found)))
-    if any(item.seed and is_seeded(item.method) for items in found.values() for item in items):
-        blocks.append(drawn(lambda: rows_and_seed(found)))
-    blocks += [table for baseline in _BASELINES if (table := _asked_for(found, baseline)).rows]
-    blocks += [_table(dataset, items, fast=results.mode == "fast") for dataset, items in found.items()]
-    return Document("stability", EXPERIMENT.title, blocks, _data(found))
+        return
+    page.add(_summary(found, fast=fast), *_reading(found))
+    draw_against_error(page, found)
+    draw_rows_and_seed(page, found)
+    page.add(*(table for baseline in _BASELINES if (table := _asked_for(found, baseline)).rows))
+    page.add(*(_table(dataset, items, fast=fast) for dataset, items in found.items()))
+    page.data = _data(found)
 
 
 def _introduction(results: Results) -> list[str]:
     text = [
-        "Every registered selector with its default settings, the published networks (200 epochs, published batch "
-        "sizes) and variants; where that takes too long, with fewer epochs or resamples, which are named below the "
-        "summary. Each is fitted on subsamples of four fifths of the samples (of the mice in Mice Protein; of 7,500 "
-        "images drawn once from Fashion-MNIST), scaled to [0, 1] by those samples. samples: other subsamples, the same "
-        "seed. seed: other seeds, the same subsample. both: other subsamples, each with a seed of its own. Figures are "
-        "Nogueira's stability, 0 on average for random sets and 1 for equal sets, with its 95 % interval over the "
-        "runs. The subsamples overlap, so the intervals speak of this table and this fraction, not of new data.",
-        "interchangeable: samples again, but a feature also counts as selected where the other set has one in its "
-        f"place whose absolute correlation with it is at least {THRESHOLD:g} over the whole table (Bommert's adjusted "
-        "measure; 0 on average for random sets, some of whose features have such a counterpart by chance). On images a "
-        "selected pixel often gives way to its neighbour. error: mean squared error on the samples left out, all "
-        "features reconstructed from the selected ones by a ridge map fitted on the subsample, ± standard error over "
-        "subsamples; only over the subsamples that all methods have, since subsamples differ. to random: that error "
-        "over the one of random features on the same subsample, geometric mean over all subsamples of the method, ± "
-        "standard error.",
+        prose("stability.introduction", threshold=THRESHOLD),
     ]
     if results.mode == "fast":
         text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
@@ -118,11 +102,7 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         limits = {item.dataset: limit_words(method, item.dataset, fast=fast) for item in items if item.by_rows}
         if words := ", ".join(f"{info(dataset).title} {limit}" for dataset, limit in limits.items() if limit):
             limited.append(f"{method} on {words}")
-    notes = [
-        "Means over the datasets that have runs; to random is a geometric mean. better, worse: datasets where the "
-        "error is below or above that of random features: Student's 95 % interval of to random over the "
-        "subsamples leaves out 1."
-    ]
+    notes = [prose("stability.summary_note")]
     few = [f"{method} {count}" for method, count, *_ in rows if int(count) < len(found)]
     if few:
         notes.append(
@@ -231,20 +211,17 @@ def _asked_for(found: dict[str, list[Found]], baseline: str) -> Table:
             row = [f"{info(dataset).title}, {name}", str(both.after.n_runs), *map(_interval, (both.before, both.after))]
             rows.append([*row, f"{gain:+.2f}", f"{100 * (both.ratio.mean - 1):+.1f}{spread} %"])
     header = ["dataset, method", "subsamples", f"samples, {baseline}", "samples, criterion stability", "gain", "error"]
-    notes = [
-        "All columns over the subsamples that both methods have. error: change of the error (ridge refit), geometric "
-        "mean over these subsamples, ± standard error."
-    ]
+    notes = [prose("stability.asked_for_note")]
     return Table(f"criterion=stability, against {_BASELINES[baseline]}", header, rows, notes)
 
 
-def _data(found: dict[str, list[Found]]) -> list[dict[str, Any]]:
+def _data(found: dict[str, list[Found]]) -> list[Line]:
     data = []
     for items in found.values():
         for item in items:
             for measure in ("rows", "alike", "seed", "both", "ridge", "least_squares", "relative", "seconds"):
                 value = getattr(item, measure)
-                line: dict[str, Any] = {"dataset": item.dataset, "method": item.method, "measure": measure}
+                line: Line = {"dataset": item.dataset, "method": item.method, "measure": measure}
                 if isinstance(value, Stability):
                     low, high = value.confidence_interval
                     line |= {"value": value.nogueira, "low": low, "high": high, "runs": value.n_runs}
@@ -275,10 +252,7 @@ def _side(ratio: Interval) -> int:
 
 
 def _interval(value: Stability | None) -> str:
-    if value is None:
-        return NONE
-    low, high = value.confidence_interval
-    return f"{value.nogueira:.2f}" + ("" if math.isnan(low) else f" [{low:.2f}, {high:.2f}]")
+    return NONE if value is None else interval(value.nogueira, value.confidence_interval)
 
 
 def _plain(value: float | None) -> str:
@@ -300,6 +274,3 @@ def _error(value: Value | None, otherwise: str) -> str:
 
 def _why(item: Found) -> str:
     return NONE if item.errors else "failed" if item.failed else NOT_RUN
-
-
-EXPERIMENT = Experiment("stability", "Stability and error of every method", runs, _render)

@@ -1,9 +1,11 @@
 """The paper's tables."""
 
-from . import _halves, _summary, _supp_table1, _table1, _table2, _table3, _timing
+from ._comparison import table2, table3
+from ._parts import halves, supp_table1
+from ._summary import summary
+from ._table1 import table1
+from ._timing import timing
 
-EXPERIMENTS = tuple(
-    module.EXPERIMENT for module in (_table1, _table2, _table3, _summary, _supp_table1, _halves, _timing)
-)
+EXPERIMENTS = (table1, table2, table3, summary, supp_table1, halves, timing)
 
 __all__ = ["EXPERIMENTS"]

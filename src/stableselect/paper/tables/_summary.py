@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from ...datasets import info
 from ...experiments import Comparison, geometric_mean, paired_interval
+from .._report import NONE, Document, Line, Table, experiment, number, prose
 from ..methods import METHODS, Results
-from ..report import NONE, Block, Document, Experiment, Table, number
 from ._comparison import all_runs
 
 _LEVEL = 0.05
@@ -18,23 +16,19 @@ _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accurac
 _RIVALS = ("random", "ColumnSubset")
 
 
-def _render(results: Results) -> Document:
-    blocks: list[Block] = [
-        "All figures are of the corrected protocol. Rank 1 is best. The critical difference is that of Nemenyi's test "
-        "at the level 0.05: two methods whose average ranks differ by less cannot be told apart by these datasets "
-        "(Demsar, 2006, Journal of Machine Learning Research 7).",
-    ]
-    data: list[dict[str, Any]] = []
+@experiment("summary", "Summary: which methods work", all_runs)
+def summary(page: Document, results: Results) -> None:
+    """Show the ranks of the methods, their differences to random features, and their times."""
+    page.add(prose("tables.summary"))
     for measure, title in _MEASURES.items():
         table, rows = _ranks(results, measure, title)
-        blocks += [table, _differences(results, measure, title, rows)]
-        data += rows
+        page.add(table, _differences(results, measure, title, rows))
+        page.data += rows
     if results.mode == "fast":
-        blocks.append("A fast run: four tables, one split, few steps. Not for comparison.")
-    return Document("summary", EXPERIMENT.title, blocks, data)
+        page.add("A fast run: four tables, one split, few steps. Not for comparison.")
 
 
-def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[dict[str, Any]]]:
+def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line]]:
     sign = -1.0 if measure == "accuracy" else 1.0
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
     compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.datasets}
@@ -110,7 +104,7 @@ def _twins(
 ) -> dict[str, str]:
     """Return the methods that select the features of an earlier one on every ranked split, with that one."""
 
-    def kept(method: str) -> dict[tuple[str, int, int], Any]:
+    def kept(method: str) -> dict[tuple[str, int, int], list[int] | None]:
         return {
             (name, run.split, run.seed): record.get("selected")
             for name, splits in shared.items()
@@ -156,7 +150,7 @@ def _pair(results: Results, dataset: str, measure: str, methods: tuple[str, ...]
     return every if set(pair.labels) <= set(every.labels) and every.splits == pair.splits else pair
 
 
-def _differences(results: Results, measure: str, title: str, data: list[dict[str, Any]]) -> Table:
+def _differences(results: Results, measure: str, title: str, data: list[Line]) -> Table:
     """Return each method against the rivals, split by split, and add the figures to the rows of the ranks."""
     rows = []
     for line in data:
@@ -199,10 +193,7 @@ def _paired(results: Results, method: str, rival: str, measure: str) -> list[lis
 def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
     """Return the test in words; splits are counted by the title of the dataset."""
     methods, datasets = scores.shape
-    ratio = (
-        "Against random: datasets, and the splits on them that both finished. Ratio: geometric mean over datasets; "
-        "below 1 is better for an error, above 1 for an accuracy."
-    )
+    ratio = prose("tables.summary_note")
     if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
         return ["Too few methods or datasets, or too much alike, for a test.", ratio]
     statistic = friedmanchisquare(*scores)
@@ -229,6 +220,3 @@ def critical_difference(methods: int, datasets: int) -> float:
     """
     q = studentized_range.ppf(1 - _LEVEL, methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))
-
-
-EXPERIMENT = Experiment("summary", "Summary: which methods work", all_runs, _render)

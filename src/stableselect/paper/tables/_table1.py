@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from ...datasets import info, names
-from ...experiments import Run
-from ..methods import NOT_AVAILABLE, Options, Protocol, Results
-from ..report import NONE, Document, Experiment, Table
+from .._report import NONE, Document, experiment
+from ..methods import NOT_AVAILABLE, Results
 
 _FASHION_ROWS = 10_000
 """Rows of MNIST-Fashion that the experiments use, as Table 1 counts them."""
 
 
-def _runs(protocol: Protocol, options: Options) -> list[Run]:
-    return []
-
-
-def _render(results: Results) -> Document:
-    rows, data = [], []
+@experiment("table1", "Table 1: statistics of the datasets", lambda protocol, options: [])
+def table1(page: Document, results: Results) -> None:
+    """Show the sizes of the datasets, and which are here."""
+    rows = []
     for place, name in enumerate(names(), 1):
         found = info(name)
         used = min(found.n_rows, _FASHION_ROWS) if name == "mnist_fashion" else found.n_rows
@@ -26,10 +23,7 @@ def _render(results: Results) -> Document:
         size = {"samples": used, "features": found.n_columns, "classes": found.n_classes}
         size |= {"k": found.k, "batch_size": found.batch_size}
         rows.append([f"{place} {found.title}", *(f"{number:,}" for number in size.values()), image, here])
-        data.append({"dataset": name, **size, "available": not missing})
+        page.data.append({"dataset": name, **size, "available": not missing})
     header = ["dataset", "samples", "features", "classes", "k", "batch", "image", "available"]
     notes = ["k features are selected of each dataset. MNIST-Fashion has 70,000 images, of which 10,000 are used."]
-    return Document("table1", EXPERIMENT.title, [Table("Datasets", header, rows, notes)], data)
-
-
-EXPERIMENT = Experiment("table1", "Table 1: statistics of the datasets", _runs, _render)
+    page.table("Datasets", header, rows, notes)

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...datasets import info
 from ...experiments import Run, stalled
-from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, Options, Protocol, Results, plan
-from ..report import NONE, Block, Document, Experiment, Table, number
+from .._report import NONE, Document, experiment, number, prose
+from ..methods import EPOCH, METHODS, NETWORKS, NOT_AVAILABLE, PLAIN, PROTOCOLS, Options, Protocol, Results, plan
 from ._comparison import all_runs
 
 _EPOCH_DATASETS = ("coil20", "mnist_fashion")
@@ -21,19 +21,16 @@ def _runs(protocol: Protocol, options: Options) -> list[Run]:
     return all_runs(protocol, options) + epochs
 
 
-def _render(results: Results) -> Document:
-    blocks: list[Block] = [
-        "Seconds to select, without loading, scaling or measuring; median over splits and seeds, one thread. Runs go "
-        "side by side, so small differences mean nothing. Steps are limited as listed under Table 2."
-    ]
-    data: list[dict[str, Any]] = []
-    for protocol in ("paper", "corrected"):
-        rows = [[method, *_row(results, method, protocol, data)] for method in METHODS if METHODS[method].selector]
+@experiment("timing", "Timing: seconds to select, and an epoch of the network", _runs)
+def timing(page: Document, results: Results) -> None:
+    """Show the seconds of every selection, and of an epoch."""
+    page.add(prose("tables.timing"))
+    for protocol in PROTOCOLS:
+        rows = [[method, *_row(page, results, method, protocol)] for method in METHODS if METHODS[method].selector]
         header = ["method", *(info(name).title for name in results.datasets)]
         notes = ["n/a: not available.", *_stalled(results, protocol), _machines(results, protocol)]
-        blocks.append(Table(f"Seconds to select, {protocol}", header, rows, notes))
-    blocks.append(_epochs(results, data))
-    return Document("timing", EXPERIMENT.title, blocks, data)
+        page.table(f"Seconds to select, {protocol}", header, rows, notes)
+    _epochs(page, results)
 
 
 def _stalled(results: Results, protocol: Protocol) -> list[str]:
@@ -64,7 +61,7 @@ def _machines(results: Results, protocol: Protocol) -> str:
     return f"Computed: {'; '.join(parts)}." if parts else "Nothing computed yet."
 
 
-def _row(results: Results, method: str, protocol: Protocol, data: list[dict[str, Any]]) -> list[str]:
+def _row(page: Document, results: Results, method: str, protocol: Protocol) -> list[str]:
     texts = []
     for name in results.datasets:
         compared = results.compared(name, protocol, "seconds")
@@ -72,12 +69,12 @@ def _row(results: Results, method: str, protocol: Protocol, data: list[dict[str,
         reason = results.reason(name, method, protocol)
         texts.append("n/a" if median is None and reason == NOT_AVAILABLE else number(median, "seconds"))
         line = {"what": "selection", "dataset": name, "method": method, "protocol": protocol}
-        data.append(line | {"seconds": "" if median is None else median, "runs": len(compared.numbers(method))})
+        page.data.append(line | {"seconds": "" if median is None else median, "runs": len(compared.numbers(method))})
     return texts
 
 
-def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
-    """Return the seconds of an epoch and the ratios; the paper says about twice a plain autoencoder's."""
+def _epochs(page: Document, results: Results) -> None:
+    """Show the seconds of an epoch and the ratios; the paper says about twice a plain autoencoder's."""
     rows = []
     for name in _EPOCH_DATASETS:
         title = info(name).title
@@ -89,15 +86,7 @@ def _epochs(results: Results, data: list[dict[str, Any]]) -> Table:
             rows.append([f"{title}, {network}", milliseconds, NONE if ratio is None else f"{ratio.mean:.2f}"])
             line = {"what": "epoch", "dataset": name, "method": network, "protocol": "paper"}
             mean, runs = ("", 0) if seconds is None else (seconds.mean, seconds.count)
-            data.append(line | {"seconds": mean, "runs": runs})
-    notes = [
-        "Linear encoder and decoder of width k, published batch sizes, one thread; medians of repeated rounds in which "
-        "all three take turns. The paper says that its network takes about twice the time of an autoencoder.",
-        "The ratio in torch is what the model costs; the one in NumPy, which is another engine, is what the package's "
-        "own training of linear networks makes of it.",
-    ]
+            page.data.append(line | {"seconds": mean, "runs": runs})
+    notes = [prose("tables.epochs_note")]
     header = ["network", "ms an epoch", "ratio to plain"]
-    return Table("An epoch beside a plain autoencoder's", header, rows, notes)
-
-
-EXPERIMENT = Experiment("timing", "Timing: seconds to select, and an epoch of the network", _runs, _render)
+    page.table("An epoch beside a plain autoencoder's", header, rows, notes)

@@ -1,4 +1,4 @@
-"""Supplementary Table 1 and Figure 9: accuracy with all features against accuracy with the selected ones."""
+"""All features against the selected ones (Supplementary Table 1, Figure 9), and the upper against the lower half."""
 
 from __future__ import annotations
 
@@ -8,32 +8,36 @@ from typing import Any
 
 from ...datasets import info, names
 from ...experiments import Run
-from ..methods import ALL_FEATURES, Options, Protocol, Results, plan
-from ..report import GREY, Document, Experiment, Table, csv_value, line_style, number, plotted, published, with_spread
-from ._causes import published_value
-from ._comparison import PROTOCOLS
+from .._plots import GREY, line_style
+from .._report import Document, csv_value, experiment, number, prose, published, with_spread
+from ..methods import ALL_FEATURES, METHODS, PROTOCOLS, Options, Protocol, Results, plan
+from ._comparison import published_value
 
 _METHODS = ("|W|", "ScorerSelector", "ColumnSubset")
 _COMPARED = (ALL_FEATURES.name, *_METHODS)
+_HALVED = tuple(name for name, method in METHODS.items() if method.halves)
 
 
-def _runs(protocol: Protocol, options: Options) -> list[Run]:
-    return plan(protocol, options, tuple(names()), methods=_COMPARED)
+def _runs(methods: tuple[str, ...], protocol: Protocol, options: Options) -> list[Run]:
+    return plan(protocol, options, tuple(names()), methods=methods)
 
 
-def _render(results: Results) -> Document:
-    text = (
-        "How much accuracy is lost when most features are discarded. Loss: the fraction of the accuracy with all "
-        "features that is gone. All methods of a dataset are compared on the same splits and seeds."
-    )
-    data: list[dict[str, Any]] = []
-    tables = [_table(results, protocol, data) for protocol in PROTOCOLS]
-    caption = "Accuracy with all features and with the selected ones, corrected."
-    plot = plotted(data, "supp_figure9", caption, (9, 4), partial(_draw, results))
-    return Document("supp_table1", EXPERIMENT.title, [text, *tables, *plot], data)
+@experiment(
+    "supp_table1",
+    "Supplementary Table 1 and Figure 9: all features against selected ones",
+    partial(_runs, _COMPARED),
+)
+def supp_table1(page: Document, results: Results) -> None:
+    """Show the accuracy with all features and with the selected ones."""
+    page.add(prose("tables.supp_table1"))
+    for protocol in PROTOCOLS:
+        _table(page, results, protocol)
+    if not page.empty:
+        caption = "Accuracy with all features and with the selected ones, corrected."
+        page.draw("supp_figure9", caption, (9, 4), partial(_draw, results))
 
 
-def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> Table:
+def _table(page: Document, results: Results, protocol: Protocol) -> None:
     rows = []
     for name in results.datasets:
         found, printed = info(name), published()["all_columns"][name] / 100
@@ -51,9 +55,9 @@ def _table(results: Results, protocol: Protocol, data: list[dict[str, Any]]) -> 
             rows.append([f"{found.title}, {method}", dropped, *both, number(loss, "accuracy")])
             line = {"dataset": name, "protocol": protocol, "method": method}
             every = {"all": "" if whole is None else whole.mean, "loss": "" if loss is None else loss}
-            data.append(line | csv_value(kept) | every)
+            page.data.append(line | csv_value(kept) | every)
     header = ["dataset, method", "discarded %", "all features", "selected features", "loss %"]
-    return Table(f"Accuracy in per cent, {protocol}", header, rows)
+    page.table(f"Accuracy in per cent, {protocol}", header, rows)
 
 
 def _draw(results: Results, figure: Any) -> None:
@@ -74,6 +78,21 @@ def _draw(results: Results, figure: Any) -> None:
     figure.legend(loc="outside upper center", ncols=len(_COMPARED), fontsize="small")
 
 
-EXPERIMENT = Experiment(
-    "supp_table1", "Supplementary Table 1 and Figure 9: all features against selected ones", _runs, _render
-)
+@experiment("halves", "Upper against lower half of the selected features", partial(_runs, _HALVED))
+def halves(page: Document, results: Results) -> None:
+    """Show the half of the features that was selected first, and the other."""
+    page.add(prose("tables.halves"))
+    for protocol in PROTOCOLS:
+        rows = []
+        for name in results.datasets:
+            for method in _HALVED:
+                row = [f"{info(name).title}, {method}"]
+                for measure in ("ridge", "accuracy"):
+                    for half in ("upper", "lower"):
+                        value = results.value(name, method, protocol, f"halves.{half}.{measure}", methods=_HALVED)
+                        line = {"dataset": name, "protocol": protocol, "method": method, "measure": measure}
+                        missing = results.reason(name, method, protocol)
+                        row.append(page.cell(line | {"half": half}, value, measure, missing))
+                rows.append(row)
+        header = ["dataset, method", "upper error", "lower error", "upper acc. %", "lower acc. %"]
+        page.table(f"Upper and lower half, {protocol} (errors after a ridge refit)", header, rows)

@@ -1,15 +1,21 @@
-"""From the features that the last step of a pipeline saw back to those of the table."""
+"""The features of a table as a pipeline passes them on.
+
+From those that its last step saw back to the table's, and those that the selectors in it must or must not keep.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
+from sklearn.preprocessing import FunctionTransformer
 
 from .._core import to_numpy
+from ..base import resolve_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +138,61 @@ def _output(step: Any, names: np.ndarray) -> tuple[np.ndarray | None, list[str] 
     if counts or len(set(output)) < len(output) or not place.keys() >= set(output):
         return None, output
     return np.array([place[name] for name in output], dtype=np.intp), None
+
+
+def resolve_names(selector: Any, m: int, names: Sequence[str] | None) -> tuple[list[int], list[int]]:
+    """Turn the feature names in a selector into indices, for fits on tables without names.
+
+    Parameters
+    ----------
+    selector : estimator
+        Changed in place: every ``include`` and ``exclude`` in it becomes a list of indices.
+    m : int
+        Number of features of the table.
+    names : sequence of str or None
+        Their names.
+
+    Returns
+    -------
+    include, exclude : list of int
+        The features that its choice has to hold, and those that it cannot hold.
+    """
+    include: list[int] = []
+    exclude: list[int] = []
+    for path, value in selector.get_params(deep=True).items():
+        *owners, kind = path.split("__")
+        if kind not in ("include", "exclude") or value is None:
+            continue
+        decides = _decides(selector, owners, kind)
+        features = resolve_columns(value, m, names, kind)
+        selector.set_params(**{path: features})
+        if kind == "exclude":
+            exclude += features
+        elif decides:
+            include += features
+    return list(dict.fromkeys(include)), sorted(set(exclude))
+
+
+def _decides(selector: Any, owners: list[str], kind: str) -> bool:
+    """Tell whether the owner of a parameter makes the choice; raise if it sees other features than the table's."""
+    decides = True
+    for owner in owners:
+        steps = dict(getattr(selector, "steps", ()))
+        if owner in steps:
+            names = list(steps)
+            before = [steps[name] for name in names[: names.index(owner)]]
+            decides = decides and owner == names[-1]
+            inner = steps[owner]
+        else:
+            inner = selector.get_params(deep=False).get(owner)
+            # A part that is no parameter, such as one of a ColumnTransformer, may see some of the features only.
+            before = [selector] if inner is None else []
+        for step in before:
+            for part in steps_of(step):
+                if not isinstance(part, OneToOneFeatureMixin | FunctionTransformer):
+                    raise ValueError(
+                        f"{kind} of {owner} must mean features of the table but {owner} sees those that come from "
+                        f"{type(part).__name__}, which may be others; fit on a table transformed beforehand."
+                    )
+        selector = inner
+    return decides

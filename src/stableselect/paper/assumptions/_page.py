@@ -1,20 +1,27 @@
-"""The figures of the assumptions: core samples against n, and both sides of inequality (3) over t."""
+"""The assumptions behind the paper's theorems, and Proposition 1: the page and its figures."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...datasets import info
 from ...experiments import Value
-from ..figure3 import PROTOCOLS, drawn_legend
-from ..report import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Picture, picture, plain_ticks
+from .._plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, drawn_legend, plain_ticks
+from .._report import Document, experiment, prose
+from ..methods import PROTOCOLS, Results
+from ._core_tables import assumption2, published_procedure
 from ._found import MAPS, Found
 from ._measures import STEPS
-from ._plan import DATASETS, NETWORK_REMOVAL_SIZES, PUBLISHED, PUBLISHED_MSE
+from ._plan import DATASETS, NETWORK_REMOVAL_SIZES, PUBLISHED, PUBLISHED_MSE, plan_runs
+from ._tables import assumption1, assumption3, constants, proposition1
 from ._task import NETWORK, SEARCH
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LOOKS = dict(zip(DATASETS, ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D")), strict=True))
 _DASHES = {"paper": "--", "corrected": "-"}
@@ -22,14 +29,32 @@ _TINTS = {"paper": VERMILION, "corrected": BLUE}
 _BAND = (10, 90)
 
 
-def draw_core(found: Found) -> Picture:
-    """Draw the errors, the coefficients, and the published measure against n."""
-    from matplotlib.figure import Figure
+@experiment("assumptions", "Assumptions 1 to 3 and Proposition 1, measured", plan_runs)
+def assumptions(page: Document, results: Results) -> None:
+    """Show what each assumption needs, and whether the data have it."""
+    found = Found(results)
+    page.introduce(results, "assumptions.setting")
+    page.add(*assumption1(found), *assumption2(found))
+    if found.any("core"):
+        published = any(found.runs("core", PUBLISHED, *pair) for pair in product(PROTOCOLS, (NETWORK, SEARCH)))
+        caption = (
+            "Assumption 2: largest error and largest coefficients of 50 core samples against n"
+            f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (corrected) "
+            "or seeds (paper)."
+        )
+        page.draw("assumptions_core", caption, (12.5, 5.2), partial(_draw_core, found, published))
+    page.add(*published_procedure(found), *assumption3(found))
+    if found.any("removal"):
+        shown = [name for name in DATASETS if any(found.at_largest("held", name, p, SEARCH)[1] for p in PROTOCOLS)]
+        caption = prose("assumptions.sides_caption")
+        size = (10.5, 1.1 + 2.5 * max(1, len(shown)))
+        page.draw("assumptions_sides", caption, size, partial(_draw_sides, found, shown))
+    page.add(*proposition1(found), *constants(found))
+    page.data = found.data
 
-    published = any(
-        found.runs("core", PUBLISHED, protocol, method) for protocol in PROTOCOLS for method in (NETWORK, SEARCH)
-    )
-    figure = Figure(figsize=(12.5, 5.2), layout="constrained")
+
+def _draw_core(found: Found, published: bool, figure: Figure) -> None:
+    """Draw the errors, the coefficients, and the published measure against n."""
     axes = figure.subplots(1, 2 + published)
     for protocol, name in product(PROTOCOLS, DATASETS):
         colour, mark = _LOOKS[name]
@@ -57,13 +82,6 @@ def draw_core(found: Found) -> Picture:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize="small")
     if published:
         figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
-    return picture(
-        "assumptions_core",
-        "Assumption 2: largest error and largest coefficients of 50 core samples against n"
-        f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (corrected) or "
-        "seeds (paper).",
-        figure,
-    )
 
 
 def _published(axis: Any, found: Found) -> None:
@@ -89,12 +107,8 @@ def _line(axis: Any, points: dict[int, Value], label: str, protocol: str, **look
         axis.errorbar(list(points), means, yerr=spreads, label=label, linestyle=_DASHES[protocol], **sizes, **looks)
 
 
-def draw_sides(found: Found) -> Picture:
+def _draw_sides(found: Found, shown: list[str], figure: Figure) -> None:
     """Draw both sides of inequality (3) over t, in units of the right side's largest value for each sample left out."""
-    from matplotlib.figure import Figure
-
-    shown = [name for name in DATASETS if any(found.at_largest("held", name, p, SEARCH)[1] for p in PROTOCOLS)]
-    figure = Figure(figsize=(10.5, 1.1 + 2.5 * max(1, len(shown))), layout="constrained")
     axes = figure.subplots(max(1, len(shown)), len(MAPS), sharex=True, squeeze=False)
     for row, name in enumerate(shown):
         for axis, (label, (method, maps)) in zip(axes[row], MAPS.items(), strict=True):
@@ -105,13 +119,6 @@ def draw_sides(found: Found) -> Picture:
     for axis in axes[-1]:
         axis.set_xlabel("t")
     drawn_legend(figure, ncols=3)
-    return picture(
-        "assumptions_sides",
-        "Both sides of inequality (3) at the largest n of each dataset, for every sample left out in units of the "
-        "right side's largest value. Lines: median over samples left out and repeats; bands: 10 % to 90 % of them. The "
-        "inequality holds where the coloured line is below the black one.",
-        figure,
-    )
 
 
 def _sides(axis: Any, found: Found, name: str, method: str, maps: str) -> None:
