@@ -20,7 +20,7 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles
-from ._set_stability import nogueira, wilson_interval
+from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import TRUST, SwapState
 
@@ -72,5 +72,6 @@ __all__ = [
     "to_dense",
     "to_numpy",
     "units",
+    "stability_interval",
     "wilson_interval",
 ]

@@ -185,7 +185,7 @@ class ScorerSelector(MomentsSelector):
 
     def _select_from(self, problem: Problem) -> Selection:
         gram, mean, unit, m = problem.gram, problem.mean, problem.unit, problem.gram.n_features
-        self.latent_width_ = int(problem.setting.width or self.latent_width or problem.k)
+        self.latent_width_ = int(self.latent_width or problem.k)
         found = search_columns(problem)
         objective = ScorerObjective(gram, self.latent_width_, float(self.scorer_weight), problem.ridge)
         chosen, self.n_swaps_ = found.chosen, found.n_swaps
@@ -210,10 +210,8 @@ class ScorerSelector(MomentsSelector):
         return Selection(order, weights, M[order] @ self.decoder_)
 
     def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
-        half = -(-k // 2)
         return replace(
             super()._frontier_task(k, include, exclude),
-            widths=(self.latent_width,) if self.latent_width is not None else (k, half) if k > 1 else (k,),
             map_ridges=(None,),  # the objective has one ridge weight, for the search and for the map
-            finish=scorer_finisher(float(self.scorer_weight), include, exclude),
+            finish=scorer_finisher(float(self.scorer_weight), self.latent_width, include, exclude),
         )

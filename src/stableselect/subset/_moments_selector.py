@@ -223,9 +223,7 @@ class MomentsSelector(StreamingSelector):
         k, include, exclude = self._wanted(held_out, moments)
         votes = None
         if self._prefers_stability():
-            setting, votes, frontier = choose_setting(
-                folds, self._frontier_task(k, include, exclude), float(self.max_error_increase), self.min_stability
-            )
+            setting, votes, frontier = choose_setting(folds, self._frontier_task(k, include, exclude))
             self._frontier = vars(frontier)
             if votes is not None:
                 self.selection_frequency_ = votes
@@ -259,9 +257,10 @@ class MomentsSelector(StreamingSelector):
             exclude=exclude,
             ridges=RIDGES if automatic else (float(self.ridge),),
             exchange=bool(self.exchange),
-            widths=(None,),
             map_ridges=map_ridges,
             finish=refit_finisher(map_ridges),
+            max_error_increase=float(self.max_error_increase),
+            min_stability=None if self.min_stability is None else float(self.min_stability),
         )
 
     def _folds_needed(self) -> int:

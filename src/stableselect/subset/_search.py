@@ -20,23 +20,17 @@ class Setting:
         Relative ridge weight of the search.
     exchange : bool
         Whether features are swapped after the forward search.
-    consensus : float
+    vote_weight : float
         Weight of the votes: a feature that no subsample votes for costs this fraction of the loss more than
         one that all vote for.
-    width : int or None
-        Latent width of a scorer-selector; None for its default.
     map_ridge : float or None
         Relative ridge weight of the map from the features found to all; None for that of the search.
-    pooled : bool
-        Whether the votes are those of searches with several ridge weights.
     """
 
     ridge: float = 0.0
     exchange: bool = True
-    consensus: float = 0.0
-    width: int | None = None
+    vote_weight: float = 0.0
     map_ridge: float | None = None
-    pooled: bool = False
 
     @property
     def refit(self) -> float:
@@ -89,9 +83,9 @@ def find_columns(
     if setting.exchange and start is None:
         chosen, n_swaps = exchange_search(gram, chosen, alpha, include, exclude)
     prices = None
-    if setting.consensus and votes is not None:
+    if setting.vote_weight and votes is not None:
         loss = gram.split(chosen, alpha)[2].trace()
-        prices = like(setting.consensus * loss * (1 - votes), gram.diagonal(), gram.xp)
+        prices = like(setting.vote_weight * loss * (1 - votes), gram.diagonal(), gram.xp)
         if not setting.exchange:
             return Found(forward_search(gram, k, alpha, include, exclude, prices), 0, prices)
         chosen, more = exchange_search(gram, chosen, alpha, include, exclude, prices)
