@@ -68,10 +68,10 @@ __all__ = [
     "seed_sequence",
     "split_moments",
     "splits_of",
+    "stability_interval",
     "take_rows",
     "to_dense",
     "to_numpy",
     "units",
-    "stability_interval",
     "wilson_interval",
 ]

@@ -36,14 +36,13 @@ class ColumnSubset(MomentsSelector):
         For "auto": the most features to consider; None for 200 beyond those included. The elbow is that of the curve up
         to here.
     criterion : {"error", "stability"}, default="error"
-        "stability": among candidate search settings, choose a compromise between the most stable whose held-out error
-        is within ``max_error_increase`` of the minimum. The settings differ in ridge (where it is "auto"), in search
-        depth, and in how much they prefer features that subsamples select too. Takes some hundred searches.
+        "stability": prefer features that subsamples select too, unless that raises the held-out error by more than
+        ``max_error_increase`` or is no more stable. Takes some hundred searches.
     max_error_increase : float, default=0.05
-        For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
+        Largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
-        Choose the setting of least held-out error whose stability (Nogueira's, 1 for identical sets) is at least this;
-        where there is none, the most stable one, with a warning.
+        Give up more error, by more ridge (where it is "auto"), until the stability (Nogueira's, 1 for identical sets)
+        is at least this; where it is not reached within ``max_error_increase``, take what is most stable, and warn.
     cv : int, splitter, iterable or None, default=None
         How samples are held out for what is chosen by held-out error: the ridge, the number of features, the setting
         of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
@@ -55,7 +54,8 @@ class ColumnSubset(MomentsSelector):
     fold_sizes_ : ndarray of int
         Number of samples in every fold held out; that of all samples where nothing was chosen by held-out error.
     frontier_ : StabilityFrontier
-        After asking for stability: held-out error and stability of every setting tried.
+        After asking for stability: held-out error and stability of every setting tried, and the stability of the
+        whole procedure, which is that of the result.
     selection_frequency_ : ndarray of shape (m,)
         Fraction of subsamples in which each feature was selected. Set only if the chosen setting uses it.
     path_ : SelectionPath
@@ -81,14 +81,11 @@ class ColumnSubset(MomentsSelector):
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
 
-    For stability the same search runs on a few dozen subsamples, combinations of four of ten folds of the samples. A
-    feature that none of them selects is charged a small fraction of the loss more than one that all select, so that
-    features which serve almost equally well no longer take turns by chance. All of it uses the folds' moments from one
-    pass. Many settings are usually about as good as each other (within ``max_error_increase`` of the least error, and
-    within 0.2 of the best stability, which five sets cannot tell apart) and lead to different features. Which of them
-    is best changes with the samples, so a compromise is used: the mean of their ridge weights, the votes of all of
-    them, and as much weight for the votes as keeps it among them. With few samples against features (moments in dual
-    form) no setting swaps features.
+    For stability the same search runs on sixty subsamples, combinations of three of ten folds of the samples. A
+    feature that none of them selects is charged 5 % of the loss more than one that all select, so that features which
+    serve almost equally well no longer take turns by chance. All of it uses the folds' moments from one pass. The
+    stability stated is that of the whole procedure: it is repeated with fifteen pairs of folds held out, choice of the
+    setting included.
 
     References
     ----------

@@ -143,8 +143,8 @@ def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.nd
     )
     if not frontier.reached:
         warnings.warn(
-            f"The stability {task.min_stability:g} is not reached within a held-out error {task.max_error_increase:.0%} "
-            f"above the least: repeated on other samples, the choice made here has {frontier.procedure_stability:.2f}. "
+            f"The stability {task.min_stability:g} is not reached within {task.max_error_increase:.0%} more held-out "
+            f"error: repeated on other samples, the choice made here has {frontier.procedure_stability:.2f}. "
             "Lower min_stability, raise max_error_increase, or select another number of features.",
             TargetNotReachedWarning,
             stacklevel=2,
@@ -231,7 +231,7 @@ class Procedure:
             points, chosen = self.choose(inner_groups(left, len(outside)), outside)
             setting = replace(points[chosen].setting, map_ridge=None)
             if (outside, setting) not in self._sets:
-                self._measured([setting], [outside], ())
+                self._search([setting], outside, ())
             sets.append(self._sets[outside, setting])
         return np.array(sets)
 
@@ -252,32 +252,38 @@ class Procedure:
         self, settings: Sequence[Setting], groups: Sequence[tuple[int, ...]], outside: tuple[int, ...]
     ) -> list[Point]:
         """Return error and stability of settings, each with its best map."""
-        masks = np.zeros((len(settings), len(groups), self.n_features), dtype=bool)
+        masks = np.zeros((len(groups), len(settings), len(self._free)), dtype=bool)
         errors = np.zeros((len(settings), len(self.task.map_ridges)))
-        weight = 0.0
+        cells = sum(self.folds[fold].weight_sum for group in groups for fold in group) * self.n_features
         for number, group in enumerate(groups):
-            held = (*outside, *group)
-            train = merged([part for fold, part in enumerate(self.folds) if fold not in held])
-            part = Round(*compared(train, merged([self.folds[fold] for fold in group])))
-            weight += part.weight * part.gram.n_features
-            starts: dict[float, list[int]] = {}
-            for row, setting in enumerate(settings):
-                found = self._find(part.gram, setting, held, starts.get(setting.ridge))
-                starts[setting.ridge] = found.chosen
-                chosen, error = self.task.finish(part, found, setting)
-                masks[row, number, chosen] = True
-                errors[row] += part.weight * error
-                if not outside:
-                    self._sets[group, setting] = masks[row, number, self._free]
+            masks[number], error = self._search(settings, group, outside)
+            errors += error
         points = []
         for row, setting in enumerate(settings):
-            # Below this an error is rounding, and a fraction of it means nothing.
-            error = np.maximum(errors[row], 1e-12 * weight)
-            best = int(np.argmin(error))
-            cells = sum(self.folds[fold].weight_sum for group in groups for fold in group) * self.n_features
+            best = int(np.argmin(errors[row]))
             setting = replace(setting, map_ridge=self.task.map_ridges[best])
-            points.append(Point(setting, float(error[best]) / cells, *nogueira(masks[row][:, self._free])))
+            points.append(Point(setting, float(errors[row, best]) / cells, *nogueira(masks[:, row])))
         return points
+
+    def _search(
+        self, settings: Sequence[Setting], group: tuple[int, ...], outside: tuple[int, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each setting selects without some folds, and the errors of every map on those of the group."""
+        held = (*outside, *group)
+        train = merged([part for fold, part in enumerate(self.folds) if fold not in held])
+        part = Round(*compared(train, merged([self.folds[fold] for fold in group])))
+        masks, errors = np.zeros((len(settings), self.n_features), dtype=bool), []
+        starts: dict[float, list[int]] = {}
+        for mask, setting in zip(masks, settings, strict=True):
+            found = self._find(part.gram, setting, held, starts.get(setting.ridge))
+            starts[setting.ridge] = found.chosen
+            chosen, error = self.task.finish(part, found, setting)
+            mask[chosen] = True
+            # Below this an error is rounding, and a fraction of it means nothing.
+            errors.append(part.weight * np.maximum(error, 1e-12 * self.n_features))
+            if not outside:
+                self._sets[group, setting] = mask[self._free]
+        return masks[:, self._free], np.array(errors)
 
     def _find(self, gram: Gram, setting: Setting, held: Sequence[int], start: Sequence[int] | None) -> Found:
         task = self.task
