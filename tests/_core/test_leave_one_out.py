@@ -102,9 +102,7 @@ def test_forward_search_takes_the_best_of_all_candidates_at_every_step(wide, rng
     state = forward_leave_one_out(kept_samples(Moments.from_array(wide)), 6, ridge, [11], [0, 1, 2], prices)
     expected = [11]
     while len(expected) < 6:
-        cost = {
-            j: refitted(wide, [*expected, j], ridge) / unit + prices[j] for j in range(3, 40) if j not in expected
-        }
+        cost = {j: refitted(wide, [*expected, j], ridge) / unit + prices[j] for j in range(3, 40) if j not in expected}
         expected.append(min(cost, key=cost.get))
     assert state.chosen == expected
 
@@ -142,8 +140,7 @@ def test_the_order_of_the_samples_does_not_matter_for_ties(rng):
     X = rng.normal(size=(12, 20))
     X = np.hstack([X, X])[:, rng.permutation(40)]
     found = [
-        forward_leave_one_out(kept_samples(Moments.from_array(X[rng.permutation(12)])), 8, 0.1).chosen
-        for _ in range(4)
+        forward_leave_one_out(kept_samples(Moments.from_array(X[rng.permutation(12)])), 8, 0.1).chosen for _ in range(4)
     ]
     assert all(chosen == found[0] for chosen in found)
 

@@ -1,17 +1,17 @@
 """Search for the features with the least leave-one-out error of the ridge map, in closed form and without refitting.
 
 Let p be the weights of the n samples, of sum one, A (n x m) the centred samples, each times the root of its weight,
-K = AA', S the kept features, r the root of p and T = I - r r' - A_S (A_S'A_S + alpha I)^-1 A_S'. Then the rows of TA are
-the residuals of the ridge map from S to all features (times the roots of the weights; r r' is the mean, which is fitted
-too). Fitted without sample i, with alpha (A_S'A_S + alpha I of weight one) held fixed, the map has on that sample the
-residual of all samples divided by t_i = T_ii. So the leave-one-out error, summed over the features, is
+K = AA', S the kept features, r the root of p and T = I - r r' - A_S (A_S'A_S + alpha I)^-1 A_S'. The rows of TA are the
+residuals of the ridge map from S to all features, times the roots of the weights; the mean, which is fitted too, is
+r r'. Where map and mean are fitted without sample i, the penalty unchanged, the residual of that sample is the one of
+all samples divided by t_i = T_ii. So the leave-one-out error, summed over the features, is
 
     sum_i e_i / t_i^2,   e the diagonal of TKT [1]_ [2]_.
 
-Adding feature j takes tau q q' away from T, with q = T a_j and tau = 1 / (alpha + a_j'q); dropping one adds q q' divided
-by alpha - a_j'q, which is the same with a negative tau. Then t loses tau q^2 and e loses 2 tau q (TKq) - tau^2 q^2
-(q'Kq), element by element. With G = TA and P = TKG kept up to date, one pass over these two n x m arrays gives the error
-after adding any one feature, for all of them.
+Adding feature j takes tau q q' away from T, with q = T a_j and tau = 1 / (alpha + a_j'q). Dropping it adds q q' divided
+by alpha - a_j'q: the same with a negative tau. Then t loses tau q^2, and e loses 2 tau q (TKq) - tau^2 q^2 (q'Kq),
+element by element. With G = TA and P = TKG kept up to date, one pass over these two n x m arrays gives the error after
+adding any one feature, for all of them.
 
 References
 ----------
@@ -30,7 +30,7 @@ from ._gram import pseudo_inverse
 from ._kept_samples import KeptSamples
 from ._subset_search import TIE, first_of_best, open_columns
 
-_STRETCH = 2**15
+_STRETCH = 2**16
 """Elements per stretch of an n x m array, so that the few arrays a stretch needs stay in the processor's cache."""
 _REFRESH = 64
 """Changes of the set between two recomputations, to keep rounding from building up."""
@@ -119,12 +119,13 @@ class LeaveOneOutState:
             # q'A = a_j'TA, so both products read the old G; the new P is (T - tau q q') K (G - tau q (q'A)).
             both = left @ self.G[:, part]
             qA, KqG = both[0, :], both[1, :]
-            G = self.G[:, part] - (tau * q)[:, None] * qA[None, :]
-            P = self.P[:, part] - right @ xp.stack([qA, KqG - tau * qKq * qA])
-            s = self.s[part] - tau * qA * qA
-            c = self.c[part] - tau * qA * (2 * KqG - tau * qKq * qA)
-            if keep:
-                self.G[:, part], self.P[:, part], self.s[part], self.c[part] = G, P, s, c
+            G, P, s, c = self.G[:, part], self.P[:, part], self.s[part], self.c[part]
+            if not keep:
+                G, P, s, c = (xp.asarray(array, copy=True) for array in (G, P, s, c))
+            G -= (tau * q)[:, None] * qA[None, :]
+            P -= right @ xp.stack([qA, KqG - tau * qKq * qA])
+            s -= tau * qA * qA
+            c -= tau * qA * (2 * KqG - tau * qKq * qA)
             errors.append(self._errors(G, P, s, c, t, e))
         if keep:
             self.t, self.e = t, e
@@ -154,9 +155,7 @@ def leave_one_out_error(samples: KeptSamples, chosen: Sequence[int], alpha: floa
     return float(xp.sum(xp.sum(TK * T, axis=1) / xp.linalg.diagonal(T) ** 2))
 
 
-def _residual_maker(
-    samples: KeptSamples, chosen: Sequence[int], alpha: float
-) -> tuple[Array, Array, Array, Array]:
+def _residual_maker(samples: KeptSamples, chosen: Sequence[int], alpha: float) -> tuple[Array, Array, Array, Array]:
     """Return T, TK, A_S and A_S (A_S'A_S + alpha I)^-1."""
     xp, A = samples.gram.xp, samples.gram.A
     A_S = xp.take(A, index(chosen, A, xp), axis=1)
@@ -257,7 +256,7 @@ def exchange_leave_one_out(
 
 
 def _first_tier(samples: KeptSamples, allowed: Array) -> Array:
-    """Return which of the allowed features come first: those that several samples vary, else any that vary, else all."""
+    """Return which allowed features come first: those that several samples vary, else all that vary, else all."""
     xp = samples.gram.xp
     for tier in (samples.shared_variance, samples.gram.diagonal() > 0):
         if bool(xp.any(allowed & tier)):

@@ -144,6 +144,7 @@ class ScorerSelector(MomentsSelector):
         criterion: Literal["error", "stability"] = "error",
         max_error_increase: float = 0.05,
         min_stability: float | None = None,
+        search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -158,6 +159,7 @@ class ScorerSelector(MomentsSelector):
         self.criterion = criterion
         self.max_error_increase = max_error_increase
         self.min_stability = min_stability
+        self.search_criterion = search_criterion
         self.cv = cv
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:

@@ -120,6 +120,8 @@ class ColumnSubset(MomentsSelector):
 
 def search_columns(problem: Problem) -> Found:
     """Return what the search of a problem's setting finds."""
+    if problem.found is not None:
+        return problem.found
     return find_columns(problem.gram, problem.k, problem.setting, problem.include, problem.exclude, problem.votes)
 
 
