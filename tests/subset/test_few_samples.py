@@ -94,16 +94,16 @@ def test_bounds_are_about_the_training_loss(X):
 
 
 def test_every_way_to_give_the_samples_finds_the_same(X, rng):
-    whole = ColumnSubset(10).fit(X)
-    stream = ColumnSubset(10)
+    whole = ColumnSubset(20).fit(X)
+    stream = ColumnSubset(20)
     for block in np.array_split(X, 3):
         stream.partial_fit(block)
     others = [
-        ColumnSubset(10).fit(X[rng.permutation(len(X))]),
-        ColumnSubset(10).fit_moments(Moments.from_array(X)),
-        ColumnSubset(10).fit_moments(fold_moments(X, None, 5)),
-        ColumnSubset(10).fit(np.repeat(X, 2, axis=0)),
-        ColumnSubset(10).fit(np.vstack([X, X[:3]]), sample_weight=np.r_[np.ones(40), np.zeros(3)]),
+        ColumnSubset(20).fit(X[rng.permutation(len(X))]),
+        ColumnSubset(20).fit_moments(Moments.from_array(X)),
+        ColumnSubset(20).fit_moments(fold_moments(X, None, 5)),
+        ColumnSubset(20).fit(np.repeat(X, 2, axis=0)),
+        ColumnSubset(20).fit(np.vstack([X, X[:3]]), sample_weight=np.r_[np.ones(40), np.zeros(3)]),
         stream,
     ]
     for other in others:
@@ -114,15 +114,15 @@ def test_every_way_to_give_the_samples_finds_the_same(X, rng):
 
 def test_a_weight_is_a_number_of_repetitions(X):
     weights = np.arange(len(X)) % 3
-    weighted = ColumnSubset(10).fit(X, sample_weight=weights)
-    repeated = ColumnSubset(10).fit(np.repeat(X, weights, axis=0))
+    weighted = ColumnSubset(20).fit(X, sample_weight=weights)
+    repeated = ColumnSubset(20).fit(np.repeat(X, weights, axis=0))
     np.testing.assert_array_equal(weighted.selected_, repeated.selected_)
     assert weighted.leave_one_out_error_ == pytest.approx(repeated.leave_one_out_error_, rel=1e-9)
 
 
 def test_include_and_exclude_hold(X):
-    free = ColumnSubset(10).fit(X)
-    bound = ColumnSubset(10, include=[5, 3], exclude=free.selected_[:4]).fit(X)
+    free = ColumnSubset(20).fit(X)
+    bound = ColumnSubset(20, include=[5, 3], exclude=free.selected_[:4]).fit(X)
     assert bound.selected_[:2].tolist() == [5, 3]
     assert not set(bound.selected_) & set(free.selected_[:4].tolist())
 
@@ -162,11 +162,10 @@ def test_the_leave_one_out_error_needs_the_samples(tall):
 
 
 def test_a_feature_that_rests_on_one_sample_is_not_selected(X):
-    X[7] += 4 * np.sign(X[7])  # an outlier, whose own indicator would improve the map for all others
     X[:, 100] = 0.0
-    X[7, 100] = 3.0
-    assert 100 in ColumnSubset(10, ridge=0.1, search_criterion="training").fit(X).selected_
-    selector = ColumnSubset(10).fit(X)
+    X[7, 100] = 20.0
+    assert 100 in ColumnSubset(20, ridge=1.0, search_criterion="training").fit(X).selected_
+    selector = ColumnSubset(20).fit(X)
     assert selector.search_criterion_ == "leave_one_out"
     assert 100 not in selector.selected_
 
@@ -179,7 +178,7 @@ def test_the_number_of_features_comes_from_folds_and_the_search_from_the_leave_o
 
 
 def test_scorer_starts_from_the_same_set(X):
-    plain, scorer = ColumnSubset(10).fit(X), ScorerSelector(10).fit(X)
+    plain, scorer = ColumnSubset(20).fit(X), ScorerSelector(20).fit(X)
     assert scorer.search_criterion_ == "leave_one_out"
     assert set(scorer.selected_) == set(plain.selected_)
     assert scorer.ridge_ == plain.ridge_

@@ -251,7 +251,8 @@ class MomentsSelector(StreamingSelector):
             ridge = self.ridge if self.ridge == "auto" else float(self.ridge)
             compare = self.search_criterion == "auto"
             few = search_few_samples(samples, k, ridge, bool(self.exchange), include, exclude, compare)
-            found, setting = few.found, Setting(few.ridge, bool(self.exchange))
+            # What follows the search swaps by training losses, which would undo a search on another number.
+            found, setting = few.found, Setting(few.ridge, bool(self.exchange) and few.criterion == "training")
             self.search_criterion_, self.leave_one_out_error_ = few.criterion, few.error * unit
         else:
             setting = Setting(self._choose_ridge(held_out, k, include, exclude), bool(self.exchange))
