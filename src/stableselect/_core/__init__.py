@@ -5,6 +5,8 @@ from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
+from ._kept_samples import KeptSamples, kept_samples
+from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
 from ._moments import Moments, normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
@@ -35,6 +37,8 @@ __all__ = [
     "DualGram",
     "Gram",
     "HeldOut",
+    "KeptSamples",
+    "LeaveOneOutState",
     "Moments",
     "Resample",
     "ResampledMoments",
@@ -47,13 +51,17 @@ __all__ = [
     "check_finite",
     "check_weights",
     "column_roles",
+    "exchange_leave_one_out",
     "exchange_search",
     "float64",
     "fold_moments",
+    "forward_leave_one_out",
     "forward_search",
     "hold_out_each",
     "index",
     "is_foreign",
+    "kept_samples",
+    "leave_one_out_error",
     "like",
     "memory_limit",
     "merged",
