@@ -77,8 +77,7 @@ def test_swaps_lower_the_error(X):
 def test_the_ridge_is_the_one_of_least_leave_one_out_error(X):
     found = ColumnSubset(8, search_criterion="leave_one_out", exchange=False).fit(X)
     errors = {
-        ridge: ColumnSubset(8, ridge=ridge, search_criterion="leave_one_out", exchange=False).fit(X)
-        for ridge in RIDGES
+        ridge: ColumnSubset(8, ridge=ridge, search_criterion="leave_one_out", exchange=False).fit(X) for ridge in RIDGES
     }
     assert found.ridge_ == min(errors, key=lambda ridge: errors[ridge].leave_one_out_error_)
 

@@ -37,7 +37,7 @@ def scorer_finisher(
         if not known or known[0][0] is not part:
             known[:] = [(part, part.gram.eigh())]
         width = int(latent_width or len(found.chosen))
-        objective = ScorerObjective(part.gram, width, scorer_weight, setting.ridge, known[0][1])
+        objective = ScorerObjective(part.gram, width, scorer_weight, setting.refit, known[0][1])
         chosen = found.chosen
         if setting.exchange:
             chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)

@@ -9,7 +9,7 @@ than that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .._core import (
@@ -61,8 +61,8 @@ class _Candidate:
 
 def obstacle_to_leave_one_out(ridge: float | str, cv: object, stable: bool) -> str | None:
     """Return why the leave-one-out error cannot decide with these parameters, and what to do; None where it can."""
-    if stable:
-        return "does not go with stability, whose settings are searches on the training loss; leave one of them out."
+    if stable and not isinstance(ridge, str):
+        return "goes with stability only where ridge is 'auto', which is raised for it; take that."
     if cv is not None:
         return "leaves out single samples, and cv holds out folds of them; leave one of them out."
     if not isinstance(ridge, str) and ridge < SMALLEST_RIDGE:
@@ -83,15 +83,9 @@ def samples_to_leave_out(moments: Moments, required: bool) -> KeptSamples | None
 
 
 def search_few_samples(
-    samples: KeptSamples,
-    k: int,
-    ridge: float | Literal["auto"],
-    exchange: bool,
-    include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
-    compare: bool = True,
-) -> FewSamplesSearch:
-    """Search k features, with the ridge weight of least leave-one-out error.
+    samples: KeptSamples, k: int, setting: Setting, include: Sequence[int] = (), exclude: Sequence[int] = ()
+) -> tuple[FewSamplesSearch, Setting]:
+    """Search k features of few samples.
 
     Parameters
     ----------
@@ -99,21 +93,29 @@ def search_few_samples(
         The samples.
     k : int
         Number of features to select.
-    ridge : float or "auto"
-        Relative ridge weight, or "auto" for the one of least leave-one-out error.
-    exchange : bool
-        Whether features are swapped. Where the searches are compared, features found by their leave-one-out error are
-        not: swaps take longer than all the rest, and hardly move the error on other samples.
+    setting : Setting
+        Its ridge is None for the weight of least leave-one-out error. Its search is "leave_one_out", or "few_samples"
+        to choose between that and a search on the training loss. Where the searches are compared, features found by
+        their leave-one-out error are not exchanged: swaps take longer than all the rest, and hardly move the error on
+        other samples.
     include, exclude : sequence of int
         Features that must or must not be selected.
-    compare : bool
-        Whether to choose between the two searches; else search on the leave-one-out error in any case.
 
     Returns
     -------
     FewSamplesSearch
+    setting : Setting
+        With the ridge weight taken, and without exchange after a search on the leave-one-out error: what follows it
+        swaps by training losses, which would undo it.
     """
+    few = _searched(samples, k, setting, include, exclude)
+    exchange = setting.exchange and few.criterion == "training"
+    return few, replace(setting, ridge=few.ridge, exchange=exchange)
 
+
+def _searched(
+    samples: KeptSamples, k: int, setting: Setting, include: Sequence[int], exclude: Sequence[int]
+) -> FewSamplesSearch:
     def by_error(weight: float) -> _Candidate:
         state = forward_leave_one_out(samples, k, weight, include, exclude)
         return _Candidate(state.chosen, weight, state.error)
@@ -122,14 +124,14 @@ def search_few_samples(
         chosen = forward_search(samples.gram, k, weight, include, exclude)
         return _Candidate(chosen, weight, leave_one_out_error(samples, chosen, weight))
 
-    best, n_swaps = _best_ridge(by_error, ridge), 0
-    if compare:
-        other = _best_ridge(by_loss, ridge)
+    best, n_swaps = _best_ridge(by_error, setting.ridge), 0
+    if setting.search == "few_samples":
+        other = _best_ridge(by_loss, setting.ridge)
         if best.error >= _BETTER * other.error:
-            found = find_columns(samples.gram, k, Setting(other.ridge, exchange), include, exclude)
+            found = find_columns(samples.gram, k, Setting(other.ridge, setting.exchange), include, exclude)
             error = leave_one_out_error(samples, found.chosen, other.ridge)
             return FewSamplesSearch(found, "training", other.ridge, error / samples.gram.n_features)
-    elif exchange:
+    elif setting.exchange:
         state = LeaveOneOutState(samples, best.ridge, best.chosen)
         n_swaps = exchange_leave_one_out(state, include, exclude)
         best = _Candidate(state.chosen, best.ridge, state.error)
@@ -138,9 +140,9 @@ def search_few_samples(
     )
 
 
-def _best_ridge(search: Callable[[float], _Candidate], ridge: float | Literal["auto"]) -> _Candidate:
+def _best_ridge(search: Callable[[float], _Candidate], ridge: float | None) -> _Candidate:
     """Return what a search finds with the ridge weight of least error: the grid is walked for as long as that falls."""
-    if ridge != "auto":
+    if ridge is not None:
         return search(ridge)
     best = search(RIDGES[_START])
     for weights, limit in ((RIDGES[_START + 1 :], 1 - 1e-9), (RIDGES[_START - 1 :: -1], 1 + 1e-9)):

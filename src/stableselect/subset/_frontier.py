@@ -21,8 +21,9 @@ from itertools import combinations
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Array, Gram, Moments, merged, nogueira
+from .._core import Array, Gram, Moments, kept_samples, merged, nogueira
 from ..base import TargetNotReachedWarning, TooFewSamplesError
+from ._few_samples import search_few_samples
 from ._ridge import RIDGE_GRID, compared, refit_errors
 from ._search import Found, Setting, find_columns
 from ._stability_frontier import Point, StabilityFrontier, first_stable, most_stable
@@ -34,6 +35,8 @@ VOTE_WEIGHT = 0.05
 """What a feature without a vote costs, as a fraction of the loss."""
 RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Relative ridge weights tried where the ridge is "auto" and a stability is asked for."""
+FEW_SAMPLES_RIDGES = (1.0, 3.0, 10.0, 30.0)
+"""Relative ridge weights of searches on the leave-one-out error; the last two only where a stability is asked for."""
 MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
 """Relative ridge weights of the map tried where the ridge is "auto"."""
 _MOST_VOTERS = 60
@@ -81,6 +84,8 @@ class Task:
         Largest relative increase in held-out error accepted for stability.
     min_stability : float or None
         The stability asked for, if any.
+    few_samples : bool
+        Whether the samples are few and kept, so that the leave-one-out error can be searched on.
     """
 
     k: int
@@ -92,9 +97,14 @@ class Task:
     finish: Finish
     max_error_increase: float
     min_stability: float | None
+    few_samples: bool = False
 
     def settings(self) -> list[Setting]:
         """Return the settings, from the one that gives up nothing to the one that gives up most."""
+        if self.few_samples:
+            plain = Setting(None, self.exchange, search="few_samples")
+            stable = [Setting(ridge, False, search="leave_one_out") for ridge in FEW_SAMPLES_RIDGES]
+            return [plain, *(stable[:2] if self.min_stability is None else stable)]
         plain = Setting(self.ridges[0], self.exchange)
         ridges = self.ridges[:1] if self.min_stability is None else self.ridges
         return [plain, *(Setting(ridge, self.exchange, VOTE_WEIGHT) for ridge in ridges)]
@@ -137,7 +147,7 @@ def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.nd
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
     _warn_without_choice(task, int(folds[0].n_features or 0))
     procedure = Procedure(folds, task)
-    points, chosen = procedure.choose(held_out_groups(len(folds)))
+    points, chosen = procedure.choose(procedure.groups)
     frontier = StabilityFrontier.from_points(
         points, chosen, procedure.repeated(), task.max_error_increase, task.min_stability
     )
@@ -157,7 +167,7 @@ def refit_finisher(map_ridges: Sequence[float | None]) -> Finish:
     """Return what takes the features found in a round as they are, and tells their held-out errors."""
 
     def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
-        weights = [setting.ridge if ridge is None else ridge for ridge in map_ridges]
+        weights = [setting.refit if ridge is None else ridge for ridge in map_ridges]
         return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, weights)
 
     return finish
@@ -189,9 +199,12 @@ class Procedure:
     def __init__(self, folds: Sequence[Moments], task: Task) -> None:
         self.folds, self.task = folds, task
         self.settings = task.settings()
+        self.groups = held_out_groups(len(folds))
+        if task.few_samples:
+            self.groups = self.groups[-len(folds) :]  # these searches take long
         self.voters = voting_groups(len(folds))
         self.n_features = int(folds[0].n_features or 0)
-        self._ballots: dict[float, np.ndarray] = {}
+        self._ballots: dict[float | None, np.ndarray] = {}
         self._sets: dict[tuple[tuple[int, ...], Setting], np.ndarray] = {}
         # Features that nobody chose would make any choice look stable.
         self._free = np.setdiff1d(np.arange(self.n_features), [*task.include, *task.exclude])
@@ -218,7 +231,8 @@ class Procedure:
             least = min(point.error for point in points)
             if points[-1].error > (1 + self.task.max_error_increase) * least:
                 break
-            if points[self.task.choose(points)].stability >= float(self.task.min_stability or 0.0):
+            wanted = self.task.min_stability
+            if wanted is not None and points[self.task.choose(points)].stability >= wanted:
                 break
             points += self._measured([setting], groups, outside)
         return points, self.task.choose(points)
@@ -226,9 +240,10 @@ class Procedure:
     def repeated(self) -> np.ndarray:
         """Return what the whole procedure selects without each group of folds (runs x features that it may choose)."""
         sets = []
-        for outside in held_out_groups(len(self.folds)):
+        for outside in self.groups:
             left = [fold for fold in range(len(self.folds)) if fold not in outside]
-            points, chosen = self.choose(inner_groups(left, len(outside)), outside)
+            inner = inner_groups(left, len(outside))
+            points, chosen = self.choose(inner[:2] if self.task.few_samples else inner, outside)
             setting = replace(points[chosen].setting, map_ridge=None)
             if (outside, setting) not in self._sets:
                 self._search([setting], outside, ())
@@ -273,17 +288,31 @@ class Procedure:
         train = merged([part for fold, part in enumerate(self.folds) if fold not in held])
         part = Round(*compared(train, merged([self.folds[fold] for fold in group])))
         masks, errors = np.zeros((len(settings), self.n_features), dtype=bool), []
-        starts: dict[float, list[int]] = {}
+        starts: dict[float | None, list[int]] = {}
         for mask, setting in zip(masks, settings, strict=True):
-            found = self._find(part.gram, setting, held, starts.get(setting.ridge))
-            starts[setting.ridge] = found.chosen
-            chosen, error = self.task.finish(part, found, setting)
+            if setting.search == "training":
+                found, used = self._find(part.gram, setting, held, starts.get(setting.ridge)), setting
+                starts[setting.ridge] = found.chosen
+            else:
+                found, used = self._find_few(train, setting)
+            chosen, error = self.task.finish(part, found, used)
             mask[chosen] = True
             # Below this an error is rounding, and a fraction of it means nothing.
             errors.append(part.weight * np.maximum(error, 1e-12 * self.n_features))
             if not outside:
                 self._sets[group, setting] = mask[self._free]
         return masks[:, self._free], np.array(errors)
+
+    def _find_few(self, moments: Moments, setting: Setting) -> tuple[Found, Setting]:
+        """Return what a setting for few samples finds, and the setting with the ridge weight it took."""
+        task, samples = self.task, kept_samples(moments)
+        if samples is None:  # too few different samples are left to leave one out
+            setting = replace(setting, search="training")
+            return find_columns(
+                moments.operator().normalised()[0], task.k, setting, task.include, task.exclude
+            ), setting
+        few, setting = search_few_samples(samples, task.k, setting, task.include, task.exclude)
+        return few.found, setting
 
     def _find(self, gram: Gram, setting: Setting, held: Sequence[int], start: Sequence[int] | None) -> Found:
         task = self.task

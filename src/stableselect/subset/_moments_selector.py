@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -195,7 +195,8 @@ class MomentsSelector(StreamingSelector):
         """Return the moments of the folds, and the parts held out where those are not the folds in turn."""
         n_folds = self._folds_needed()
         n_samples = X.shape[0] if weights is None else np.count_nonzero(weights)
-        if 2 * n_samples <= X.shape[1] and self._leaves_one_out() and not self._counts_features():
+        only_search = not (self._counts_features() or self._prefers_stability())
+        if 2 * n_samples <= X.shape[1] and self._leaves_one_out() and only_search:
             n_folds = 0  # moments that keep the samples need no folds
         if n_folds and self.cv is not None and not isinstance(self.cv, Integral):
             return split_moments(X, weights, splits_of(self.cv, X, groups))
@@ -229,7 +230,7 @@ class MomentsSelector(StreamingSelector):
         if self._leaves_one_out():
             samples = samples_to_leave_out(moments, required=self.search_criterion == "leave_one_out")
         parts = folds if held_out is None else [split.test for split in held_out]
-        if samples is not None and not self._counts_features():
+        if samples is not None and not (self._counts_features() or self._prefers_stability()):
             parts = [moments]
         self.fold_sizes_ = np.array([part.n_samples for part in parts])
         if held_out is None:
@@ -241,19 +242,21 @@ class MomentsSelector(StreamingSelector):
         votes = found = None
         self.search_criterion_ = "training"
         if self._prefers_stability():
-            setting, votes, frontier = choose_setting(folds, self._frontier_task(k, include, exclude))
+            task = replace(self._frontier_task(k, include, exclude), few_samples=samples is not None)
+            setting, votes, frontier = choose_setting(folds, task)
             self._frontier = vars(frontier)
             if votes is not None:
                 self.selection_frequency_ = votes
         elif samples is not None:
-            ridge = self.ridge if self.ridge == "auto" else float(self.ridge)
-            compare = self.search_criterion == "auto"
-            few = search_few_samples(samples, k, ridge, bool(self.exchange), include, exclude, compare)
-            # What follows the search swaps by training losses, which would undo a search on another number.
-            found, setting = few.found, Setting(few.ridge, bool(self.exchange) and few.criterion == "training")
-            self.search_criterion_, self.leave_one_out_error_ = few.criterion, few.error * unit
+            kind: Literal["few_samples", "leave_one_out"]
+            kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
+            ridge = None if self.ridge == "auto" else float(self.ridge)
+            setting = Setting(ridge, bool(self.exchange), search=kind)
         else:
             setting = Setting(self._choose_ridge(held_out, k, include, exclude), bool(self.exchange))
+        if samples is not None:
+            few, setting = search_few_samples(samples, k, setting, include, exclude)
+            found, self.search_criterion_, self.leave_one_out_error_ = few.found, few.criterion, few.error * unit
         mean = to_numpy(moments.mean)
         problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, found)
         selection = self._select_from(problem)

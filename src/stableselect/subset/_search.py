@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -16,26 +17,30 @@ class Setting:
 
     Attributes
     ----------
-    ridge : float
-        Relative ridge weight of the search.
+    ridge : float or None
+        Relative ridge weight of the search; None for the one of least leave-one-out error.
     exchange : bool
         Whether features are swapped after the forward search.
     vote_weight : float
         Weight of the votes: a feature that no subsample votes for costs this fraction of the loss more than
         one that all vote for.
+    search : {"training", "few_samples", "leave_one_out"}
+        What the search lowers: the training loss; what serves few samples best, with a ridge of its own; or the
+        leave-one-out error.
     map_ridge : float or None
         Relative ridge weight of the map from the features found to all; None for that of the search.
     """
 
-    ridge: float = 0.0
+    ridge: float | None = 0.0
     exchange: bool = True
     vote_weight: float = 0.0
+    search: Literal["training", "few_samples", "leave_one_out"] = "training"
     map_ridge: float | None = None
 
     @property
     def refit(self) -> float:
         """The relative ridge weight of the map."""
-        return self.ridge if self.map_ridge is None else self.map_ridge
+        return float(self.ridge or 0.0) if self.map_ridge is None else self.map_ridge
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def find_columns(
     -------
     Found
     """
-    alpha = setting.ridge
+    alpha = float(setting.ridge or 0.0)
     n_swaps = 0
     chosen = list(start) if start is not None else forward_search(gram, k, alpha, include, exclude)
     if setting.exchange and start is None:

@@ -43,9 +43,12 @@ class StabilityFrontier:
     standard_error : ndarray of shape (p,)
         Its asymptotic standard error.
     ridge, map_ridge : ndarray of shape (p,)
-        Relative ridge weight of the search, and of the map from the selected to all features.
+        Relative ridge weight of the search (NaN where it is that of least leave-one-out error), and of the map from
+        the selected to all features.
     vote_weight : ndarray of shape (p,)
         Weight of the votes of subsamples, as a fraction of the loss.
+    leave_one_out : ndarray of bool, shape (p,)
+        Whether the search lowers the leave-one-out error, with few samples.
     chosen : int
         The setting chosen.
     procedure_stability : float
@@ -81,6 +84,7 @@ class StabilityFrontier:
     ridge: np.ndarray
     map_ridge: np.ndarray
     vote_weight: np.ndarray
+    leave_one_out: np.ndarray
     chosen: int
     procedure_stability: float
     procedure_interval: tuple[float, float]
@@ -105,9 +109,10 @@ class StabilityFrontier:
             error=np.array([point.error for point in points]),
             stability=np.array([point.stability for point in points]),
             standard_error=np.array([point.standard_error for point in points]),
-            ridge=np.array([setting.ridge for setting in settings]),
+            ridge=np.array([np.nan if setting.ridge is None else setting.ridge for setting in settings]),
             map_ridge=np.array([setting.refit for setting in settings]),
             vote_weight=np.array([setting.vote_weight for setting in settings]),
+            leave_one_out=np.array([setting.search == "leave_one_out" for setting in settings]),
             chosen=chosen,
             procedure_stability=value,
             procedure_interval=stability_interval(value, error, len(repeats)),
@@ -140,7 +145,8 @@ class StabilityFrontier:
         Returns
         -------
         pandas.DataFrame
-            The columns error, stability, standard_error, ridge, map_ridge, vote_weight, pareto_optimal and chosen.
+            The columns error, stability, standard_error, ridge, map_ridge, vote_weight, leave_one_out,
+            pareto_optimal and chosen.
         """
         columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
         chosen = np.arange(len(self.error)) == self.chosen
@@ -158,9 +164,11 @@ class StabilityFrontier:
         -------
         str
         """
-        if not self.vote_weight[i]:
-            return "no votes" if not self.ridge[i] else f"no votes, ridge {self.ridge[i]:g}"
-        return "votes" if not self.ridge[i] else f"votes, ridge {self.ridge[i]:g}"
+        if self.leave_one_out[i]:
+            kind = "leave-one-out search"
+        else:
+            kind = "votes" if self.vote_weight[i] else "plain search"
+        return f"{kind}, ridge {self.ridge[i]:g}" if self.ridge[i] > 0 else kind
 
 
 def beaten(error: np.ndarray, stability: np.ndarray) -> np.ndarray:
