@@ -20,10 +20,11 @@ def made():
         standard_error=np.array([0.05, 0.04, 0.03, 0.02, 0.01, 0.06]),
         ridge=np.array([0.0, 0.0, 0.1, 0.1, 1.0, 1.0]),
         map_ridge=np.zeros(6),
-        exchange=np.array([True, False, True, True, True, True]),
-        consensus=np.array([0.0, 0.0, 0.0, 0.1, 0.3, 0.0]),
-        latent_width=np.zeros(6, dtype=int),
+        vote_weight=np.array([0.0, 0.0, 0.0, 0.05, 0.05, 0.0]),
         chosen=3,
+        procedure_stability=0.66,
+        procedure_interval=(0.5, 0.8),
+        n_repeats=15,
         max_error_increase=0.05,
         target=None,
         reached=True,
@@ -57,15 +58,15 @@ def test_every_near_setting_stands_where_its_figures_say(made):
     assert axes.get_xlim()[1] > 10
 
 
-def test_colour_and_shape_tell_depth_and_size_tells_ridge(made):
+def test_colour_and_shape_tell_votes_and_size_tells_ridge(made):
     drawn = bars(stability_frontier(made))
     marks = {place: entry[2] for place, entry in drawn.items()}
     shapes = {place: mark.get_marker() for place, mark in marks.items()}
-    assert shapes == {(0.0, 0.3): "o", (5.0, 0.2): "^", (2.0, 0.5): "o", (3.0, 0.7): "s", (10.0, 0.9): "s"}
+    assert shapes == {(0.0, 0.3): "o", (5.0, 0.2): "o", (2.0, 0.5): "o", (3.0, 0.7): "s", (10.0, 0.9): "s"}
     assert marks[0.0, 0.3].get_color() == marks[2.0, 0.5].get_color() != marks[3.0, 0.7].get_color()
     sizes = [marks[place].get_markersize() for place in [(0.0, 0.3), (2.0, 0.5), (10.0, 0.9)]]
     assert sizes == sorted(sizes) and len(set(sizes)) == 3
-    assert sum(to_rgb(marks[5.0, 0.2].get_color())) > sum(to_rgb("#E69F00"))  # the beaten one is lighter
+    assert sum(to_rgb(marks[5.0, 0.2].get_color())) > sum(to_rgb("#0072B2"))  # the beaten one is lighter
 
 
 def test_the_step_line_is_the_most_stable_at_every_error(made):
@@ -84,23 +85,22 @@ def test_the_choice_is_ringed_and_named(made):
     (ring,) = [drawn for drawn in axes.get_lines() if drawn.get_label() == "chosen"]
     assert ring.get_xdata()[0] == pytest.approx(3) and ring.get_ydata()[0] == 0.7
     (words,) = axes.texts
-    assert words.get_text() == "exchange, votes 0.1, ridge 0.1\n0.70 ± 0.02, 3.0 % above the lowest"
-    assert {"forward search", "exchange", "search with votes", "ridge 0.1", "max_error_increase, 5 %", "chosen"} <= {
-        *legend(axes)
-    }
+    assert words.get_text() == "votes, ridge 0.1, 3.0 % above the lowest\nwhole procedure: 0.66 [0.50, 0.80]"
+    assert {"no votes", "votes of subsamples", "ridge 0.1", "max_error_increase, 5 %", "chosen"} <= {*legend(axes)}
 
 
-def test_a_target_is_a_line_and_no_band(made):
+def test_a_target_is_a_line(made):
     axes = stability_frontier(replace(made, target=0.8, chosen=4))
-    assert "stability asked for, 0.8" in legend(axes) and not any("max_error_increase" in text for text in legend(axes))
+    assert {"stability asked for, 0.8", "max_error_increase, 5 %"} <= {*legend(axes)}
     (line,) = [drawn for drawn in axes.get_lines() if "asked for" in str(drawn.get_label())]
     assert set(line.get_ydata()) == {0.8}
 
 
 @pytest.mark.parametrize("error", [[0.0, 0.0], [0.0, 1e-3], [1e-33, 5e-31]])
 def test_errors_of_zero_are_drawn(made, error, tmp_path):
-    two = {name: getattr(made, name)[:2] for name in ("stability", "standard_error", "ridge", "map_ridge")}
-    two |= {name: getattr(made, name)[:2] for name in ("exchange", "consensus", "latent_width")}
+    two = {
+        name: getattr(made, name)[:2] for name in ("stability", "standard_error", "ridge", "map_ridge", "vote_weight")
+    }
     for chosen in (0, 1):
         frontier = replace(made, error=np.array(error), chosen=chosen, max_error_increase=1e9, **two)
         stability_frontier(frontier).figure.savefig(tmp_path / "zero.png")
@@ -113,9 +113,7 @@ def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
     selector = ScorerSelector(4, criterion="stability", max_error_increase=0.5, ridge=0.1).fit(tall)
     axes = stability_frontier(selector)
     axes.figure.savefig(tmp_path / "scorer.svg")
-    assert {"latent width 4", "latent width 2"} <= set(legend(axes))
-    hollow = {entry[2].get_markerfacecolor() == "white" for entry in bars(axes).values()}
-    assert hollow == {True, False}
+    assert len(bars(axes)) == len(set(zip(selector.frontier_.error, selector.frontier_.stability, strict=True)))
 
 
 def test_what_has_no_frontier_is_refused(tall, made):

@@ -172,7 +172,7 @@ def test_automatic_ridge_is_the_best_of_the_grid_on_held_out_folds(wide, rng):
             for f in range(len(folds)):
                 if f != held:
                     train.merge(folds[f])
-            selector = ColumnSubset(6, ridge=ridge, exchange=False).fit_moments(train)
+            selector = ColumnSubset(6, ridge=ridge, exchange=False, search_criterion="training").fit_moments(train)
             test = folds[held]
             B = np.eye(40)
             B[:, :] = 0

@@ -1,7 +1,6 @@
 """Asking for stability: the frontier against its definition, the choice among its points, and what a user may ask."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,18 +10,10 @@ from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
-from stableselect.subset._frontier import (
-    CONSENSUS,
-    MAP_RIDGES,
-    RIDGES,
-    FrontierSearch,
-    Task,
-    held_out_groups,
-    voting_groups,
-)
+from stableselect.subset._frontier import VOTE_WEIGHT, Procedure, Task, held_out_groups, inner_groups, voting_groups
 from stableselect.subset._ridge import held_out_error, leave_out, refit_errors
 from stableselect.subset._search import Setting, find_columns
-from stableselect.subset._stability_frontier import ABOUT, Point, cheapest_stable, good_points
+from stableselect.subset._stability_frontier import Point, first_stable, most_stable
 
 
 @pytest.fixture
@@ -32,12 +23,12 @@ def twins(rng):
     return np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
 
 
-def columns_task(k, ridges=(0.0, 0.1), map_ridges=(None,)):
+def columns_task(k, ridges=(0.1,), map_ridges=(None,), max_error_increase=0.05, min_stability=None):
     def finish(part, found, setting):
         ridges = [setting.ridge if ridge is None else ridge for ridge in map_ridges]
         return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, ridges)
 
-    return Task(k, [], [], ridges, True, (None,), map_ridges, finish)
+    return Task(k, [], [], ridges, True, map_ridges, finish, max_error_increase, min_stability)
 
 
 def test_exchange_under_prices_ends_where_no_swap_lowers_loss_and_prices(tall, rng):
@@ -65,44 +56,125 @@ def test_prices_of_zero_change_nothing_and_high_ones_decide(tall):
     assert set(exchange_search(gram, start, 0.0, prices=dear)[0]) == {1, 5, 8, 11}
 
 
-def test_held_out_groups_cover_every_fold_once_and_voters_stay_outside():
-    for n_folds in range(6, 13):
+def test_folds_are_held_out_equally_often_and_voters_are_left_in_every_round():
+    for n_folds in range(6, 11):
         groups = held_out_groups(n_folds)
-        assert sorted(itertools.chain(*groups)) == list(range(n_folds))
-        voters = voting_groups(n_folds)
-        for held in groups:
-            assert sum(not set(voter) & set(held) for voter in voters) >= 2
+        assert len(set(groups)) == len(groups)
+        assert len(set(np.bincount(list(itertools.chain(*groups))))) == 1
+        for outside in groups:
+            left = [fold for fold in range(n_folds) if fold not in outside]
+            inner = inner_groups(left, len(outside))
+            assert sorted(itertools.chain(*inner)) == left
+            for group in inner:
+                assert sum(not set(voter) & {*outside, *group} for voter in voting_groups(n_folds)) >= 3
+
+
+def by_hand(X, folds, held, k, vote_weight):
+    """What the samples outside the held folds give: features under the votes of subsamples, and their map's error."""
+    out = np.isin(folds, held)
+    train = X[~out]
+    mean, unit = train.mean(axis=0), train.var(axis=0).mean()
+    centred = (train - mean) / unit**0.5
+    C = centred.T @ centred / len(centred)
+    S = ColumnSubset(k, ridge=0.1).fit(train).selected_.tolist()
+    if vote_weight:
+        votes = np.zeros(X.shape[1])
+        voters = [voter for voter in voting_groups(10) if not set(voter) & set(held)]
+        for voter in voters:
+            votes[ColumnSubset(k, ridge=0.1).fit(X[np.isin(folds, voter)]).selected_] += 1 / len(voters)
+        loss = np.trace(C) - np.trace(C[:, S] @ np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S]))
+        S, _ = exchange_search(Gram(C), S, 0.1, prices=vote_weight * loss * (1 - votes))
+    return S, mean, np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
 
 
 @pytest.mark.slow
 def test_a_point_is_what_refits_without_the_folds_give(twins):
-    k, folds = 8, row_folds(twins, 10)
-    search = FrontierSearch(fold_moments(twins, None, 10), columns_task(k), np.inf)
-    setting = Setting(0.1, True, 0.03)
-    point = next(p for p in search.points() if p.setting == setting)
-    sets, error = [], 0.0
-    for held in held_out_groups(10):
-        out = np.isin(folds, held)
-        votes = np.zeros(32)
-        voters = [voter for voter in voting_groups(10) if not set(voter) & set(held)]
-        for voter in voters:
-            votes[ColumnSubset(k, ridge=0.1).fit(twins[np.isin(folds, voter)]).selected_] += 1 / len(voters)
-        train, test = twins[~out], twins[out]
-        mean, unit = train.mean(axis=0), train.var(axis=0).mean()
-        centred = (train - mean) / unit**0.5
-        C = centred.T @ centred / len(centred)
-        plain = ColumnSubset(k, ridge=0.1).fit(train)
-        loss = np.trace(C) - np.trace(
-            C[:, plain.selected_]
-            @ np.linalg.solve(C[np.ix_(plain.selected_, plain.selected_)] + 0.1 * np.eye(k), C[plain.selected_])
-        )
-        S, _ = exchange_search(Gram(C), plain.selected_.tolist(), 0.1, prices=0.03 * loss * (1 - votes))
-        B = np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
-        error += (((test - mean) - (test - mean)[:, S] @ B) ** 2).sum()
-        sets.append(S)
-    assert point.error == pytest.approx(error / twins.size, rel=1e-9)
-    found = stability(sets, n_features=32)
-    assert (point.stability, point.standard_error) == pytest.approx((found.nogueira, found.standard_error))
+    folds = row_folds(twins, 10)
+    points, _ = Procedure(fold_moments(twins, None, 10), columns_task(8)).choose(held_out_groups(10))
+    for point, vote_weight in zip(points, (0.0, VOTE_WEIGHT), strict=True):
+        sets, error, count = [], 0.0, 0
+        for held in held_out_groups(10):
+            S, mean, B = by_hand(twins, folds, held, 8, vote_weight)
+            test = twins[np.isin(folds, held)] - mean
+            error, count = error + ((test - test[:, S] @ B) ** 2).sum(), count + test.size
+            sets.append(S)
+        assert point.error == pytest.approx(error / count, rel=1e-9)
+        found = stability(sets, n_features=32)
+        assert (point.stability, point.standard_error) == pytest.approx((found.nogueira, found.standard_error))
+
+
+@pytest.mark.slow
+def test_the_stated_stability_is_that_of_the_whole_procedure_repeated(twins):
+    folds, moments = row_folds(twins, 10), fold_moments(twins, None, 10)
+    sets = []
+    for outside in held_out_groups(10):
+        left = [fold for fold in range(10) if fold not in outside]
+        # The choice between the two settings, by hand, on the folds that are left.
+        points = []
+        for vote_weight in (0.0, VOTE_WEIGHT):
+            inner, error = [], 0.0
+            for group in inner_groups(left, 2):
+                S, mean, B = by_hand(twins, folds, (*outside, *group), 8, vote_weight)
+                test = twins[np.isin(folds, group)] - mean
+                error += ((test - test[:, S] @ B) ** 2).sum()
+                inner.append(S)
+            points.append((error, stability(inner, n_features=32).nogueira))
+        (plain, repeats), (voted, agreed) = points
+        votes = voted <= 1.05 * plain and (voted < plain or agreed > repeats or (voted, agreed) == (plain, repeats))
+        sets.append(by_hand(twins, folds, outside, 8, VOTE_WEIGHT if votes else 0.0)[0])
+    masks = Procedure(moments, columns_task(8)).repeated()
+    assert [set(np.flatnonzero(mask)) for mask in masks] == [set(S) for S in sets]
+    frontier = ColumnSubset(8, ridge=0.1, criterion="stability").fit(twins).frontier_
+    assert frontier.procedure_stability == pytest.approx(stability(sets, n_features=32).nogueira)
+    low, high = frontier.procedure_interval
+    assert -1 <= low < frontier.procedure_stability < high <= 1
+
+
+def points_of(*figures):
+    return [Point(Setting(float(number)), error, value, 0.0) for number, (error, value) in enumerate(figures)]
+
+
+def test_the_most_stable_setting_within_the_allowed_error_is_taken_unless_another_beats_it():
+    assert most_stable(points_of((1.0, 0.3), (1.04, 0.5)), 0.05) == 1
+    assert most_stable(points_of((1.0, 0.3), (1.06, 0.5)), 0.05) == 0
+    assert most_stable(points_of((1.0, 0.5), (1.04, 0.5)), 0.05) == 0
+    assert most_stable(points_of((1.0, np.nan), (1.0, np.nan)), 0.05) == 1
+
+
+def test_a_wish_is_met_by_the_first_setting_that_is_stable_enough():
+    points = points_of((1.0, 0.3), (1.01, 0.5), (1.03, 0.45), (1.04, 0.7), (1.2, 0.9))
+    assert first_stable(points, 0.05, 0.2) == 0
+    assert first_stable(points, 0.05, 0.4) == 1
+    assert first_stable(points, 0.05, 0.6) == 3
+    assert first_stable(points, 0.05, 0.8) == 3
+    assert first_stable(points, 0.3, 0.8) == 4
+
+
+@pytest.mark.slow
+def test_a_wish_the_default_meets_costs_nothing(twins):
+    default = ColumnSubset(8, ridge=0.1).fit(twins)
+    asked = ColumnSubset(8, ridge=0.1, min_stability=0.01).fit(twins)
+    np.testing.assert_array_equal(asked.selected_, default.selected_)
+    assert asked.frontier_.chosen == 0 and asked.frontier_.reached
+
+
+@pytest.mark.slow
+def test_a_wish_that_is_not_met_warns_with_what_can_be_had(rng):
+    with pytest.warns(UserWarning, match="The stability 1 is not reached") as caught:
+        selector = ColumnSubset(5, min_stability=1.0).fit(rng.normal(size=(60, 20)))
+    frontier = selector.frontier_
+    assert not frontier.reached and f"{frontier.procedure_stability:.2f}" in str(caught[0].message)
+    assert frontier.error[frontier.chosen] <= 1.05 * frontier.error.min()
+
+
+@pytest.mark.slow
+def test_more_error_buys_more_ridge(twins):
+    with pytest.warns(UserWarning, match="not reached"):
+        little = ColumnSubset(8, min_stability=1.0, max_error_increase=0.001).fit(twins).frontier_
+    with pytest.warns(UserWarning, match="not reached"):
+        much = ColumnSubset(8, min_stability=1.0, max_error_increase=9.0).fit(twins).frontier_
+    assert len(much.error) > len(little.error) and much.ridge.max() > little.ridge.max()
+    assert set(ColumnSubset(8, ridge=0.5, criterion="stability").fit(twins).frontier_.ridge) == {0.5}
 
 
 @pytest.mark.parametrize("name", ["tall", "wide"])
@@ -126,71 +198,6 @@ def test_forward_under_prices_takes_the_largest_gain_less_price(tall, rng):
     assert forward_search(gram, 5, 0.2, prices=prices) == chosen
 
 
-def test_good_points_are_near_the_least_error_and_about_as_stable_as_the_best_of_those():
-    points = [
-        Point(Setting(ridge, True, consensus), error, value, 0.0)
-        for ridge, consensus, error, value in [
-            (0.0, 0.0, 1.00, 0.10),
-            (0.0, 0.1, 1.04, 0.55),
-            (0.3, 0.1, 1.06, 0.90),
-            (0.1, 0.1, 1.02, 0.50),
-            (0.1, 0.3, 1.03, 0.30),
-        ]
-    ]
-    assert good_points(points, 0.05) == [1, 3]
-    assert good_points(points, 0.1) == [2]
-    assert good_points(points, 0.0) == [0]
-    assert good_points([Point(Setting(), 1.0, np.nan, np.nan)], 0.05) == []
-    assert cheapest_stable(points, 0.4) == (3, True)
-    assert cheapest_stable(points, 0.95) == (2, False)
-
-
-@pytest.mark.slow
-def test_the_compromise_has_the_mean_ridge_all_votes_and_as_much_weight_for_them_as_is_allowed(twins):
-    folds = row_folds(twins, 10)
-    search = FrontierSearch(fold_moments(twins, None, 10), columns_task(8, ridges=RIDGES, map_ridges=MAP_RIDGES), 1.05)
-    points = search.points()
-    every, taken = search.compromise(points, 0.05)
-    good, more = good_points(points, 0.05), every[len(points) :]
-    ridges = [points[i].setting.ridge for i in good]
-    assert every[: len(points)] == points and len(set(ridges)) > 1
-    expected = np.exp(np.mean(np.log(np.array(ridges) + 0.03))) - 0.03
-    for point in more:
-        assert point.setting.ridge == pytest.approx(expected, rel=0.05)
-    limit = 1.05 * min(point.error for point in every)
-    assert [point.setting.consensus for point in more] == [0.0, *CONSENSUS][: len(more)]
-    near = [point for point in every if point.error <= limit]
-    stable = max(point.stability for point in near) - ABOUT
-    assert every[taken] == [point for point in more if point in near and point.stability >= stable][-1]
-    votes = np.zeros(32)
-    for ridge in ridges:
-        for voter in voting_groups(10):
-            votes[ColumnSubset(8, ridge=ridge).fit(twins[np.isin(folds, voter)]).selected_] += 1
-    votes /= len(ridges) * len(voting_groups(10))
-    np.testing.assert_allclose(search.votes(every[taken].setting), votes)
-    fitted = ColumnSubset(8, criterion="stability").fit(twins)
-    np.testing.assert_allclose(fitted.selection_frequency_, votes)
-    frontier = fitted.frontier_
-    assert frontier.chosen == taken and frontier.ridge[taken] == every[taken].setting.ridge
-
-
-def test_without_a_compromise_within_the_tolerance_the_next_good_point_is_taken(twins, monkeypatch):
-    search = FrontierSearch(fold_moments(twins, None, 10), columns_task(8, ridges=RIDGES), 1.05)
-    points = search.points()
-    measure = search._measure
-    monkeypatch.setattr(
-        search, "_measure", lambda *given: (replace(point, error=9 * point.error) for point in measure(*given))
-    )
-    every, taken = search.compromise(points, 0.05)
-    good = good_points(points, 0.05)
-    assert len(every) == len(points) + 1 and taken in good
-
-    def distance(i):
-        return abs(np.log((points[i].setting.ridge + 0.03) / (every[-1].setting.ridge + 0.03)))
-
-    assert distance(taken) == min(map(distance, good))
-
-
 @pytest.mark.slow
 def test_votes_make_the_choice_among_neighbours_repeat():
     """Columns along a line, each almost as good as its neighbours, as pixels or wavelengths are."""
@@ -210,7 +217,7 @@ def test_votes_make_the_choice_among_neighbours_repeat():
                 errors[criterion] += np.mean((selector.reconstruct(selector.transform(test)) - test) ** 2)
         plain, stable = (stability(found, n_features=60).nogueira for found in sets.values())
         gain.append(stable - plain)
-    assert np.mean(gain) > 0.15
+    assert np.mean(gain) > 0.1
     assert errors["stability"] < 1.05 * errors["error"]
 
 
@@ -221,18 +228,14 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     frontier = selector.frontier_
     assert frontier.error[frontier.chosen] <= 1.05 * frontier.error.min()
     assert frontier.pareto_optimal[np.argmin(frontier.error)]
-    near = frontier.error <= 1.05 * frontier.error.min()
-    assert frontier.stability[frontier.chosen] >= frontier.stability[near].max() - 0.2
+    assert frontier.pareto_optimal[frontier.chosen]
     assert selector.ridge_ == frontier.map_ridge[frontier.chosen]
-    if kind is ScorerSelector:
-        assert selector.latent_width_ == frontier.latent_width[frontier.chosen]
-        assert set(frontier.latent_width) == {4, 8}
     save(selector, tmp_path / "kept.sselect")
     again = load(tmp_path / "kept.sselect")
     np.testing.assert_array_equal(again.frontier_.stability, frontier.stability)
     assert again.frontier_.describe(frontier.chosen) == frontier.describe(frontier.chosen)
     assert f"of {len(frontier.error)} settings, {frontier.describe(frontier.chosen)} was chosen" in str(frontier)
-    assert len(str(frontier)) < 200
+    assert len(str(frontier)) < 250
     frame = frontier.to_frame()
     assert frame["chosen"].sum() == 1 and frame["error"][frame["chosen"]].item() == frontier.error[frontier.chosen]
     np.testing.assert_array_equal(frame["pareto_optimal"], frontier.pareto_optimal)
@@ -252,23 +255,6 @@ def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
 
 
 @pytest.mark.slow
-def test_a_target_takes_the_least_error_that_meets_it(twins):
-    free = ColumnSubset(8, criterion="stability", max_error_increase=1e9).fit(twins).frontier_
-    wanted = float(np.nanmax(free.stability)) - 0.1
-    frontier = ColumnSubset(8, min_stability=wanted).fit(twins).frontier_
-    assert frontier.reached and frontier.stability[frontier.chosen] >= wanted
-    assert frontier.error[frontier.chosen] == frontier.error[frontier.stability >= wanted].min()
-
-
-@pytest.mark.slow
-def test_an_unreachable_target_warns_and_takes_the_most_stable(rng):
-    with pytest.warns(UserWarning, match="No setting reaches the stability 1"):
-        selector = ColumnSubset(5, min_stability=1.0).fit(rng.normal(size=(60, 20)))
-    frontier = selector.frontier_
-    assert not frontier.reached and frontier.stability[frontier.chosen] == frontier.stability.max()
-
-
-@pytest.mark.slow
 def test_includes_and_excludes_are_kept_to(twins):
     selector = ColumnSubset(8, criterion="stability", include=[3], exclude=[0, 4]).fit(twins)
     assert selector.support_[3] and not selector.support_[[0, 4]].any()
@@ -276,11 +262,15 @@ def test_includes_and_excludes_are_kept_to(twins):
 
 @pytest.mark.slow
 def test_columns_that_are_decided_do_not_make_noise_look_stable(rng):
-    tables = [rng.normal(size=(200, 20)) for _ in range(4)]
-    for roles in ({"include": [0, 1, 2, 3]}, {"exclude": list(range(13))}):
-        selectors = [ColumnSubset(5, criterion="stability", **roles).fit(noise) for noise in tables]
-        # Counted among all columns, sets drawn at random would have 0.75 and 0.6.
-        assert np.mean([selector.frontier_.stability.mean() for selector in selectors]) < 0.5
+    noise = rng.normal(size=(200, 20))
+    for roles, free in (({"include": [0, 1, 2, 3]}, range(4, 20)), ({"exclude": [*range(13)]}, range(13, 20))):
+        frontier = ColumnSubset(5, ridge=0.0, criterion="stability", **roles).fit(noise).frontier_
+        folds = row_folds(noise, 10)
+        sets = [
+            ColumnSubset(5, ridge=0.0, **roles).fit(noise[~np.isin(folds, held)]).support_[free]
+            for held in held_out_groups(10)
+        ]
+        assert frontier.stability[0] == pytest.approx(stability(sets).nogueira)
 
 
 @pytest.mark.parametrize("roles", [{"include": [0, 5, 7]}, {"exclude": list(range(3, 20))}])
@@ -288,20 +278,6 @@ def test_roles_that_leave_no_choice_make_stability_nan(rng, roles):
     with pytest.warns(UserWarning, match="The same 3 features .* include or exclude fewer"):
         selector = ColumnSubset(3, criterion="stability", **roles).fit(rng.normal(size=(100, 20)))
     assert np.isnan(selector.frontier_.stability).all() and selector.support_.sum() == 3
-
-
-def test_without_exchange_no_setting_swaps(twins, rng):
-    assert not ColumnSubset(8, exchange=False, criterion="stability").fit(twins).frontier_.exchange.any()
-    few_rows = rng.normal(size=(40, 120))
-    assert not ColumnSubset(4, criterion="stability").fit(few_rows).frontier_.exchange.any()
-    assert set(ColumnSubset(8, ridge=0.5, criterion="stability").fit(twins).frontier_.ridge) == {0.5}
-
-
-@pytest.mark.slow
-def test_high_ridges_are_tried_where_they_may_be_of_use(twins, rng):
-    assert ColumnSubset(8, criterion="stability").fit(twins).frontier_.ridge.max() == 3
-    assert ColumnSubset(4, criterion="stability").fit(rng.normal(size=(40, 120))).frontier_.ridge.max() == 30
-    assert ColumnSubset(8, min_stability=0.5).fit(twins).frontier_.ridge.max() == 30
 
 
 def test_keeping_every_column_is_no_choice_and_no_crash(rng):
@@ -319,7 +295,7 @@ def test_columns_that_span_the_table_leave_an_error_of_nothing(rng):
 @pytest.mark.slow
 def test_many_parts_are_brought_together(twins):
     parts = [Moments.from_array(twins[start::30]) for start in range(30)]
-    assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size > 5
+    assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size == 2
 
 
 @pytest.mark.parametrize("settings", [{"scorer_weight": "x"}, {"scorer_weight": np.nan}, {"latent_width": "a"}])

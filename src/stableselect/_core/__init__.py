@@ -6,6 +6,8 @@ from ._checks import as_numbers, check_spread, check_values, check_weights, extr
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
 from ._interrupts import may_stop_short, whole_fits
+from ._kept_samples import KeptSamples, kept_samples
+from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
 from ._moments import Moments
 from ._normalised import normalised_moments
 from ._resampled_moments import ResampledMoments
@@ -22,7 +24,7 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles
-from ._set_stability import nogueira, wilson_interval
+from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
 
@@ -38,6 +40,8 @@ __all__ = [
     "DualGram",
     "Gram",
     "HeldOut",
+    "KeptSamples",
+    "LeaveOneOutState",
     "Moments",
     "Resample",
     "ResampledMoments",
@@ -52,14 +56,18 @@ __all__ = [
     "check_values",
     "check_weights",
     "column_roles",
+    "exchange_leave_one_out",
     "exchange_search",
     "extremes",
     "float64",
     "fold_moments",
+    "forward_leave_one_out",
     "forward_search",
     "hold_out_each",
     "index",
     "is_foreign",
+    "kept_samples",
+    "leave_one_out_error",
     "like",
     "may_stop_short",
     "memory_limit",
@@ -76,6 +84,7 @@ __all__ = [
     "significant",
     "split_moments",
     "splits_of",
+    "stability_interval",
     "take_rows",
     "to_dense",
     "to_numpy",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 
 def nogueira(masks: np.ndarray) -> tuple[float, float]:
@@ -42,6 +42,33 @@ def nogueira(masks: np.ndarray) -> tuple[float, float]:
     influence = Z @ shares / m - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)
     influence /= chance
     return value, float(2 / n_runs * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
+
+
+def stability_interval(value: float, error: float, n_runs: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return an interval for Nogueira's measure that allows for few runs and stays between -1 and 1.
+
+    It is Student's, with one degree of freedom less than runs, on the scale of Fisher's transformation.
+
+    Parameters
+    ----------
+    value, error : float
+        What :func:`nogueira` gives.
+    n_runs : int
+        Number of sets.
+    confidence : float, default=0.95
+        Level of the interval.
+
+    Returns
+    -------
+    low, high : float
+        NaN where value or error is. Sets that are all equal give an interval of no width.
+    """
+    if not np.isfinite(error) or error == 0:
+        return (value, value) if error == 0 else (float("nan"), float("nan"))
+    centre = np.arctanh(np.clip(value, -1 + 1e-12, 1 - 1e-12))
+    half = float(t.ppf((1 + confidence) / 2, n_runs - 1)) * error / max(1 - value**2, 1e-12)
+    low, high = np.tanh([centre - half, centre + half])
+    return float(low), float(high)
 
 
 def wilson_interval(counts: np.ndarray, n_runs: int, confidence: float) -> np.ndarray:

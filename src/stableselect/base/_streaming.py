@@ -50,8 +50,9 @@ class StreamingSelector(BaseSelector):
         """Add samples to those seen by earlier calls, and select the features anew from all of them.
 
         Every call selects. To read many blocks, gather them in a :class:`~stableselect.Moments` and call
-        :meth:`fit_moments` once. Merged moments cannot be split into folds, so nothing can be chosen by held-out
-        error here: ``ridge="auto"`` means 0, and ``n_features_to_select="auto"`` raises an error.
+        :meth:`fit_moments` once. Merged moments cannot be split into folds, so nothing can be chosen by their error
+        here: ``ridge="auto"`` means 0 (where the moments keep few samples, the weight of least leave-one-out error),
+        and ``n_features_to_select="auto"`` raises an error.
 
         Parameters
         ----------
@@ -83,7 +84,8 @@ class StreamingSelector(BaseSelector):
         ----------
         moments : Moments or sequence of Moments
             Of the samples, gathered in any way. Several, each of a part of the samples, are the folds of what is chosen
-            by held-out error; from a single one ``ridge="auto"`` means 0.
+            by held-out error; from a single one ``ridge="auto"`` means 0. Where they keep few samples, the ridge is the
+            one of least leave-one-out error either way; ``search_criterion="training"`` goes by the folds.
         feature_names : sequence of str, optional
             Names of the features.
 

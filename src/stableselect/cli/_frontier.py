@@ -42,11 +42,12 @@ def frontier(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show what stability costs: many settings for selecting K columns of TABLE.
+    """Show what stability costs: a few settings for selecting K columns of TABLE.
 
     Each setting is measured by its error on held-out rows and by how far it
     selects the same columns when other rows are held out. Prints those that no
-    other beats in both, and the one that 'select --criterion stability' uses.
+    other beats in both, the one that 'select --criterion stability' uses, and
+    how stable the whole procedure is, choice of the setting included.
 
     With -o OUT the picture is written there. A second file, named after OUT
     and ending in .frontier.csv, holds the figures of all settings tried.
@@ -118,11 +119,11 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     )
     report.print("Settings that no other beats in both error and stability, and the chosen one:\n")
     report.print(frontier_table(frontier))
-    percent = f"{100 * frontier.max_error_increase:g}%"
-    further = f" Settings far above {percent} are not pursued; a larger --max-error-increase looks further."
+    low, high = frontier.procedure_interval
     report.print(
-        f"\n> is chosen: {_why(frontier)}. Its stability is an estimate from a few subsets of the rows: on new rows it "
-        f"can differ by 0.1 or more.{further if frontier.target is None else ''}"
+        f"\n> is chosen: {_why(frontier)}. Repeated {frontier.n_repeats} times without a part of the rows, the whole "
+        f"procedure has a stability of {frontier.procedure_stability:.2f} [{low:.2f}, {high:.2f}]. With "
+        "--min-stability settings that cost more error are tried too."
     )
     report.print()
     report.print(frontier_words(found.scaling))
@@ -135,13 +136,9 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
 
 
 def _why(frontier: StabilityFrontier) -> str:
-    from ..subset import ABOUT
-
+    allowed = f"within {100 * frontier.max_error_increase:g}% of the lowest error"
     if frontier.target is None:
-        return (
-            f"a compromise between the settings within {100 * frontier.max_error_increase:g}% of the lowest error "
-            f"whose stability is within about {ABOUT:g} of the best"
-        )
-    if frontier.reached:
-        return f"the lowest error at a stability of {frontier.target:g} or more"
-    return f"the most stable, since none reaches {frontier.target:g}"
+        return f"the most stable {allowed}"
+    if frontier.stability[frontier.chosen] >= frontier.target:
+        return f"the first {allowed} at a stability of {frontier.target:g} or more"
+    return f"the most stable {allowed}, since none of these reaches {frontier.target:g}"

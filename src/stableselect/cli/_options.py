@@ -126,7 +126,7 @@ MinStability = Annotated[
     typer.Option(
         "--min-stability",
         metavar="VALUE",
-        help="Choose the lowest-error setting with stability of at least VALUE (0-1).",
+        help="Give up error, within --max-error-increase, until the stability is at least VALUE (0-1).",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of held-out rows and random methods.")]

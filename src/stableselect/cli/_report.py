@@ -48,28 +48,27 @@ def path_lines(path: SelectionPath) -> RenderableType:
 
 
 def stability_lines(frontier: StabilityFrontier) -> RenderableType:
-    """Return how stable a selection is over folds of the rows, how it was searched, and what that costs."""
+    """Return how stable the whole procedure is, how it searched, and what that costs."""
     i = frontier.chosen
     if np.isnan(frontier.stability[i]):
         return Text("There is only one possible selection, so its stability is undefined.")
-    stable = f"{frontier.stability[i]:.2f} ± {frontier.standard_error[i]:.2f}"
-    if frontier.target is None:
-        why = f"{100 * frontier.max_error_increase:g}% allowed"
-    else:
-        why = f"stability {frontier.target:g} asked for"
+    low, high = frontier.procedure_interval
     lines = (
-        f"Stability {stable} over folds of the rows ({_SCALE}).\n"
+        f"Stability {frontier.procedure_stability:.2f} [{low:.2f}, {high:.2f}]: the whole procedure repeated "
+        f"{frontier.n_repeats} times without a part of the rows ({_SCALE}).\n"
         f"Setting: {frontier.describe(i)} (of {frontier.error.size} tried). "
-        f"Held-out error: {above_least(frontier.error[i], frontier.error.min())} above the lowest ({why})."
+        f"Held-out error: {above_least(frontier.error[i], frontier.error.min())} above the lowest "
+        f"({100 * frontier.max_error_increase:g}% allowed)."
     )
     return Text(lines if frontier.reached else f"{lines}\n{not_reached(frontier)}")
 
 
 def not_reached(frontier: StabilityFrontier) -> str:
-    """Return what to do where no setting is as stable as asked for."""
+    """Return what to do where the choice is not as stable as asked for."""
     return (
-        f"No setting reaches a stability of {frontier.target:g}, so the most stable one is used; lower --min-stability "
-        "or change -k."
+        f"A stability of {frontier.target:g} is not reached: the best to be had within "
+        f"{100 * frontier.max_error_increase:g}% more error is {frontier.procedure_stability:.2f}. Lower "
+        "--min-stability, raise --max-error-increase, or change -k."
     )
 
 
@@ -106,11 +105,11 @@ def frontier_words(scaling: str) -> RenderableType:
     """Return what the headings and settings of a frontier mean."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_row("error", f"mean squared error on held-out rows, {_UNITS[scaling]}")
-    table.add_row("stability", f"Nogueira's measure over folds of the rows, ± standard error ({_SCALE})")
+    table.add_row("stability", f"Nogueira's measure with this setting held fixed, ± standard error ({_SCALE})")
     table.add_row(
         "setting",
-        "forward search adds columns one by one, exchange then swaps them; votes favour columns that are also selected "
-        "on folds of the rows; a larger ridge favours columns that explain many others",
+        "votes favour columns that are also selected on parts of the rows; a larger ridge favours columns that explain "
+        "many others",
     )
     return table
 

@@ -103,7 +103,8 @@ def leave_one_out_certificate(
 
     All k (m - k) swaps are tried for every sample, so the answer is a proof for this table (to rounding), not an
     estimate. A set that is still optimal need not be the one a search from scratch returns: read
-    :func:`leave_one_out_change_rate` beside it.
+    :func:`leave_one_out_change_rate` beside it. The loss is the training loss; a set that was searched on its
+    leave-one-out error (``search_criterion_`` says so) need not be an optimum of it.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def leave_one_out_change_rate(
     exclude: Iterable[str | int] | None = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> float:
-    """Fraction of samples without which a search from scratch returns another set.
+    """Fraction of samples without which a search from scratch on the training loss returns another set.
 
     Every sample tried costs a whole search of the others, so this is meant for some of the samples.
 
@@ -204,7 +205,9 @@ def leave_one_out_change_rate(
         others = np.delete(task.X, sample, axis=0)
         spread = float(np.sum(np.var(others, axis=0)))
         relative = task.ridge * task.unit * task.m / spread if spread > 0 else task.ridge
-        selector = ColumnSubset(k, ridge=relative, include=task.fixed, exclude=task.barred).fit(others)
+        selector = ColumnSubset(
+            k, ridge=relative, include=task.fixed, exclude=task.barred, search_criterion="training"
+        ).fit(others)
         differs += set(selector.selected_.tolist()) != set(task.chosen.tolist())
     return differs / left_out.size
 

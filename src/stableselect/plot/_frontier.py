@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from ..subset import StabilityFrontier
 from ._axes import axes_for
 
-_DEPTHS = {"forward search": ("#E69F00", "^"), "exchange": ("#0072B2", "o"), "search with votes": ("#009E73", "s")}
+_KINDS = {"no votes": ("#0072B2", "o"), "votes of subsamples": ("#009E73", "s")}
 _CHOSEN, _GUIDE, _STEP = "#D55E00", "#767676", "#333333"
 _SMALLEST, _LARGEST = 4.0, 10.0
 """Diameters of the marks of the least and the most ridge, in points."""
@@ -37,10 +37,10 @@ def stability_frontier(frontier: StabilityFrontier | Any, *, ax: Axes | None = N
     -------
     Axes
         To the right, the error on held-out samples in percent above the lowest; upwards, Nogueira's stability with its
-        standard error. Colour and shape tell the depth of the search, size the ridge; hollow marks have a smaller
-        latent width than others. A step line joins the settings that none beats in both, and the one chosen is ringed
-        and named. The band is ``max_error_increase``, or the dashed line the stability asked for. Settings that cost
-        far more than these are counted, not drawn.
+        standard error. Colour and shape tell whether subsamples vote, size the ridge. A step line joins the settings
+        that none beats in both. The one chosen is ringed and named, with the stability of the whole procedure. The
+        band is ``max_error_increase``, a dashed line the stability asked for. Settings that cost far more than these
+        are counted, not drawn.
 
     Examples
     --------
@@ -93,15 +93,13 @@ def _reach(frontier: StabilityFrontier, above: np.ndarray) -> float:
     """Return where the horizontal axis ends, in percent: past the tolerance and past what no other setting beats."""
     finite = np.isfinite(above)
     near = float(above[frontier.pareto_optimal & finite].max())
-    allowed = 5.0
-    if frontier.target is None:
-        allowed = min(100 * frontier.max_error_increase, max(allowed, float(above[finite].max())))
+    allowed = min(100 * frontier.max_error_increase, max(5.0, float(above[finite].max())))
     return max(1.5 * allowed, 1.15 * near, 1.0)
 
 
-def _depths(frontier: StabilityFrontier) -> np.ndarray:
-    """Return the number of every setting's depth in ``_DEPTHS``."""
-    return np.where(frontier.consensus > 0, 2, frontier.exchange.astype(int))
+def _kinds(frontier: StabilityFrontier) -> np.ndarray:
+    """Return the number of every setting's kind in ``_KINDS``."""
+    return (frontier.vote_weight > 0).astype(int)
 
 
 def _diameters(frontier: StabilityFrontier) -> dict[float, float]:
@@ -115,18 +113,16 @@ def _draw_limits(axes: Axes, frontier: StabilityFrontier) -> None:
     if frontier.target is not None:
         label = f"stability asked for, {frontier.target:g}"
         axes.axhline(frontier.target, color=_GUIDE, linestyle="--", linewidth=1.2, label=label)
-        return
     percent = 100 * frontier.max_error_increase
     axes.axvspan(0, percent, color=_GUIDE, alpha=0.13, linewidth=0, label=f"max_error_increase, {percent:g} %")
 
 
 def _draw_settings(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, shown: np.ndarray) -> None:
-    styles, diameters = list(_DEPTHS.values()), _diameters(frontier)
-    depths, pareto_optimal = _depths(frontier), frontier.pareto_optimal
-    width = frontier.latent_width
+    styles, diameters = list(_KINDS.values()), _diameters(frontier)
+    kinds, pareto_optimal = _kinds(frontier), frontier.pareto_optimal
     # Faded ones first, so that they never cover what counts.
     for i in sorted(np.flatnonzero(shown), key=lambda i: bool(pareto_optimal[i])):
-        colour, mark = styles[depths[i]]
+        colour, mark = styles[kinds[i]]
         colour = colour if pareto_optimal[i] else _faded(colour)
         axes.errorbar(
             above[i],
@@ -135,7 +131,6 @@ def _draw_settings(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, s
             fmt=mark,
             color=colour,
             markersize=diameters[float(frontier.ridge[i])],
-            markerfacecolor="white" if width[i] < width[shown].max() else colour,
             elinewidth=1.0,
         )
 
@@ -159,7 +154,11 @@ def _mark_choice(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, rea
     x, y = min(float(above[i]), reach), float(frontier.stability[i])
     axes.plot([x], [y], "o", markersize=17, markerfacecolor="none", color=_CHOSEN, markeredgewidth=1.8, label="chosen")
     left = x < 0.5 * reach
-    words = f"{frontier.describe(i)}\n{y:.2f} ± {frontier.standard_error[i]:.2f}, {above[i]:.1f} % above the lowest"
+    low, high = frontier.procedure_interval
+    words = (
+        f"{frontier.describe(i)}, {above[i]:.1f} % above the lowest\n"
+        f"whole procedure: {frontier.procedure_stability:.2f} [{low:.2f}, {high:.2f}]"
+    )
     # The words are above the axes, where they hide nothing, and a little aside, or the line would hide the error bar:
     # nothing lies between a setting that none beats and the upper edge.
     axes.annotate(
@@ -182,16 +181,12 @@ def _x_label(frontier: StabilityFrontier, beyond: int) -> str:
 
 
 def _legend(axes: Axes, frontier: StabilityFrontier, shown: np.ndarray) -> list[Any]:
-    """Return the entries: depths, widths and ridges that are drawn, then the lines."""
-    depths, ridges, widths = (values[shown] for values in (_depths(frontier), frontier.ridge, frontier.latent_width))
-    styles, sizes = list(_DEPTHS.items()), _diameters(frontier)
+    """Return the entries: kinds and ridges that are drawn, then the lines."""
+    kinds, ridges = _kinds(frontier)[shown], frontier.ridge[shown]
+    styles, sizes = list(_KINDS.items()), _diameters(frontier)
     marks: list[dict[str, Any]] = []
-    for name, (colour, mark) in (styles[depth] for depth in np.unique(depths)):
+    for name, (colour, mark) in (styles[kind] for kind in np.unique(kinds)):
         marks.append({"label": name, "marker": mark, "color": colour})
-    if np.unique(widths).size > 1:
-        for width in np.unique(widths)[::-1]:
-            face = _STEP if width == widths.max() else "white"
-            marks.append({"label": f"latent width {width}", "markerfacecolor": face})
     for ridge in np.unique(ridges).tolist():
         marks.append({"label": f"ridge {ridge:g}", "color": "#999999", "markersize": sizes[ridge]})
     if not np.all(frontier.pareto_optimal[shown]):

@@ -12,13 +12,17 @@ from ._objective import ScorerObjective
 from ._search import search_scorer
 
 
-def scorer_finisher(scorer_weight: float, include: Sequence[int], exclude: Sequence[int]) -> Finish:
+def scorer_finisher(
+    scorer_weight: float, latent_width: int | None, include: Sequence[int], exclude: Sequence[int]
+) -> Finish:
     """Return what lowers J from the features found and reconstructs all features by J's own map.
 
     Parameters
     ----------
     scorer_weight : float
         Weight of the scorer's error beside the selector's.
+    latent_width : int or None
+        Width of the autoencoder's inner layer; None for the number of features selected.
     include, exclude : sequence of int
         Features that must or must not be selected.
 
@@ -27,13 +31,13 @@ def scorer_finisher(scorer_weight: float, include: Sequence[int], exclude: Seque
     callable
         Eigenvectors of the samples of a round are found once.
     """
-    known: dict[tuple[int, ...], tuple[Array, Array]] = {}
+    known: list[tuple[Round, tuple[Array, Array]]] = []
 
     def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
-        if part.held not in known:
-            known[part.held] = part.gram.eigh()
-        width = int(setting.width or len(found.chosen))
-        objective = ScorerObjective(part.gram, width, scorer_weight, setting.ridge, known[part.held])
+        if not known or known[0][0] is not part:
+            known[:] = [(part, part.gram.eigh())]
+        width = int(latent_width or len(found.chosen))
+        objective = ScorerObjective(part.gram, width, scorer_weight, setting.refit, known[0][1])
         chosen = found.chosen
         if setting.exchange:
             chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)

@@ -55,6 +55,10 @@ class ScorerSelector(MomentsSelector):
         For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
         Choose the setting of least held-out error that is at least this stable, as in :class:`ColumnSubset`.
+    search_criterion : {"auto", "training", "leave_one_out"}, default="auto"
+        What the search that this one starts from lowers, as in :class:`ColumnSubset`. The model's objective has no
+        leave-one-out form, and swaps by it would lead back to the training loss: a set that was searched on its
+        leave-one-out error is kept as it is.
     cv : int, splitter, iterable or None, default=None
         How samples are held out for what is chosen by held-out error: the ridge, the number of features, the setting
         of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
@@ -65,6 +69,8 @@ class ScorerSelector(MomentsSelector):
     ----------
     fold_sizes_ : ndarray of int
         Number of samples in every fold held out; that of all samples where nothing was chosen by held-out error.
+    search_criterion_, leave_one_out_error_
+        As in :class:`ColumnSubset`; the error is that of the ridge map from the selected features.
     frontier_, selection_frequency_
         After asking for stability, as in :class:`ColumnSubset`.
     path_ : SelectionPath
@@ -144,6 +150,7 @@ class ScorerSelector(MomentsSelector):
         criterion: Literal["error", "stability"] = "error",
         max_error_increase: float = 0.05,
         min_stability: float | None = None,
+        search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -158,6 +165,7 @@ class ScorerSelector(MomentsSelector):
         self.criterion = criterion
         self.max_error_increase = max_error_increase
         self.min_stability = min_stability
+        self.search_criterion = search_criterion
         self.cv = cv
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
@@ -185,7 +193,7 @@ class ScorerSelector(MomentsSelector):
 
     def _select_from(self, problem: Problem) -> Selection:
         gram, mean, unit, m = problem.gram, problem.mean, problem.unit, problem.gram.n_features
-        self.latent_width_ = int(problem.setting.width or self.latent_width or problem.k)
+        self.latent_width_ = int(self.latent_width or problem.k)
         found = search_columns(problem)
         objective = ScorerObjective(gram, self.latent_width_, float(self.scorer_weight), problem.ridge)
         chosen, self.n_swaps_ = found.chosen, found.n_swaps
@@ -210,10 +218,8 @@ class ScorerSelector(MomentsSelector):
         return Selection(order, weights, M[order] @ self.decoder_)
 
     def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
-        half = -(-k // 2)
         return replace(
             super()._frontier_task(k, include, exclude),
-            widths=(self.latent_width,) if self.latent_width is not None else (k, half) if k > 1 else (k,),
             map_ridges=(None,),  # the objective has one ridge weight, for the search and for the map
-            finish=scorer_finisher(float(self.scorer_weight), include, exclude),
+            finish=scorer_finisher(float(self.scorer_weight), self.latent_width, include, exclude),
         )

@@ -6,10 +6,9 @@ from ._moments_selector import MomentsSelector, Problem
 from ._ridge import N_FOLDS, map_error
 from ._search import Found, Setting
 from ._selection_path import SelectionPath
-from ._stability_frontier import ABOUT, StabilityFrontier
+from ._stability_frontier import StabilityFrontier
 
 __all__ = [
-    "ABOUT",
     "N_FOLDS",
     "ColumnSubset",
     "Finish",

@@ -24,9 +24,11 @@ class ColumnSubset(MomentsSelector):
         ``min_explained_variance`` needs on held-out samples.
     ridge : float or "auto", default="auto"
         Ridge weight relative to the mean variance of the features. More ridge gives a more stable selection. "auto"
-        takes the weight of least held-out error over five folds of the samples; with merged moments alone it is 0.
+        takes the weight of least held-out error over five folds of the samples, or of least leave-one-out error where
+        that decides (see ``search_criterion``); with merged moments alone it is 0.
     exchange : bool, default=True
-        Swap features after the forward search until no swap helps.
+        Swap features after the forward search until no swap helps. With ``search_criterion="auto"`` a search on the
+        leave-one-out error makes none.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
     min_explained_variance : float or "elbow", default=0.9
@@ -36,14 +38,18 @@ class ColumnSubset(MomentsSelector):
         For "auto": the most features to consider; None for 200 beyond those included. The elbow is that of the curve up
         to here.
     criterion : {"error", "stability"}, default="error"
-        "stability": among candidate search settings, choose a compromise between the most stable whose held-out error
-        is within ``max_error_increase`` of the minimum. The settings differ in ridge (where it is "auto"), in search
-        depth, and in how much they prefer features that subsamples select too. Takes some hundred searches.
+        "stability": prefer features that subsamples select too, unless that raises the held-out error by more than
+        ``max_error_increase`` or is no more stable. Takes some hundred searches.
     max_error_increase : float, default=0.05
-        For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
+        Largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
-        Choose the setting of least held-out error whose stability (Nogueira's, 1 for identical sets) is at least this;
-        where there is none, the most stable one, with a warning.
+        Give up more error, by more ridge (where it is "auto"), until the stability (Nogueira's, 1 for identical sets)
+        is at least this; where it is not reached within ``max_error_increase``, take what is most stable, and warn.
+    search_criterion : {"auto", "training", "leave_one_out"}, default="auto"
+        What the search lowers: the training loss, or the leave-one-out error. "auto" lets the leave-one-out error
+        choose the ridge and between the two, where the samples themselves are kept: at most half as many as features,
+        none removed, no ``cv``, no stability asked for, ``ridge`` not 0. Elsewhere, and with "training", the search is
+        on the training loss and the ridge comes from folds.
     cv : int, splitter, iterable or None, default=None
         How samples are held out for what is chosen by held-out error: the ridge, the number of features, the setting
         of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
@@ -54,14 +60,20 @@ class ColumnSubset(MomentsSelector):
     ----------
     fold_sizes_ : ndarray of int
         Number of samples in every fold held out; that of all samples where nothing was chosen by held-out error.
+    search_criterion_ : {"training", "leave_one_out"}
+        What the search lowered.
+    leave_one_out_error_ : float
+        Mean squared error on every sample of map and mean fitted on the others, with the features selected on all and
+        the ridge term unchanged; a little too good, since they were chosen by it. Only where it decided something.
     frontier_ : StabilityFrontier
-        After asking for stability: held-out error and stability of every setting tried.
+        After asking for stability: held-out error and stability of every setting tried, and the stability of the
+        whole procedure, which is that of the result.
     selection_frequency_ : ndarray of shape (m,)
         Fraction of subsamples in which each feature was selected. Set only if the chosen setting uses it.
     path_ : SelectionPath
         After "auto": explained variance against the number of features, and how far the number moves between folds.
     objective_ : float
-        Loss of the selected features.
+        Training loss of the selected features, whatever the search lowered.
     lower_bound_ : float
         No k features can have a lower loss: the error of k principal components, shrunk by the same ridge.
     optimality_gap_ : float
@@ -81,17 +93,27 @@ class ColumnSubset(MomentsSelector):
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
 
-    For stability the same search runs on a few dozen subsamples, combinations of four of ten folds of the samples. A
-    feature that none of them selects is charged a small fraction of the loss more than one that all select, so that
-    features which serve almost equally well no longer take turns by chance. All of it uses the folds' moments from one
-    pass. Many settings are usually about as good as each other (within ``max_error_increase`` of the least error, and
-    within 0.2 of the best stability, which five sets cannot tell apart) and lead to different features. Which of them
-    is best changes with the samples, so a compromise is used: the mean of their ridge weights, the votes of all of
-    them, and as much weight for the votes as keeps it among them. With few samples against features (moments in dual
-    form) no setting swaps features.
+    With few samples against features the training loss leads astray: the features that fit 40 samples best are not those
+    from which other samples are best reconstructed. The error on every sample of the ridge map fitted on the others
+    has a closed form (Allen 1974), so that it can be searched like the loss. With p the samples' weights of sum one, A
+    the centred samples times the roots of their weights and T the matrix that turns A into the residuals of the map,
+    mean included, it is ``sum_i |(TA)_i|^2 / T_ii^2 / m``. Equal samples count as one of their joint weight. "auto"
+    makes forward searches on both numbers and takes the one on the leave-one-out error if that is lower by more than
+    4 %: having been searched for, it is too low by about that much. It is so in tables of genes and spectra; images
+    are better served by the training loss even with few samples. A feature of whose sum of squares one sample makes up
+    more than 1/2 + 2/n comes after all others in that search: it is nearly constant but for this sample, and in units
+    of its range other samples can lie anywhere. Bounds and the optimality gap are always about the training loss.
+
+    For stability the same search runs on sixty subsamples, combinations of three of ten folds of the samples. A
+    feature that none of them selects is charged 5 % of the loss more than one that all select, so that features which
+    serve almost equally well no longer take turns by chance. All of it uses the folds' moments from one pass. The
+    stability stated is that of the whole procedure: it is repeated with fifteen pairs of folds held out, choice of the
+    setting included.
 
     References
     ----------
+    Allen (1974), The relationship between variable selection and data augmentation and a method for prediction,
+    Technometrics 16(1).
     Farahat, Ghodsi & Kamel (2011), An efficient greedy method for unsupervised feature selection, ICDM.
     Nogueira, Sechidis & Brown (2018), On the stability of feature selection algorithms, JMLR 18(174).
 
@@ -120,6 +142,8 @@ class ColumnSubset(MomentsSelector):
 
 def search_columns(problem: Problem) -> Found:
     """Return what the search of a problem's setting finds."""
+    if problem.found is not None:
+        return problem.found
     return find_columns(problem.gram, problem.k, problem.setting, problem.include, problem.exclude, problem.votes)
 
 

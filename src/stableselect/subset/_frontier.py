@@ -1,44 +1,47 @@
-"""The frontier of held-out error against stability over ridge, search depth, weight of votes and latent width.
+"""Choose features for stability: the votes of subsamples, few ordered settings, and how stable the whole choice is.
 
-Everything comes from the moments of ten folds of the samples, gathered in one pass. Pairs of folds are held out in
-turn: the sets found without them give the stability, their samples the error. Combinations of half of the other folds
-*vote*: the same search on each tells which features it selects. A search that charges for every feature by the votes it
-lacks gives up a little error for features that other samples would select too.
+Everything comes from the moments of ten folds of the samples, gathered in one pass. Combinations of three folds *vote*:
+the same search on each tells which features it selects. A search that charges for every feature by the votes it lacks
+gives up a little error for features that other samples would select too. More ridge makes the choice more stable still,
+and costs more error.
 
-Several settings are usually about as good, as far as a few sets can tell, and lead to different features. Which of them
-is best changes with the samples, so the setting chosen is a compromise between all of them.
+The settings are ordered by how much they give up. Each is measured on folds held out in turn: the sets found without
+them give the stability, their samples the error. Which setting is chosen depends on the samples as well, so what is
+stated as the stability of the result is that of the whole procedure: it is repeated without the folds held out, choice
+of the setting included.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Array, DualGram, Gram, Moments, merged, nogueira
+from .._core import Array, Gram, Moments, kept_samples, merged, nogueira
 from ..base import TargetNotReachedWarning, TooFewSamplesError
-from ._ridge import RIDGE_GRID, leave_out, refit_errors
+from ._few_samples import search_few_samples
+from ._ridge import RIDGE_GRID, compared, refit_errors
 from ._search import Found, Setting, find_columns
-from ._stability_frontier import Point, StabilityFrontier, cheapest_stable, good_points
+from ._stability_frontier import Point, StabilityFrontier, first_stable, most_stable
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
-RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Relative ridge weights tried where the ridge is "auto"."""
-_HIGH = 3.0
-"""Larger ones are tried where samples are few against features, and elsewhere while the one before is worth it."""
+VOTE_WEIGHT = 0.05
+"""What a feature without a vote costs, as a fraction of the loss."""
+RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Relative ridge weights tried where the ridge is "auto" and a stability is asked for."""
+FEW_SAMPLES_RIDGES = (1.0, 3.0, 10.0, 30.0)
+"""Relative ridge weights of searches on the leave-one-out error; the last two only where a stability is asked for."""
 MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
 """Relative ridge weights of the map tried where the ridge is "auto"."""
-CONSENSUS = (0.01, 0.03, 0.1, 0.3)
-"""Weights of the votes tried."""
-_SMALL = 0.03
-"""Added to ridge weights before their geometric mean is taken, since one of them is zero."""
-_MOST_VOTERS = 44
+_MOST_VOTERS = 60
+_FEWEST_FOR_PAIRS = 8
+"""With fewer folds one is held out at a time, else two."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,6 @@ class Round:
     samples, summed over the samples held out.
     """
 
-    held: tuple[int, ...]
     gram: Gram
     target: Gram
     shift: Array
@@ -62,7 +64,7 @@ Finish = Callable[[Round, Found, Setting], tuple[list[int], np.ndarray]]
 
 @dataclass(frozen=True)
 class Task:
-    """The settings to compare, and for which selection.
+    """What is to be selected, and how.
 
     Attributes
     ----------
@@ -73,14 +75,17 @@ class Task:
     ridges : tuple of float
         Ridge weights to try, smallest first.
     exchange : bool
-        Whether features may be swapped. With few samples against features they are not in any case: there swaps cost
-        most, and move error and stability less than chance does.
-    widths : tuple of int or None
-        Latent widths to try.
+        Whether features may be swapped.
     map_ridges : tuple of float or None
         Ridge weights of the map to try, None for that of the search; the one of least error counts.
     finish : callable
         See :data:`Finish`.
+    max_error_increase : float
+        Largest relative increase in held-out error accepted for stability.
+    min_stability : float or None
+        The stability asked for, if any.
+    few_samples : bool
+        Whether the samples are few and kept, so that the leave-one-out error can be searched on.
     """
 
     k: int
@@ -88,14 +93,30 @@ class Task:
     exclude: list[int]
     ridges: tuple[float, ...]
     exchange: bool
-    widths: tuple[int | None, ...]
     map_ridges: tuple[float | None, ...]
     finish: Finish
+    max_error_increase: float
+    min_stability: float | None
+    few_samples: bool = False
+
+    def settings(self) -> list[Setting]:
+        """Return the settings, from the one that gives up nothing to the one that gives up most."""
+        if self.few_samples:
+            plain = Setting(None, self.exchange, search="few_samples")
+            stable = [Setting(ridge, False, search="leave_one_out") for ridge in FEW_SAMPLES_RIDGES]
+            return [plain, *(stable[:2] if self.min_stability is None else stable)]
+        plain = Setting(self.ridges[0], self.exchange)
+        ridges = self.ridges[:1] if self.min_stability is None else self.ridges
+        return [plain, *(Setting(ridge, self.exchange, VOTE_WEIGHT) for ridge in ridges)]
+
+    def choose(self, points: Sequence[Point]) -> int:
+        """Return the number of the setting to take."""
+        if self.min_stability is None:
+            return most_stable(points, self.max_error_increase)
+        return first_stable(points, self.max_error_increase, self.min_stability)
 
 
-def choose_setting(
-    folds: Sequence[Moments], task: Task, max_error_increase: float, min_stability: float | None
-) -> tuple[Setting, np.ndarray | None, StabilityFrontier]:
+def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.ndarray | None, StabilityFrontier]:
     """Choose the setting of a search by its held-out error and the stability of what it selects.
 
     Parameters
@@ -103,11 +124,7 @@ def choose_setting(
     folds : sequence of Moments
         Moments of parts of the samples, six at least.
     task : Task
-        The settings to compare.
-    max_error_increase : float
-        Largest relative increase in held-out error accepted for stability.
-    min_stability : float or None
-        Where given, choose the setting of least error that is at least this stable instead.
+        What is to be selected, and how.
 
     Returns
     -------
@@ -116,7 +133,7 @@ def choose_setting(
     votes : ndarray of shape (m,) or None
         Fraction of subsamples that select each feature, where the setting uses it.
     frontier : StabilityFrontier
-        All settings tried.
+        All settings tried, and the stability of the whole procedure.
     """
     if len(folds) < FEWEST_STABILITY_FOLDS:
         raise TooFewSamplesError(
@@ -129,30 +146,28 @@ def choose_setting(
     if len(folds) > STABILITY_FOLDS:
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
     _warn_without_choice(task, int(folds[0].n_features or 0))
-    search = FrontierSearch(folds, task, 1 + max_error_increase if min_stability is None else float("inf"))
-    points, reached = search.points(), True
-    if min_stability is None:
-        points, chosen = search.compromise(points, max_error_increase)
-    else:
-        chosen, reached = cheapest_stable(points, float(min_stability))
-    if not reached:
+    procedure = Procedure(folds, task)
+    points, chosen = procedure.choose(procedure.groups)
+    frontier = StabilityFrontier.from_points(
+        points, chosen, procedure.repeated(), task.max_error_increase, task.min_stability
+    )
+    if not frontier.reached:
         warnings.warn(
-            f"No setting reaches the stability {min_stability:g} on held-out samples; the most stable has "
-            f"{points[chosen].stability:.3g} and is used. Lower min_stability, or select another number of features.",
+            f"The stability {task.min_stability:g} is not reached within {task.max_error_increase:.0%} more held-out "
+            f"error: repeated on other samples, the choice made here has {frontier.procedure_stability:.2f}. "
+            "Lower min_stability, raise max_error_increase, or select another number of features.",
             TargetNotReachedWarning,
             stacklevel=2,
         )
-    target = None if min_stability is None else float(min_stability)
-    frontier = StabilityFrontier.from_points(points, chosen, max_error_increase, target, reached)
     setting = points[chosen].setting
-    return setting, search.votes(setting) if setting.consensus else None, frontier
+    return setting, procedure.votes(setting) if setting.vote_weight else None, frontier
 
 
 def refit_finisher(map_ridges: Sequence[float | None]) -> Finish:
     """Return what takes the features found in a round as they are, and tells their held-out errors."""
 
     def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
-        weights = [setting.ridge if ridge is None else ridge for ridge in map_ridges]
+        weights = [setting.refit if ridge is None else ridge for ridge in map_ridges]
         return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, weights)
 
     return finish
@@ -170,181 +185,181 @@ def _warn_without_choice(task: Task, m: int) -> None:
         )
 
 
-class FrontierSearch:
-    """Measure settings on the folds of the samples.
+class Procedure:
+    """The whole choice, which can be repeated without some of the folds.
 
     Parameters
     ----------
     folds : sequence of Moments
         Six at least.
     task : Task
-        The settings.
-    limit : float
-        Settings whose error is above this multiple of the least are not followed up.
+        What is to be selected, and how.
     """
 
-    def __init__(self, folds: Sequence[Moments], task: Task, limit: float) -> None:
-        self.task, self.folds, self.limit = task, folds, limit
-        self.rounds = [Round(held, *leave_out(folds, held)) for held in held_out_groups(len(folds))]
+    def __init__(self, folds: Sequence[Moments], task: Task) -> None:
+        self.folds, self.task = folds, task
+        self.settings = task.settings()
+        self.groups = held_out_groups(len(folds))
+        if task.few_samples:
+            self.groups = self.groups[-len(folds) :]  # these searches take long
         self.voters = voting_groups(len(folds))
-        self._cells = sum(part.weight_sum for part in folds) * self.rounds[0].gram.n_features
-        # Below this an error is rounding, and a fraction of it means nothing.
-        self._nothing = 1e-12 * sum(part.weight * part.gram.n_features for part in self.rounds)
-        self._ballots: dict[float, np.ndarray] = {}
-        self._pool = np.zeros((0, 0))
+        self.n_features = int(folds[0].n_features or 0)
+        self._ballots: dict[float | None, np.ndarray] = {}
+        self._sets: dict[tuple[tuple[int, ...], Setting], np.ndarray] = {}
         # Features that nobody chose would make any choice look stable.
-        self._free = np.setdiff1d(np.arange(self.rounds[0].gram.n_features), [*task.include, *task.exclude])
-        self._primal = not isinstance(self.rounds[0].gram, DualGram)
-        self._exchange = task.exchange and self._primal
+        self._free = np.setdiff1d(np.arange(self.n_features), [*task.include, *task.exclude])
 
-    def points(self) -> list[Point]:
-        """Return the points, in the order in which they were measured."""
-        points: list[Point] = []
-        starts: dict[float, list[list[int]]] = {}
-        for ridge in self.task.ridges:
-            if starts and self._primal and ridge > _HIGH and self._worth(points, max(starts)) > self.limit:
+    def choose(self, groups: Sequence[tuple[int, ...]], outside: tuple[int, ...] = ()) -> tuple[list[Point], int]:
+        """Measure the settings with each group of folds held out, and choose one.
+
+        Parameters
+        ----------
+        groups : sequence of tuples of int
+            Folds held out together.
+        outside : tuple of int
+            Folds that are not looked at.
+
+        Returns
+        -------
+        points : list of Point
+            The settings tried: one after the other, until one is stable enough or its error too large.
+        chosen : int
+            The one chosen.
+        """
+        points = self._measured(self.settings[:2], groups, outside)
+        for setting in self.settings[2:]:
+            least = min(point.error for point in points)
+            if points[-1].error > (1 + self.task.max_error_increase) * least:
                 break
-            for exchange in (False, True) if self._exchange else (False,):
-                setting = Setting(ridge, exchange)
-                found = [self._find(part, setting) for part in self.rounds]
-                points += self._measure(setting, found)
-            starts[ridge] = [item.chosen for item in found]
-        promising = [ridge for ridge in starts if self._worth(points, ridge) <= self.limit]
-        self._vote(promising)
-        for ridge in promising:
-            for consensus in CONSENSUS:
-                setting = Setting(ridge, self._exchange, consensus)
-                found = [
-                    self._find(part, setting, start) for part, start in zip(self.rounds, starts[ridge], strict=True)
-                ]
-                more = list(self._measure(setting, found))
-                points += more
-                if min(point.error for point in more) > self.limit * min(point.error for point in points):
-                    break
+            wanted = self.task.min_stability
+            if wanted is not None and points[self.task.choose(points)].stability >= wanted:
+                break
+            points += self._measured([setting], groups, outside)
+        return points, self.task.choose(points)
+
+    def repeated(self) -> np.ndarray:
+        """Return what the whole procedure selects without each group of folds (runs x features that it may choose)."""
+        sets = []
+        for outside in self.groups:
+            left = [fold for fold in range(len(self.folds)) if fold not in outside]
+            inner = inner_groups(left, len(outside))
+            points, chosen = self.choose(inner[:2] if self.task.few_samples else inner, outside)
+            setting = replace(points[chosen].setting, map_ridge=None)
+            if (outside, setting) not in self._sets:
+                self._search([setting], outside, ())
+            sets.append(self._sets[outside, setting])
+        return np.array(sets)
+
+    def votes(self, setting: Setting, outside: Sequence[int] = ()) -> np.ndarray:
+        """Return for every feature the fraction of voters that select it, of those with no fold in ``outside``."""
+        task = self.task
+        if setting.ridge not in self._ballots:
+            ballot = np.zeros((len(self.voters), self.n_features), dtype=bool)
+            for number, voter in enumerate(self.voters):
+                gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
+                plain = Setting(setting.ridge, task.exchange)
+                ballot[number, find_columns(gram, task.k, plain, task.include, task.exclude).chosen] = True
+            self._ballots[setting.ridge] = ballot
+        free = [not set(voter) & set(outside) for voter in self.voters]
+        return np.asarray(self._ballots[setting.ridge][free].mean(axis=0))
+
+    def _measured(
+        self, settings: Sequence[Setting], groups: Sequence[tuple[int, ...]], outside: tuple[int, ...]
+    ) -> list[Point]:
+        """Return error and stability of settings, each with its best map."""
+        masks = np.zeros((len(groups), len(settings), len(self._free)), dtype=bool)
+        errors = np.zeros((len(settings), len(self.task.map_ridges)))
+        cells = sum(self.folds[fold].weight_sum for group in groups for fold in group) * self.n_features
+        for number, group in enumerate(groups):
+            masks[number], error = self._search(settings, group, outside)
+            errors += error
+        points = []
+        for row, setting in enumerate(settings):
+            best = int(np.argmin(errors[row]))
+            setting = replace(setting, map_ridge=self.task.map_ridges[best])
+            points.append(Point(setting, float(errors[row, best]) / cells, *nogueira(masks[:, row])))
         return points
 
-    def compromise(self, points: Sequence[Point], max_error_increase: float) -> tuple[list[Point], int]:
-        """Return the points with those of a compromise behind them, and the number of the one to take.
+    def _search(
+        self, settings: Sequence[Setting], group: tuple[int, ...], outside: tuple[int, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each setting selects without some folds, and the errors of every map on those of the group."""
+        held = (*outside, *group)
+        train = merged([part for fold, part in enumerate(self.folds) if fold not in held])
+        part = Round(*compared(train, merged([self.folds[fold] for fold in group])))
+        masks, errors = np.zeros((len(settings), self.n_features), dtype=bool), []
+        starts: dict[float | None, list[int]] = {}
+        for mask, setting in zip(masks, settings, strict=True):
+            if setting.search == "training":
+                found, used = self._find(part.gram, setting, held, starts.get(setting.ridge)), setting
+                starts[setting.ridge] = found.chosen
+            else:
+                found, used = self._find_few(train, setting)
+            chosen, error = self.task.finish(part, found, used)
+            mask[chosen] = True
+            # Below this an error is rounding, and a fraction of it means nothing.
+            errors.append(part.weight * np.maximum(error, 1e-12 * self.n_features))
+            if not outside:
+                self._sets[group, setting] = mask[self._free]
+        return masks[:, self._free], np.array(errors)
 
-        Good are the points within max_error_increase of the least error that are about as stable as the best of these.
-        The compromise has the geometric mean of their ridge weights, the votes of all of them, and as much weight for
-        the votes as leaves it good. Where it is not good with any weight, the good point next to it is taken.
-        """
-        good = good_points(points, max_error_increase)
-        if not good:  # there is one set only
-            return list(points), int(np.argmin([point.error for point in points]))
-        ridge = mean_ridge([points[i].setting.ridge for i in good])
-        self._pool = np.mean([self._ballots[points[i].setting.ridge] for i in good], axis=0)
-        more: list[Point] = []
-        starts: list[Sequence[int] | None] = [None] * len(self.rounds)
-        for consensus in (0.0, *CONSENSUS):
-            setting = Setting(ridge, self._exchange, consensus, pooled=True)
-            found = [self._find(part, setting, start) for part, start in zip(self.rounds, starts, strict=True)]
-            if not consensus:
-                starts = [item.chosen for item in found]
-            here = list(self._measure(setting, found))
-            more += here
-            limit = (1 + max_error_increase) * min(point.error for point in (*points, *more))
-            if min(point.error for point in here) > limit:
-                break
-        every = [*points, *more]
-        kept = [i for i in good_points(every, max_error_increase) if i >= len(points)]
-        if kept:
-            return every, max(kept, key=lambda i: (every[i].setting.consensus, every[i].setting.width or 0))
-        return every, min(good, key=lambda i: (abs(np.log((points[i].setting.ridge + _SMALL) / (ridge + _SMALL))), i))
+    def _find_few(self, moments: Moments, setting: Setting) -> tuple[Found, Setting]:
+        """Return what a setting for few samples finds, and the setting with the ridge weight it took."""
+        task, samples = self.task, kept_samples(moments)
+        if samples is None:  # too few different samples are left to leave one out
+            setting = replace(setting, search="training")
+            return find_columns(
+                moments.operator().normalised()[0], task.k, setting, task.include, task.exclude
+            ), setting
+        few, setting = search_few_samples(samples, task.k, setting, task.include, task.exclude)
+        return few.found, setting
 
-    def votes(self, setting: Setting, outside: Iterable[int] = ()) -> np.ndarray:
-        """Return for every feature the fraction of voters that select it, of those with no fold in ``outside``."""
-        if not setting.pooled and setting.ridge not in self._ballots:
-            self._vote([setting.ridge])
-        ballots = self._pool if setting.pooled else self._ballots[setting.ridge]
-        free = [not set(voter) & set(outside) for voter in self.voters]
-        return np.asarray(ballots[free].mean(axis=0))
-
-    def _worth(self, points: Sequence[Point], ridge: float) -> float:
-        """Return the least error with a ridge weight, as a multiple of the least of all."""
-        least = min(point.error for point in points)
-        own = min(point.error for point in points if point.setting.ridge == ridge)
-        return own / least if least > 0 else 1.0
-
-    def _find(self, part: Round, setting: Setting, start: Sequence[int] | None = None) -> Found:
+    def _find(self, gram: Gram, setting: Setting, held: Sequence[int], start: Sequence[int] | None) -> Found:
         task = self.task
-        votes = self.votes(setting, part.held) if setting.consensus else None
-        return find_columns(part.gram, task.k, setting, task.include, task.exclude, votes, start)
-
-    def _vote(self, ridges: Sequence[float]) -> None:
-        """Let the voters search with every ridge weight."""
-        task, m = self.task, self.rounds[0].gram.n_features
-        ballots = {ridge: np.zeros((len(self.voters), m), dtype=bool) for ridge in ridges}
-        for number, voter in enumerate(self.voters):
-            gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
-            for ridge, ballot in ballots.items():
-                setting = Setting(ridge, self._exchange)
-                ballot[number, find_columns(gram, task.k, setting, task.include, task.exclude).chosen] = True
-        self._ballots |= ballots
-
-    def _measure(self, setting: Setting, found: Sequence[Found]) -> Iterator[Point]:
-        """Return a point for every latent width, each with its best map."""
-        for width in self.task.widths:
-            here = replace(setting, width=width)
-            masks = np.zeros((len(self.rounds), self.rounds[0].gram.n_features), dtype=bool)
-            errors = np.zeros(len(self.task.map_ridges))
-            for number, (part, item) in enumerate(zip(self.rounds, found, strict=True)):
-                chosen, per_row = self.task.finish(part, item, here)
-                masks[number, chosen] = True
-                errors += part.weight * per_row
-            errors = np.maximum(errors, self._nothing)
-            best = int(np.argmin(errors))
-            here = replace(here, map_ridge=self.task.map_ridges[best])
-            yield Point(here, float(errors[best]) / self._cells, *nogueira(masks[:, self._free]))
+        votes = self.votes(setting, held) if setting.vote_weight else None
+        return find_columns(gram, task.k, setting, task.include, task.exclude, votes, start)
 
 
 def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
-    """Return the folds held out together: pairs, and a last one alone where their number is odd.
+    """Return the folds held out together: pairs, such that every fold is held out equally often; or each alone.
 
     Examples
     --------
-    >>> held_out_groups(7)
-    [(0, 3), (1, 4), (2, 5), (6,)]
+    >>> len(held_out_groups(10)), held_out_groups(10)[:7]
+    (15, [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 1), (1, 2)])
+    >>> held_out_groups(6)
+    [(0,), (1,), (2,), (3,), (4,), (5,)]
     """
+    if n_folds < _FEWEST_FOR_PAIRS:
+        return [(fold,) for fold in range(n_folds)]
     half = n_folds // 2
-    groups: list[tuple[int, ...]] = [(fold, fold + half) for fold in range(half)]
-    return [*groups, (n_folds - 1,)] if n_folds % 2 else groups
+    across = [(fold, (fold + half) % n_folds) for fold in range(n_folds if n_folds % 2 else half)]
+    return [tuple(sorted(pair)) for pair in (*across, *((fold, (fold + 1) % n_folds) for fold in range(n_folds)))]
+
+
+def inner_groups(folds: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """Return the folds in groups of one, or in pairs (a last one alone where their number is odd).
+
+    Examples
+    --------
+    >>> inner_groups([1, 2, 3, 4, 6, 7, 8, 9], 2)
+    [(1, 6), (2, 7), (3, 8), (4, 9)]
+    """
+    if size == 1:
+        return [(fold,) for fold in folds]
+    half = len(folds) // 2
+    pairs: list[tuple[int, ...]] = list(zip(folds[:half], folds[half : 2 * half], strict=True))
+    return [*pairs, (folds[-1],)] if len(folds) % 2 else pairs
 
 
 def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
-    """Return combinations of about half of the folds that are left when a pair is held out.
-
-    Combinations that touch few pairs come into question, since each votes in all rounds that hold out none of its
-    folds; of these an evenly spaced selection.
+    """Return combinations of about a third of the folds, an even selection of at most sixty.
 
     Examples
     --------
     >>> voters = voting_groups(10)
-    >>> len(voters), [sum(not set(voter) & set(held) for voter in voters) for held in held_out_groups(10)]
-    (44, [18, 19, 25, 15, 15])
+    >>> len(voters), voters[:3]
+    (60, [(0, 1, 2), (0, 1, 4), (0, 1, 6)])
     """
-    groups = held_out_groups(n_folds)
-    group_of = {fold: number for number, group in enumerate(groups) for fold in group}
-    most = max(2, len(groups) - 2)
-    fitting = [
-        voter
-        for voter in combinations(range(n_folds), max(1, (n_folds - 2) // 2))
-        if len({group_of[fold] for fold in voter}) <= most
-    ]
-    step = max(1, -(-len(fitting) // _MOST_VOTERS))
-    return fitting[::step]
-
-
-def mean_ridge(ridges: Sequence[float]) -> float:
-    """Return the geometric mean of ridge weights, to two digits; zeros are allowed.
-
-    Examples
-    --------
-    >>> mean_ridge([0.1, 0.1]), mean_ridge([0.0, 0.1, 0.3]), mean_ridge([0.0])
-    (0.1, 0.079, 0.0)
-    """
-    if len(set(ridges)) == 1:
-        return ridges[0]
-    mean = float(np.exp(np.mean(np.log(np.asarray(ridges) + _SMALL)))) - _SMALL
-    return float(f"{max(mean, 0.0):.2g}")
+    every = list(combinations(range(n_folds), max(2, round(0.3 * n_folds))))
+    return every[:: -(-len(every) // _MOST_VOTERS)]

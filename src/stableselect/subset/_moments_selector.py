@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -37,10 +37,11 @@ from ..base import (
     resolve_k,
     unchanged_on_error,
 )
+from ._few_samples import obstacle_to_leave_one_out, samples_to_leave_out, search_few_samples
 from ._frontier import MAP_RIDGES, RIDGES, STABILITY_FOLDS, Task, choose_setting, refit_finisher
 from ._n_features import choose_n_features
 from ._ridge import FEWEST_FOLDS, N_FOLDS, choose_ridge
-from ._search import Setting
+from ._search import Found, Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
 
@@ -67,6 +68,8 @@ class Problem:
         How to search.
     votes : ndarray of shape (m,) or None
         Fraction of subsamples that select each feature, where the setting uses it.
+    found : Found or None
+        The features, where they were searched on their leave-one-out error or beside it.
     """
 
     gram: Gram
@@ -78,12 +81,15 @@ class Problem:
     exclude: list[int]
     setting: Setting
     votes: np.ndarray | None = None
+    found: Found | None = None
 
 
 class MomentsSelector(StreamingSelector):
     """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
     exchange: bool = True
+    search_criterion_: str
+    leave_one_out_error_: float
     selection_frequency_: np.ndarray
     _path: dict[str, Any]
     _frontier: dict[str, Any]
@@ -99,6 +105,7 @@ class MomentsSelector(StreamingSelector):
         "criterion": [StrOptions({"error", "stability"})],
         "max_error_increase": [Interval(Real, 0, None, closed="left")],
         "min_stability": [Interval(Real, 0, 1, closed="right"), None],
+        "search_criterion": [StrOptions({"auto", "training", "leave_one_out"})],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
     }
 
@@ -115,6 +122,7 @@ class MomentsSelector(StreamingSelector):
         criterion: Literal["error", "stability"] = "error",
         max_error_increase: float = 0.05,
         min_stability: float | None = None,
+        search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -127,6 +135,7 @@ class MomentsSelector(StreamingSelector):
         self.criterion = criterion
         self.max_error_increase = max_error_increase
         self.min_stability = min_stability
+        self.search_criterion = search_criterion
         self.cv = cv
 
     @property
@@ -185,6 +194,10 @@ class MomentsSelector(StreamingSelector):
     ) -> tuple[list[Moments], Sequence[HeldOut] | None]:
         """Return the moments of the folds, and the parts held out where those are not the folds in turn."""
         n_folds = self._folds_needed()
+        n_samples = X.shape[0] if weights is None else np.count_nonzero(weights)
+        only_search = not (self._counts_features() or self._prefers_stability())
+        if 2 * n_samples <= X.shape[1] and self._leaves_one_out() and only_search:
+            n_folds = 0  # moments that keep the samples need no folds
         if n_folds and self.cv is not None and not isinstance(self.cv, Integral):
             return split_moments(X, weights, splits_of(self.cv, X, groups))
         if groups is not None:
@@ -213,30 +226,52 @@ class MomentsSelector(StreamingSelector):
         held_out: Sequence[HeldOut] | None = None,
     ) -> Selection:
         moments = merged(folds)
+        samples = None
+        if self._leaves_one_out():
+            samples = samples_to_leave_out(moments, required=self.search_criterion == "leave_one_out")
         parts = folds if held_out is None else [split.test for split in held_out]
+        if samples is not None and not (self._counts_features() or self._prefers_stability()):
+            parts = [moments]
         self.fold_sizes_ = np.array([part.n_samples for part in parts])
         if held_out is None:
             held_out = hold_out_each(folds) if len(folds) > 1 else []
         gram, unit = normalised_moments(moments)
-        for name in ("_path", "_frontier", "selection_frequency_"):
+        for name in ("_path", "_frontier", "selection_frequency_", "leave_one_out_error_"):
             self.__dict__.pop(name, None)
         k, include, exclude = self._wanted(held_out, moments)
-        votes = None
+        votes = found = None
+        self.search_criterion_ = "training"
         if self._prefers_stability():
-            setting, votes, frontier = choose_setting(
-                folds, self._frontier_task(k, include, exclude), float(self.max_error_increase), self.min_stability
-            )
+            task = replace(self._frontier_task(k, include, exclude), few_samples=samples is not None)
+            setting, votes, frontier = choose_setting(folds, task)
             self._frontier = vars(frontier)
             if votes is not None:
                 self.selection_frequency_ = votes
+        elif samples is not None:
+            kind: Literal["few_samples", "leave_one_out"]
+            kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
+            ridge = None if self.ridge == "auto" else float(self.ridge)
+            setting = Setting(ridge, bool(self.exchange), search=kind)
         else:
             setting = Setting(self._choose_ridge(held_out, k, include, exclude), bool(self.exchange))
+        if samples is not None:
+            few, setting = search_few_samples(samples, k, setting, include, exclude)
+            found, self.search_criterion_, self.leave_one_out_error_ = few.found, few.criterion, few.error * unit
         mean = to_numpy(moments.mean)
-        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes)
+        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, found)
         selection = self._select_from(problem)
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge
         return selection
+
+    def _leaves_one_out(self) -> bool:
+        """Tell whether the leave-one-out error may decide, where the samples are kept."""
+        if self.search_criterion == "training":
+            return False
+        obstacle = obstacle_to_leave_one_out(self.ridge, self.cv, self._prefers_stability())
+        if obstacle and self.search_criterion == "leave_one_out":
+            raise ValueError(f"search_criterion='leave_one_out' {obstacle}")
+        return obstacle is None
 
     def _choose_ridge(
         self, held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]
@@ -259,9 +294,10 @@ class MomentsSelector(StreamingSelector):
             exclude=exclude,
             ridges=RIDGES if automatic else (float(self.ridge),),
             exchange=bool(self.exchange),
-            widths=(None,),
             map_ridges=map_ridges,
             finish=refit_finisher(map_ridges),
+            max_error_increase=float(self.max_error_increase),
+            min_stability=None if self.min_stability is None else float(self.min_stability),
         )
 
     def _folds_needed(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -16,32 +17,30 @@ class Setting:
 
     Attributes
     ----------
-    ridge : float
-        Relative ridge weight of the search.
+    ridge : float or None
+        Relative ridge weight of the search; None for the one of least leave-one-out error.
     exchange : bool
         Whether features are swapped after the forward search.
-    consensus : float
+    vote_weight : float
         Weight of the votes: a feature that no subsample votes for costs this fraction of the loss more than
         one that all vote for.
-    width : int or None
-        Latent width of a scorer-selector; None for its default.
+    search : {"training", "few_samples", "leave_one_out"}
+        What the search lowers: the training loss; what serves few samples best, with a ridge of its own; or the
+        leave-one-out error.
     map_ridge : float or None
         Relative ridge weight of the map from the features found to all; None for that of the search.
-    pooled : bool
-        Whether the votes are those of searches with several ridge weights.
     """
 
-    ridge: float = 0.0
+    ridge: float | None = 0.0
     exchange: bool = True
-    consensus: float = 0.0
-    width: int | None = None
+    vote_weight: float = 0.0
+    search: Literal["training", "few_samples", "leave_one_out"] = "training"
     map_ridge: float | None = None
-    pooled: bool = False
 
     @property
     def refit(self) -> float:
         """The relative ridge weight of the map."""
-        return self.ridge if self.map_ridge is None else self.map_ridge
+        return float(self.ridge or 0.0) if self.map_ridge is None else self.map_ridge
 
 
 @dataclass(frozen=True)
@@ -83,15 +82,15 @@ def find_columns(
     -------
     Found
     """
-    alpha = setting.ridge
+    alpha = float(setting.ridge or 0.0)
     n_swaps = 0
     chosen = list(start) if start is not None else forward_search(gram, k, alpha, include, exclude)
     if setting.exchange and start is None:
         chosen, n_swaps = exchange_search(gram, chosen, alpha, include, exclude)
     prices = None
-    if setting.consensus and votes is not None:
+    if setting.vote_weight and votes is not None:
         loss = gram.split(chosen, alpha)[2].trace()
-        prices = like(setting.consensus * loss * (1 - votes), gram.diagonal(), gram.xp)
+        prices = like(setting.vote_weight * loss * (1 - votes), gram.diagonal(), gram.xp)
         if not setting.exchange:
             return Found(forward_search(gram, k, alpha, include, exclude, prices), 0, prices)
         chosen, more = exchange_search(gram, chosen, alpha, include, exclude, prices)

@@ -40,10 +40,12 @@ class TableFrontier:
             "method": self.method,
             "n_features_to_select": self.n_features_to_select,
             "scale": self.scaling,
+            "procedure_stability": frontier.procedure_stability,
+            "procedure_low": frontier.procedure_interval[0],
+            "procedure_high": frontier.procedure_interval[1],
         }
         measured = {name: array for name, array in vars(frontier).items() if isinstance(array, np.ndarray)}
         own = {"setting": [frontier.describe(i) for i in range(p)], **measured} | {
-            "latent_width": [int(width) or None for width in frontier.latent_width],
             "pareto_optimal": frontier.pareto_optimal,
             "chosen": np.arange(p) == frontier.chosen,
         }

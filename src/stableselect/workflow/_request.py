@@ -58,12 +58,13 @@ class SelectionRequest:
         For ``k="auto"``: fraction of the variance of held-out rows to explain, 0.9 by default, or the elbow of the
         error.
     criterion : {"error", "stability"}, optional
-        With "stability", among candidate search settings choose the most stable whose held-out error is within
+        With "stability", prefer columns that other rows would give too, at a held-out error within
         ``max_error_increase`` of the minimum.
     max_error_increase : float, optional
-        For ``criterion="stability"``: largest relative increase in held-out error, 0.05 by default.
+        Largest relative increase in held-out error accepted for stability, 0.05 by default.
     min_stability : float, optional
-        Choose the setting of lowest held-out error with at least this stability (Nogueira's measure, at most 1).
+        Give up as much error, within ``max_error_increase``, as it takes to reach this stability (Nogueira's measure,
+        at most 1).
     seed : int, default=0
         Seed of the held-out rows, of the random columns, and of methods that are random.
     explain : bool, default=False
@@ -94,12 +95,10 @@ class SelectionRequest:
     def __post_init__(self) -> None:
         if self.min_explained_variance is not None and self.k != "auto":
             raise RequestError("min_explained_variance", "applies only to an automatic number of columns (auto).")
-        if self.max_error_increase is not None and self.min_stability is not None:
+        if self.max_error_increase is not None and not self.asks_for_stability:
             raise RequestError(
-                "max_error_increase", "cannot be combined with a minimum stability; give only one of them."
+                "max_error_increase", "applies only to the criterion stability or a minimum stability; ask for one."
             )
-        if self.max_error_increase is not None and self.criterion != "stability":
-            raise RequestError("max_error_increase", "applies only to the criterion stability; ask for that too.")
 
     @property
     def asks_for_stability(self) -> bool:
