@@ -8,6 +8,7 @@ from sklearn.model_selection import KFold, LeaveOneOut
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core import fold_moments
 from stableselect.metrics import reconstruction_error
+from stableselect.subset import _few_samples
 from stableselect.subset._few_samples import RIDGES
 
 
@@ -17,7 +18,7 @@ def genes(rng, n=40, m=600):
     return rng.normal(size=(n, 6)) @ loadings + rng.uniform(0.2, 2.0, size=m) * rng.normal(size=(n, m))
 
 
-def curves(rng, n=40, m=120):
+def curves(rng, n=40, m=200):
     """Smooth functions of the position: neighbouring features are nearly equal."""
     position = np.arange(m) / m
     waves = [np.sin((j + 1) * np.pi * position + j) / (j + 1) for j in range(8)]
@@ -60,6 +61,16 @@ def test_curves_are_searched_on_the_training_loss_with_a_ridge_by_leave_one_out(
     assert default.leave_one_out_error_ == pytest.approx(refitted_error(X, same.selected_, same.ridge_), rel=1e-9)
 
 
+def test_the_search_is_tried_with_many_features_a_sample_only(rng, monkeypatch):
+    tried = []
+    search = _few_samples.forward_leave_one_out
+    monkeypatch.setattr(_few_samples, "forward_leave_one_out", lambda *given: tried.append(1) or search(*given))
+    ColumnSubset(5).fit(curves(rng, m=159))
+    assert not tried
+    ColumnSubset(5).fit(curves(rng, m=160))
+    assert tried
+
+
 @pytest.mark.parametrize("exchange", [False, True])
 def test_the_error_reported_is_that_of_refitting(X, exchange):
     selector = ColumnSubset(8, search_criterion="leave_one_out", exchange=exchange).fit(X)
@@ -77,8 +88,7 @@ def test_swaps_lower_the_error(X):
 def test_the_ridge_is_the_one_of_least_leave_one_out_error(X):
     found = ColumnSubset(8, search_criterion="leave_one_out", exchange=False).fit(X)
     errors = {
-        ridge: ColumnSubset(8, ridge=ridge, search_criterion="leave_one_out", exchange=False).fit(X)
-        for ridge in RIDGES
+        ridge: ColumnSubset(8, ridge=ridge, search_criterion="leave_one_out", exchange=False).fit(X) for ridge in RIDGES
     }
     assert found.ridge_ == min(errors, key=lambda ridge: errors[ridge].leave_one_out_error_)
 
