@@ -167,7 +167,7 @@ def test_what_does_not_go_with_the_leave_one_out_error_raises(X, given, message)
 
 
 def test_the_leave_one_out_error_needs_the_samples(tall):
-    with pytest.raises(ValueError, match="needs the samples themselves.*60 samples of 12 features in primal form"):
+    with pytest.raises(ValueError, match=r"needs the samples themselves.*60 samples of 12 features in primal form"):
         ColumnSubset(5, search_criterion="leave_one_out").fit(tall)
 
 
