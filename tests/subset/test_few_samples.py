@@ -8,6 +8,7 @@ from sklearn.model_selection import KFold, LeaveOneOut
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core import fold_moments
 from stableselect.metrics import reconstruction_error
+from stableselect.subset import _few_samples
 from stableselect.subset._few_samples import RIDGES
 
 
@@ -17,7 +18,7 @@ def genes(rng, n=40, m=600):
     return rng.normal(size=(n, 6)) @ loadings + rng.uniform(0.2, 2.0, size=m) * rng.normal(size=(n, m))
 
 
-def curves(rng, n=40, m=120):
+def curves(rng, n=40, m=200):
     """Smooth functions of the position: neighbouring features are nearly equal."""
     position = np.arange(m) / m
     waves = [np.sin((j + 1) * np.pi * position + j) / (j + 1) for j in range(8)]
@@ -58,6 +59,16 @@ def test_curves_are_searched_on_the_training_loss_with_a_ridge_by_leave_one_out(
     same = ColumnSubset(6, ridge=default.ridge_, search_criterion="training").fit(X)
     np.testing.assert_array_equal(default.selected_, same.selected_)
     assert default.leave_one_out_error_ == pytest.approx(refitted_error(X, same.selected_, same.ridge_), rel=1e-9)
+
+
+def test_the_search_is_tried_with_many_features_a_sample_only(rng, monkeypatch):
+    tried = []
+    search = _few_samples.forward_leave_one_out
+    monkeypatch.setattr(_few_samples, "forward_leave_one_out", lambda *given: tried.append(1) or search(*given))
+    ColumnSubset(5).fit(curves(rng, m=159))
+    assert not tried
+    ColumnSubset(5).fit(curves(rng, m=160))
+    assert tried
 
 
 @pytest.mark.parametrize("exchange", [False, True])
@@ -156,7 +167,7 @@ def test_what_does_not_go_with_the_leave_one_out_error_raises(X, given, message)
 
 
 def test_the_leave_one_out_error_needs_the_samples(tall):
-    with pytest.raises(ValueError, match="needs the samples themselves.*60 samples of 12 features in primal form"):
+    with pytest.raises(ValueError, match=r"needs the samples themselves.*60 samples of 12 features in primal form"):
         ColumnSubset(5, search_criterion="leave_one_out").fit(tall)
 
 

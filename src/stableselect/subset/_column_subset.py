@@ -93,16 +93,17 @@ class ColumnSubset(MomentsSelector):
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
 
-    With few samples against features the training loss leads astray: the features that fit 40 samples best are not those
-    from which other samples are best reconstructed. The error on every sample of the ridge map fitted on the others
-    has a closed form (Allen 1974), so that it can be searched like the loss. With p the samples' weights of sum one, A
-    the centred samples times the roots of their weights and T the matrix that turns A into the residuals of the map,
-    mean included, it is ``sum_i |(TA)_i|^2 / T_ii^2 / m``. Equal samples count as one of their joint weight. "auto"
-    makes forward searches on both numbers and takes the one on the leave-one-out error if that is lower by more than
-    4 %: having been searched for, it is too low by about that much. It is so in tables of genes and spectra; images
-    are better served by the training loss even with few samples. A feature of whose sum of squares one sample makes up
-    more than 1/2 + 2/n comes after all others in that search: it is nearly constant but for this sample, and in units
-    of its range other samples can lie anywhere. Bounds and the optimality gap are always about the training loss.
+    With few samples against features the training loss leads astray: the features that fit 40 samples best are not
+    those from which other samples are best reconstructed. The error on every sample of the ridge map fitted on the
+    others has a closed form (Allen 1974), so that it can be searched like the loss. With p the samples' weights of sum
+    one, A the centred samples times the roots of their weights and T the matrix that turns A into the residuals of the
+    map, mean included, it is ``sum_i |(TA)_i|^2 / T_ii^2 / m``. Equal samples count as one of their joint weight. With
+    at least four features a sample, "auto" makes forward searches on both numbers and takes the one on the
+    leave-one-out error if that is lower by more than 4 %: having been searched for, it is too low by about that much.
+    It is so in tables of genes and spectra; images are better served by the training loss even with few samples. A
+    feature of whose sum of squares one sample makes up more than 1/2 + 2/n comes after all others in that search: it is
+    nearly constant but for this sample, and in units of its range other samples can lie anywhere. Bounds and the
+    optimality gap are always about the training loss.
 
     For stability the same search runs on sixty subsamples, combinations of three of ten folds of the samples. A
     feature that none of them selects is charged 5 % of the loss more than one that all select, so that features which

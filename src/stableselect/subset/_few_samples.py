@@ -38,6 +38,13 @@ Of tables of 25 to 200 samples, test errors fell by 1 to 11 % where this fractio
 with 50 samples), and rose by up to 8 % where it was above (images).
 """
 
+_MANY_FEATURES = 4
+"""With fewer features a sample than this the search on the leave-one-out error is not tried.
+
+On parts of ISOLET it won in five of five cases with twelve features a sample, in one of five with six, in none with
+three; there both searches lead to the same test error.
+"""
+
 
 @dataclass(frozen=True)
 class FewSamplesSearch:
@@ -124,20 +131,23 @@ def _searched(
         chosen = forward_search(samples.gram, k, weight, include, exclude)
         return _Candidate(chosen, weight, leave_one_out_error(samples, chosen, weight))
 
-    best, n_swaps = _best_ridge(by_error, setting.ridge), 0
-    if setting.search == "few_samples":
+    n, m = samples.gram.A.shape
+    compare = setting.search == "few_samples"
+    worth_trying = not compare or m >= _MANY_FEATURES * n
+    best = _best_ridge(by_error, setting.ridge) if worth_trying else None
+    if compare:
         other = _best_ridge(by_loss, setting.ridge)
-        if best.error >= _BETTER * other.error:
+        if best is None or best.error >= _BETTER * other.error:
             found = find_columns(samples.gram, k, Setting(other.ridge, setting.exchange), include, exclude)
             error = leave_one_out_error(samples, found.chosen, other.ridge)
-            return FewSamplesSearch(found, "training", other.ridge, error / samples.gram.n_features)
-    elif setting.exchange:
+            return FewSamplesSearch(found, "training", other.ridge, error / m)
+    assert best is not None
+    n_swaps = 0
+    if setting.exchange and not compare:
         state = LeaveOneOutState(samples, best.ridge, best.chosen)
         n_swaps = exchange_leave_one_out(state, include, exclude)
         best = _Candidate(state.chosen, best.ridge, state.error)
-    return FewSamplesSearch(
-        Found(best.chosen, n_swaps), "leave_one_out", best.ridge, best.error / samples.gram.n_features
-    )
+    return FewSamplesSearch(Found(best.chosen, n_swaps), "leave_one_out", best.ridge, best.error / m)
 
 
 def _best_ridge(search: Callable[[float], _Candidate], ridge: float | None) -> _Candidate:
