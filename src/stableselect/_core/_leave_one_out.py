@@ -24,11 +24,12 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 
 from ._arrays import Array, index
 from ._gram import pseudo_inverse
 from ._kept_samples import KeptSamples
-from ._subset_search import TIE, first_of_best, open_columns
+from ._subset_search import TIE, open_columns
 
 _STRETCH = 2**16
 """Elements per stretch of an n x m array, so that the few arrays a stretch needs stay in the processor's cache."""
@@ -211,7 +212,7 @@ def forward_leave_one_out(
         falls = state.error - errors
         helps = bool(xp.any(usable & (falls > TIE * state.error)))
         gain = xp.where(usable, (falls if helps else state.training_gains()) - price, -float("inf"))
-        j = first_of_best(gain, gram, TIE * state.error if helps else 0.0)
+        j = _first_of_best(gain, TIE * state.error if helps else 0.0, xp)
         allowed[j] = False
         errors = state.add(j)
     return state
@@ -245,7 +246,7 @@ def exchange_leave_one_out(
             old, error = state.chosen[position], state.error
             usable = _first_tier(state.samples, open_columns(gram, [*state.chosen, *exclude]))
             gain = xp.where(usable, error - state.errors_without(old) + price[old] - price, -float("inf"))
-            new = first_of_best(gain, gram, TIE * error)
+            new = _first_of_best(gain, TIE * error, xp)
             unchanged += 1
             if float(gain[new]) > TIE * error:
                 state.swap(old, new)
@@ -253,6 +254,12 @@ def exchange_leave_one_out(
             if unchanged >= len(free):
                 break
     return n_swaps
+
+
+def _first_of_best(gain: Array, rounding: float, xp: ModuleType) -> int:
+    """Return the lowest index whose gain ties with the largest: within TIE of it, or within ``rounding``."""
+    top = float(xp.max(gain))
+    return int(xp.argmax(xp.astype(gain >= top - max(TIE * abs(top), rounding), xp.int32)))
 
 
 def _first_tier(samples: KeptSamples, allowed: Array) -> Array:
