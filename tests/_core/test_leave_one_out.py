@@ -160,7 +160,10 @@ def test_features_that_rest_on_one_sample_come_late_and_constant_ones_last(rng):
 
 def test_what_holds_no_samples_has_no_leave_one_out_error(tall, wide):
     assert kept_samples(Moments.from_array(tall)) is None  # sums only
-    assert kept_samples(Moments.from_array(wide).remove(wide[:2])) is None
+    rest = kept_samples(Moments.from_array(wide).remove(wide[:2]))
+    assert leave_one_out_error(rest, [0, 3], 0.1) == pytest.approx(
+        leave_one_out_error(kept_samples(Moments.from_array(wide[2:])), [0, 3], 0.1)
+    )
     assert kept_samples(Moments()) is None
     assert kept_samples(Moments.from_array(wide[[0, 1, 0, 1]])) is None  # two samples
     assert kept_samples(Moments.from_array(wide[[0, 1, 0, 2]])).gram.A.shape == (3, 40)

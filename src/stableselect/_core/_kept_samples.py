@@ -50,7 +50,7 @@ class KeptSamples:
 def kept_samples(moments: Moments) -> KeptSamples | None:
     """Return the samples that moments hold, equal ones merged into one, or None where they hold sums only.
 
-    That is so in the primal form and after a removal. A sample listed twice is one sample of twice the weight: left
+    That is so in the primal form. A sample listed twice is one sample of twice the weight: left
     out, it is left out altogether.
     """
     if moments.form != "dual" or not moments.n_samples:

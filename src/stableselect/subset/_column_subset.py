@@ -48,7 +48,7 @@ class ColumnSubset(MomentsSelector):
     search_criterion : {"auto", "training", "leave_one_out"}, default="auto"
         What the search lowers: the training loss, or the leave-one-out error. "auto" lets the leave-one-out error
         choose the ridge and between the two, where the samples themselves are kept: at most half as many as features,
-        none removed, no ``cv``, no stability asked for, ``ridge`` not 0. Elsewhere, and with "training", the search is
+        no ``cv``, ``ridge`` not 0. Elsewhere, and with "training", the search is
         on the training loss and the ridge comes from folds.
     cv : int, splitter, iterable or None, default=None
         How samples are held out for what is chosen by held-out error: the ridge, the number of features, the setting

@@ -83,7 +83,7 @@ def samples_to_leave_out(moments: Moments, required: bool) -> KeptSamples | None
     if samples is None and required:
         raise ValueError(
             "search_criterion='leave_one_out' needs the samples themselves, at least three that differ. They are kept "
-            "while there are at most half as many samples as features and none was removed, but these are "
+            "while there are at most half as many samples as features, but these are "
             f"{moments.n_samples} samples of {moments.n_features} features in {moments.form} form; take 'auto'."
         )
     return samples
