@@ -3,8 +3,10 @@
 from ._arrays import Array, float64, index, is_foreign, like, namespace, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
+from ._exact_search import ExactResult, exact_search
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
+from ._loss_bound import loss_bound
 from ._moments import Moments, normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
@@ -33,6 +35,7 @@ __all__ = [
     "Bootstrap",
     "ComplementaryPairs",
     "DualGram",
+    "ExactResult",
     "Gram",
     "HeldOut",
     "Moments",
@@ -47,6 +50,7 @@ __all__ = [
     "check_finite",
     "check_weights",
     "column_roles",
+    "exact_search",
     "exchange_search",
     "float64",
     "fold_moments",
@@ -55,6 +59,7 @@ __all__ = [
     "index",
     "is_foreign",
     "like",
+    "loss_bound",
     "memory_limit",
     "merged",
     "namespace",
