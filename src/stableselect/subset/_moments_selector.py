@@ -67,6 +67,8 @@ class Problem:
         How to search.
     votes : ndarray of shape (m,) or None
         Fraction of subsamples that select each feature, where the setting uses it.
+    exact : bool
+        Whether the best features are to be found and proven, where there are not too many subsets.
     """
 
     gram: Gram
@@ -78,6 +80,7 @@ class Problem:
     exclude: list[int]
     setting: Setting
     votes: np.ndarray | None = None
+    exact: bool = False
 
 
 class MomentsSelector(StreamingSelector):
@@ -232,7 +235,9 @@ class MomentsSelector(StreamingSelector):
         else:
             setting = Setting(self._choose_ridge(held_out, k, include, exclude), bool(self.exchange))
         mean = to_numpy(moments.mean)
-        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes)
+        # Stability is that of the search as it was measured on the folds.
+        exact = bool(self.exchange) and not self._prefers_stability()
+        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, exact)
         selection = self._select_from(problem)
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge
