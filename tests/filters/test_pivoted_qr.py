@@ -1,4 +1,4 @@
-"""PivotedQR against LAPACK's pivoted factorisation of the singular vectors, and python-sensors where it is installed."""
+"""PivotedQR against LAPACK's pivoted factorisation of the singular vectors, and python-sensors where that is there."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ from ._search import Found, find_columns
 
 
 class ColumnSubset(MomentsSelector):
-    """Select the k features from which all features can best be reconstructed, the best of all where that can be proven.
+    """Select the k features from which all features can best be reconstructed, the best of all where it can be proven.
 
     The loss of a subset is the mean squared error (averaged over samples and features) of the ridge map from the
     selected to all features, which are centred; the ridge term is included. The best subset is NP-hard to find. Forward
