@@ -50,6 +50,8 @@ SELECTORS: dict[str, Callable[[], ss.BaseSelector]] = {
     "ndfs": lambda: ss.NDFS(K, random_state=0),
     "pfa": lambda: ss.PFA(K, random_state=0),
     "inf-fs": lambda: ss.InfFS(K),
+    "pivoted qr": lambda: ss.PivotedQR(K),
+    "variance": lambda: ss.VarianceScore(K),
     "aefs": lambda: ss.AEFS(K, random_state=0),
     "agnos-s": lambda: ss.AgnoSS(K, random_state=0),
     "cae": lambda: ss.CAE(K, epochs=40, random_state=0),

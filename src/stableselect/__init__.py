@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._registry import all_selectors
     from .base import BaseSelector, Explanation
     from .ensemble import ConsensusSelector
-    from .filters import PFA, InfFS, RandomSelector
+    from .filters import PFA, InfFS, PivotedQR, RandomSelector, VarianceScore
     from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
     from .neural import AEFS, CAE, AgnoSS, ScorerSelectorNetwork
     from .persistence import TableSelection, load, save
@@ -26,7 +26,7 @@ _ROOMS = {
     "_registry": ("all_selectors",),
     "base": ("BaseSelector", "Explanation"),
     "ensemble": ("ConsensusSelector",),
-    "filters": ("PFA", "InfFS", "RandomSelector"),
+    "filters": ("PFA", "InfFS", "PivotedQR", "RandomSelector", "VarianceScore"),
     "graph": ("MCFS", "NDFS", "SPEC", "UDFS", "LaplacianScore"),
     "neural": ("AEFS", "CAE", "AgnoSS", "ScorerSelectorNetwork"),
     "persistence": ("TableSelection", "load", "save"),
@@ -54,11 +54,13 @@ __all__ = [
     "InfFS",
     "LaplacianScore",
     "Moments",
+    "PivotedQR",
     "RandomSelector",
     "ScorerSelector",
     "ScorerSelectorNetwork",
     "SelectionPath",
     "TableSelection",
+    "VarianceScore",
     "all_selectors",
     "datasets",
     "experiments",

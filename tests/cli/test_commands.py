@@ -322,6 +322,25 @@ def test_the_report_tells_the_ridge_and_where_the_rest_is(run, tmp_path):
     assert record["settings"]["ridge"] == "auto" and f"Ridge weight: {record['ridge']:.3g}." in out
 
 
+@pytest.mark.parametrize(
+    ("columns", "k", "sentence"),
+    [
+        (8, 3, "Proven optimal: no other choice of 3 columns has a lower error on these rows."),
+        (8, 1, "Proven optimal: no other choice of 1 column has a lower error on these rows."),
+        (60, 30, "No other choice can lower the error on these rows by more than {:.1%}."),
+    ],
+)
+def test_the_report_tells_how_far_from_the_best_the_selection_can_be(run, rng, tmp_path, columns, k, sentence):
+    np.save(tmp_path / "t.npy", rng.normal(size=(100, columns)) @ rng.normal(size=(columns, columns)))
+    code, out, _ = run("select", tmp_path / "t.npy", "-k", k, "-o", tmp_path / "out.npy")
+    gap = json.loads((tmp_path / "out.selection.json").read_text())["optimality_gap"]
+    assert code == 0 and sentence.format(gap) in " ".join(out.split())
+    assert (gap == 0) == (columns == 8)
+    code, out, _ = run("select", tmp_path / "t.npy", "-k", k, "--method", "pfa", "-o", tmp_path / "pfa.npy")
+    assert code == 0 and "other choice" not in out
+    assert json.loads((tmp_path / "pfa.selection.json").read_text())["optimality_gap"] is None
+
+
 def test_one_row_is_one_row(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
     code, _, err = run("select", tmp_path / "t.csv", "-k", 1)

@@ -20,7 +20,7 @@ def refit_error(X, S):
 
 
 def test_objective_is_the_refit_error_and_the_floor_is_pca(tall):
-    selector = ColumnSubset(4, ridge=0.0).fit(tall)
+    selector = ColumnSubset(4, ridge=0.0, exchange=False).fit(tall)
     assert selector.objective_ == pytest.approx(refit_error(tall, selector.selected_), rel=1e-10)
     pca = PCA(4).fit(tall)
     floor = np.mean((pca.inverse_transform(pca.transform(tall)) - tall) ** 2)
@@ -34,15 +34,12 @@ def test_objective_is_the_refit_error_and_the_floor_is_pca(tall):
 
 
 @pytest.mark.slow
-def test_finds_the_best_subset_of_small_tables_almost_always():
-    found = 0
+def test_finds_the_best_subset_of_small_tables():
     for seed in range(20):
         X = np.random.default_rng(seed).normal(size=(30, 8)) @ np.random.default_rng(seed + 99).normal(size=(8, 8))
         best = min(refit_error(X, list(S)) for S in itertools.combinations(range(8), 3))
         objective = ColumnSubset(3, ridge=0.0).fit(X).objective_
-        assert objective >= best * (1 - 1e-10)
-        found += objective <= best * (1 + 1e-9)
-    assert found >= 16
+        assert objective == pytest.approx(best, rel=1e-9)
 
 
 def test_exchange_never_hurts_and_can_be_switched_off(tall):

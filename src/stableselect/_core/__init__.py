@@ -3,11 +3,13 @@
 from ._arrays import Array, float64, index, is_foreign, like, namespace, significant, to_dense, to_numpy
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import as_numbers, check_spread, check_values, check_weights, extremes
+from ._exact_search import ExactResult, exact_search
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse
 from ._interrupts import may_stop_short, whole_fits
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
+from ._loss_bound import loss_bound
 from ._moments import Moments
 from ._normalised import normalised_moments
 from ._resampled_moments import ResampledMoments
@@ -38,6 +40,7 @@ __all__ = [
     "Bootstrap",
     "ComplementaryPairs",
     "DualGram",
+    "ExactResult",
     "Gram",
     "HeldOut",
     "KeptSamples",
@@ -56,6 +59,7 @@ __all__ = [
     "check_values",
     "check_weights",
     "column_roles",
+    "exact_search",
     "exchange_leave_one_out",
     "exchange_search",
     "extremes",
@@ -69,6 +73,7 @@ __all__ = [
     "kept_samples",
     "leave_one_out_error",
     "like",
+    "loss_bound",
     "may_stop_short",
     "memory_limit",
     "merged",

@@ -32,6 +32,13 @@ def selected_table(selection: TableSelection, file: str) -> RenderableType:
     return Group(_with_rest(table, len(selection.selected), file), Text(words, style="dim"))
 
 
+def gap_line(gap: float, k: int) -> RenderableType:
+    """Return how far a selection can be from the best, in one sentence."""
+    if gap == 0:
+        return Text(f"Proven optimal: no other choice of {counted(k, 'column')} has a lower error on these rows.")
+    return Text(f"No other choice can lower the error on these rows by more than {_percent(gap)}.")
+
+
 def path_lines(path: SelectionPath) -> RenderableType:
     """Return how the number of columns was chosen, in a few sentences."""
     k, (low, high) = path.n_features, path.n_features_range

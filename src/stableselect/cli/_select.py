@@ -79,7 +79,7 @@ def select(
 
 def _report(selection: TableSelection, notes: list[str], targets: list[Path], quiet: bool) -> None:
     """Print the report; to standard error where standard output carries the selected columns."""
-    from ._report import errors_table, explanation_tables, path_lines, selected_table, stability_lines
+    from ._report import errors_table, explanation_tables, gap_line, path_lines, selected_table, stability_lines
 
     report = console(stderr=not targets, quiet=quiet)
     of = f"{len(selection.selected_names)} of {counted(len(selection.features), 'column')}"
@@ -87,6 +87,8 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
     report.print(
         f"{selection.method} selected {of} of {printable(selection.source)} ({counted(selection.rows, 'row')}).{ridge}"
     )
+    if selection.optimality_gap is not None:
+        report.print(gap_line(selection.optimality_gap, len(selection.selected)))
     if selection.path is not None:
         report.print(path_lines(selection.path))
     if selection.stability is not None:

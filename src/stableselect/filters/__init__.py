@@ -2,12 +2,16 @@
 
 from ._inf_fs import InfFS, blocked_product, standardised_ranks
 from ._pfa import PFA
+from ._pivoted_qr import PivotedQR
 from ._random import RandomSelector
+from ._variance_score import VarianceScore
 
 __all__ = [
     "PFA",
     "InfFS",
+    "PivotedQR",
     "RandomSelector",
+    "VarianceScore",
     "blocked_product",
     "standardised_ranks",
 ]

@@ -47,6 +47,9 @@ class TableSelection:
         The selected columns, in order of selection.
     ridge : float or None
         Ridge weight that was used; None for methods without one.
+    optimality_gap : float or None
+        No other choice of as many columns can lower the error on these rows by a larger fraction, so that 0 means
+        proven optimal; None for methods without such a bound.
     errors : HeldOutErrors or None
         Errors on held-out rows; None where there are none.
     path : SelectionPath or None
@@ -90,6 +93,7 @@ class TableSelection:
     features: tuple[str, ...]
     selected: tuple[SelectedColumn, ...]
     ridge: float | None
+    optimality_gap: float | None
     errors: HeldOutErrors | None
     path: SelectionPath | None
     stability: StabilityFrontier | None

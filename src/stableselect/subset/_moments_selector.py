@@ -70,6 +70,8 @@ class Problem:
         Fraction of subsamples that select each feature, where the setting uses it.
     found : Found or None
         The features, where they were searched on their leave-one-out error or beside it.
+    exact : bool
+        Whether the best features are to be found and proven, where there are not too many subsets.
     """
 
     gram: Gram
@@ -82,6 +84,7 @@ class Problem:
     setting: Setting
     votes: np.ndarray | None = None
     found: Found | None = None
+    exact: bool = False
 
 
 class MomentsSelector(StreamingSelector):
@@ -258,7 +261,9 @@ class MomentsSelector(StreamingSelector):
             few, setting = search_few_samples(samples, k, setting, include, exclude)
             found, self.search_criterion_, self.leave_one_out_error_ = few.found, few.criterion, few.error * unit
         mean = to_numpy(moments.mean)
-        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, found)
+        # Stability is that of the search as it was measured on the folds.
+        exact = bool(self.exchange) and not self._prefers_stability() and self.search_criterion_ == "training"
+        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, found, exact)
         selection = self._select_from(problem)
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge

@@ -45,11 +45,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search: features in greedy order within the set, swaps made, and prices, if any."""
+    """The result of a search: features in greedy order within the set, swaps made, and prices, if any.
+
+    No features have a loss below ``lower_bound``; ``proven`` tells that none have a lower loss than these.
+    """
 
     chosen: list[int]
     n_swaps: int
     prices: Array = None
+    lower_bound: float = 0.0
+    proven: bool = False
 
 
 def find_columns(

@@ -94,6 +94,7 @@ def select_table(
             SelectedColumn(features[j], position[features[j]], float(selector.scores_[j])) for j in selector.selected_
         ),
         ridge=float(selector.ridge_) if hasattr(selector, "ridge_") else None,
+        optimality_gap=float(selector.optimality_gap_) if hasattr(selector, "proven_optimal_") else None,
         errors=errors,
         path=selector.path_ if asked.k is None else None,
         stability=selector.frontier_ if request.asks_for_stability else None,
