@@ -30,7 +30,7 @@ def prove_columns(gram: Gram, found: Found, setting: Setting, include: Sequence[
     Found
         The features in greedy order within the set; those that are new count as swaps.
     """
-    alpha, chosen, n_swaps = setting.ridge, found.chosen, found.n_swaps
+    alpha, chosen, n_swaps = float(setting.ridge or 0.0), found.chosen, found.n_swaps
     exact = exact_search(gram, chosen, alpha, include, exclude)
     n_new = len(set(exact.chosen) - set(chosen))
     if n_new:
