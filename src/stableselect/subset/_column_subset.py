@@ -15,7 +15,7 @@ class ColumnSubset(MomentsSelector):
     selected to all features, which are centred; the ridge term is included. The best subset is NP-hard to find. The
     search ends in a set that no single swap of a selected for a discarded feature improves, after a few steps beyond
     every such set, and reports how far from the optimum it can be at most. It is deterministic: the order of the
-    samples, block size and threads do not matter, and ties go to the lowest index.
+    samples, block size, memory layout and threads do not matter, and ties go to the lowest index.
 
     Parameters
     ----------
@@ -80,6 +80,14 @@ class ColumnSubset(MomentsSelector):
     Features are centred but never scaled: put a scaler before it when units differ. Once the selected features span the
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
+
+    Gains tie where they differ by less than 1e-10 of themselves, or by less than rounding (1e-12 of the terms that
+    cancel) can move them. A tie goes to the lowest index, but not to a feature of which a hundred times less is left
+    than of another that ties. A swap is made only if it lowers the loss by more than rounding.
+
+    The search sees second moments, which hold half the digits of the data: two features that differ by less than about
+    1e-6 of their spread count as one. Their difference predicts nothing, even where least squares on the samples could
+    use it.
 
     For stability the same search runs on a few dozen subsamples, combinations of four of ten folds of the samples. A
     feature that none of them selects is charged a small fraction of the loss more than one that all select, so that
