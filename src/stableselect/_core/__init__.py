@@ -4,7 +4,7 @@ from ._arrays import Array, float64, index, is_foreign, like, namespace, signifi
 from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import check_finite, check_weights
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
-from ._gram import DualGram, Gram, pseudo_inverse
+from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._moments import Moments, normalised_moments
 from ._resampled_moments import ResampledMoments
 from ._resampling import (
@@ -63,6 +63,7 @@ __all__ = [
     "normalised_moments",
     "open_columns",
     "pseudo_inverse",
+    "refined_product",
     "resamples",
     "row_blocks",
     "row_hashes",
