@@ -193,6 +193,37 @@ def test_exchange_ends_close_to_the_rank(seed):
         assert len(set(chosen)) == k
 
 
+def exact_loss(X, S):
+    """Return the loss as a fraction of the total, by orthogonalisation in extended precision."""
+    A = X.astype(np.longdouble)
+    A = A - A.mean(axis=0)
+    left = A
+    for j in S:
+        q = left[:, j] / np.sqrt(np.sum(left[:, j] ** 2))
+        for _ in range(2):
+            left = left - np.outer(q, q @ left)
+    return float(np.sum(left**2) / np.sum(A**2))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs extended precision")
+def test_close_to_the_rank_losses_are_right_and_no_swap_makes_them_worse():
+    """Kept features that nearly are combinations of each other must not leave the loss to rounding."""
+    swapped = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, m, k = int(rng.integers(20, 60)), int(rng.integers(6, 15)), int(rng.integers(3, 6))
+        X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, m)) + 10.0 ** rng.uniform(-5.3, -3.5) * rng.normal(
+            size=(n, m)
+        )
+        gram, _ = Moments.from_array(X).operator().normalised()
+        start = forward_search(gram, k, 0.0)
+        assert SwapState(gram, start, 0.0).loss / m == pytest.approx(exact_loss(X, start), rel=1e-4, abs=1e-13)
+        chosen, n_swaps = exchange_search(gram, start, 0.0)
+        assert exact_loss(X, chosen) <= exact_loss(X, start) * (1 + 1e-9)
+        swapped += n_swaps > 0
+    assert swapped > 20
+
+
 def test_the_search_goes_on_past_its_first_optimum():
     """Over many tables the escape must find lower optima than plain descent at least sometimes, and never higher."""
     better = 0

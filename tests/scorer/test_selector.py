@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from stableselect import ColumnSubset, Moments, ScorerSelector
@@ -46,6 +47,39 @@ def test_network_attains_the_objective_when_units_differ_widely(seed):
     selector = ScorerSelector(3, ridge=0.0).fit(X)
     direct = np.mean((X - selector.forward(X)) ** 2) + np.mean((X - selector.forward(X, "scorer")) ** 2) / 128
     assert direct == pytest.approx(selector.objective_, rel=1e-3, abs=1e-8 * X.var(axis=0).mean())
+
+
+@pytest.mark.parametrize(("seed", "decades"), [(89, 7.0), (26, 3.5), (41, 3.0)])
+def test_objective_is_what_the_network_attains_beyond_the_precision_of_the_closed_form(seed, decades):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(5, 40)), int(rng.integers(4, 25))
+    k = int(rng.integers(1, m))
+    X = rng.normal(size=(n, m)) * 10 ** rng.uniform(-decades, decades, m)
+    selector = ScorerSelector(k, ridge=0.1).fit(X)
+    mean_variance = X.var(axis=0).mean()
+    S = selector.support_
+    product = (selector.score_weights_[:, None] * selector.encoder_)[S] @ selector.decoder_
+    errors = [np.mean((X - selector.forward(X, path)) ** 2) for path in ("selector", "scorer")]
+    direct = errors[0] + errors[1] / 128 + 0.1 * mean_variance * np.sum(product**2) / m
+    assert selector.objective_ == pytest.approx(direct, rel=1e-9, abs=1e-12 * mean_variance)
+    assert selector.lower_bound_ <= selector.objective_
+
+
+def test_losses_are_not_negative_beyond_the_rank():
+    for seed in range(20):
+        X = table(8, 14, seed)
+        selector = ScorerSelector(9, ridge=0.0).fit(X)
+        assert 0 <= selector.loss_selector_ <= 1e-12 and 0 <= selector.loss_scorer_ <= 1e-12
+
+
+def test_features_of_equal_score_come_in_their_own_order(rng):
+    """Three copies of three features, all selected: scores of copies differ by rounding at most."""
+    X = np.tile(rng.integers(0, 5, size=(40, 3)).astype(float), 3)
+    for container in (np.ascontiguousarray, np.asfortranarray, sparse.csr_array):
+        selector = ScorerSelector(9, ridge=0.0).fit(container(X[rng.permutation(40)]))
+        assert selector.score_weights_[:3].tolist() * 3 == selector.score_weights_.tolist()
+        for j in range(3):
+            assert [i for i in selector.selected_ if i % 3 == j] == [j, j + 3, j + 6]
 
 
 def test_forward_checks_its_arguments(rng):

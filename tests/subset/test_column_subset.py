@@ -263,3 +263,16 @@ def test_real_data_beats_random_and_the_published_training(load_data):
     random = np.mean([error(RandomSelector(30, random_state=s).fit(train).selected_) for s in range(5)])
     assert error(ColumnSubset(30).fit(train).selected_) < 0.8 * random
     assert error(ScorerSelector(30).fit(train).selected_) < 0.8 * random
+
+
+@pytest.mark.parametrize(("apart", "told_apart"), [(1e-4, True), (1e-5, True), (1e-7, False), (1e-9, False)])
+def test_twins_closer_than_a_millionth_of_their_spread_count_as_one(apart, told_apart, rng):
+    """The difference of the first two features is the third, which least squares on the samples would find."""
+    first, third = np.linalg.qr(rng.normal(size=(50, 3)))[0][:, 1:].T * 50**0.5
+    X = np.column_stack([first, first + apart * third, third])
+    X -= X.mean(axis=0)
+    objective = ColumnSubset(2, ridge=0.0, include=[0, 1]).fit(X).objective_
+    if told_apart:
+        assert objective < 1e-4
+    else:
+        assert objective == pytest.approx(X[:, 2].var() / 3, rel=0.05)

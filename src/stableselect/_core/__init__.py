@@ -5,7 +5,7 @@ from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
 from ._checks import as_numbers, check_spread, check_values, check_weights, extremes
 from ._exact_search import ExactResult, exact_search
 from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
-from ._gram import DualGram, Gram, pseudo_inverse
+from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._interrupts import may_stop_short, whole_fits
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
@@ -82,6 +82,7 @@ __all__ = [
     "normalised_moments",
     "open_columns",
     "pseudo_inverse",
+    "refined_product",
     "resamples",
     "row_blocks",
     "row_hashes",

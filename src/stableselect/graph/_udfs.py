@@ -74,7 +74,9 @@ class UDFS(RowSparseSelector):
     The difference of two equal features has no scatter at all, so features with a copy come early, and on data of more
     features than samples so do those that a few others span; the choice is a poor one to reconstruct the data from.
     Adding a constant to a feature or multiplying the data by a number does not change the choice. Constant features
-    come last; if no feature varies among neighbours, all others tie.
+    come last; if no feature varies among neighbours, all others tie. The order of the samples does not matter, but
+    where more features than c have exact copies, more eigenvectors tie than are taken, and which of these features come
+    first can depend on rounding: on the number of threads, say.
 
     A widespread implementation gives all S_i the same samples and uses gamma for lambda; neither is copied here.
 

@@ -131,9 +131,10 @@ def leave_one_out_certificate(
     Notes
     -----
     The loss, its swaps and the tolerance are those of the exchange search: a swap counts when it lowers the loss by
-    more than 1e-10 of it, so a set with an interchangeable feature outside has margin zero and is optimal. Where kept
-    features are combinations of each other, dropping a superfluous one costs nothing. Like the search, this works from
-    second moments: where the set leaves less than about 1e-5 of the variance, margins lose digits, and below 1e-10
+    more than 1e-10 of it and more than rounding can, so a set with an interchangeable feature outside has margin zero
+    and is optimal. Where kept features are combinations of each other, dropping a superfluous one costs nothing. Like
+    the search, this works from second moments: a margin is exact to about 1e-12 over the fraction of the variance that
+    the set leaves. Where k is n - 3 or more that fraction is often below 1e-6, and few digits are right; below 1e-10
     nothing counts as left.
 
     Examples

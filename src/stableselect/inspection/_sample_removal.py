@@ -48,6 +48,7 @@ from .._core import (
     normalised_moments,
     open_columns,
     pseudo_inverse,
+    refined_product,
 )
 from ..base import check_some_selected, check_table, resolve_include_exclude
 
@@ -117,7 +118,7 @@ class State(SwapState):
         basis = _independent(C_S[chosen], np.isin(chosen, fixed)) if self.alpha == 0 else np.arange(chosen.size)
         self.P = np.zeros((chosen.size, chosen.size))
         self.P[np.ix_(basis, basis)] = pseudo_inverse(C_S[np.ix_(chosen[basis], basis)], self.alpha, self.gram.xp)
-        V = C_S @ self.P
+        V = refined_product(C_S, self.P, C_S[chosen], self.alpha)
         self.R = self.gram.residual(chosen, V, self.alpha)
         self.V, self.Y = np.ascontiguousarray(V.T), np.ascontiguousarray(self.R.dot(V).T)
         self.g, self.h = self.R.squared_norms(), self.R.diagonal()

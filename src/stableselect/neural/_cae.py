@@ -229,6 +229,7 @@ class CAE(TrainedSelector, SamplesSelector):
 
     def _select(self, X: Array, k: int) -> Selection:
         self._check_settings()
+        self._activations = self._fitted_activations()
         moments = Moments.from_array(X)
         gram, unit = normalised_moments(moments)
         spread = to_numpy(moments.maximum) > to_numpy(moments.minimum)
@@ -244,7 +245,6 @@ class CAE(TrainedSelector, SamplesSelector):
         nodes, probabilities = assign(logits), softmax(logits, axis=1)
         self._store_history(history)
         self.decoder_weights_ = decoder
-        self._activations = self._fitted_activations()
         self.node_features_ = varying[nodes]
         self.n_duplicates_ = len(logits) - len(np.unique(np.argmax(logits, axis=1)))
         self.mean_max_probability_ = float(np.mean(np.max(probabilities, axis=1)))

@@ -126,8 +126,8 @@ class ScorerObjective:
         M[index(chosen, M, xp), :] = M_S
         return M, (self.U @ top).T
 
-    def losses(self, M: Array, W_D: Array, chosen: Sequence[int]) -> tuple[float, float]:
-        """Return the mean squared error of the selector and of the scorer path, without the ridge term."""
+    def losses(self, M: Array, W_D: Array, chosen: Sequence[int]) -> tuple[float, float, float]:
+        """Return the mean squared error of the selector and of the scorer path, and the objective of these weights."""
         xp = self.gram.xp
         only = xp.zeros_like(M)
         rows = index(chosen, M, xp)
@@ -137,7 +137,9 @@ class ScorerObjective:
         for part in (only, M):
             CM = self.gram.dot(part)
             errors.append(self.total - 2 * float(xp.sum(CM * W_D.T)) + float(xp.sum((part.T @ CM) * K)))
-        return errors[0] / self.gram.n_features, errors[1] / self.gram.n_features
+        selector, scorer = (max(0.0, error) / self.gram.n_features for error in errors)  # below zero is rounding
+        ridge = self.alpha * float(xp.sum((only.T @ only) * K)) / self.gram.n_features
+        return selector, scorer, selector + self.weight * scorer + ridge
 
     def _pieces(self, chosen: Sequence[int]) -> _Pieces:
         xp, values = self.gram.xp, self.values

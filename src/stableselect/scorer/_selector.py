@@ -90,7 +90,7 @@ class ScorerSelector(MomentsSelector):
     loss_selector_, loss_scorer_ : float
         Mean squared error (averaged over samples and features) of the two paths.
     objective_ : float
-        The model's objective J(S) for the selected features, ridge term included.
+        The model's objective, ridge term included, that the fitted weights attain: the least for the selected features.
     lower_bound_ : float
         No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
         scorer_weight times that of d.
@@ -109,8 +109,14 @@ class ScorerSelector(MomentsSelector):
 
     Notes
     -----
-    Features are centred but never scaled. Directions of variance below 1e-12 of the largest are beyond the closed
-    form's precision and are left unexplained; put a scaler before it when units differ that much.
+    Features are centred but never scaled. Losses are exact to about 1e-12 of the mean variance. Directions of variance
+    below 1e-12 of the largest are beyond the closed form's precision and are left unexplained, and where standard
+    deviations differ by a factor of 1e6 or more the weights can miss the least objective by some percent
+    (``objective_`` is what they attain); put a scaler before it when units differ that much.
+
+    Which features are selected, and their order, does not depend on the order of the samples, block size, memory layout
+    or threads. Swaps whose objectives differ by less than rounding tie, and of features whose scores agree to nine
+    digits the lowest index comes first.
 
     References
     ----------
@@ -200,12 +206,10 @@ class ScorerSelector(MomentsSelector):
         if problem.setting.exchange:
             chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices)
             self.n_swaps_ += swaps
-        J, top = objective.exact(chosen)
-        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(
-            J / m, objective.floor(problem.k) / m, problem
-        )
-        M, W_D = objective.weights(chosen, top)
-        self.loss_selector_, self.loss_scorer_ = (loss * unit for loss in objective.losses(M, W_D, chosen))
+        M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
+        selector, scorer, J = objective.losses(M, W_D, chosen)
+        self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, objective.floor(problem.k) / m, problem)
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)

@@ -17,7 +17,7 @@ class ColumnSubset(MomentsSelector):
     search and exchange end in a set that no single swap of a selected for a discarded feature improves, after a few
     steps beyond every such set. Where there are up to ten million subsets, all others are then tried or ruled out, and
     the result is the best there is (``proven_optimal_``); elsewhere ``optimality_gap_`` tells how far from the best it
-    can be at most. The search is deterministic: the order of the samples, block size and threads do not matter, and
+    can be at most. The search is deterministic: the order of the samples, block size, memory layout and threads do not matter, and
     ties go to the lowest index.
 
     Parameters
@@ -99,6 +99,14 @@ class ColumnSubset(MomentsSelector):
     Features are centred but never scaled: put a scaler before it when units differ. Once the selected features span the
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
+
+    Gains tie where they differ by less than 1e-10 of themselves, or by less than rounding (1e-12 of the terms that
+    cancel) can move them. A tie goes to the lowest index, but not to a feature of which a hundred times less is left
+    than of another that ties. A swap is made only if it lowers the loss by more than rounding.
+
+    The search sees second moments, which hold half the digits of the data: two features that differ by less than about
+    1e-6 of their spread count as one. Their difference predicts nothing, even where least squares on the samples could
+    use it.
 
     With few samples against features the training loss leads astray: the features that fit 40 samples best are not
     those from which other samples are best reconstructed. The error on every sample of the ridge map fitted on the
