@@ -271,7 +271,12 @@ def optimum(trial: Trial) -> None:
                 other >= mine - slack, f"{into} for {out} lowers the loss from {mine:.6g} to {other:.6g} of {total:.6g}"
             )
     if comb(m, len(chosen)) <= 300:
-        best = min(loss(A, list(subset), ridge) for subset in combinations(range(m), len(chosen)))
+        allowed = [
+            set(S)
+            for S in combinations(range(m), len(chosen))
+            if set(include) <= set(S) <= set(range(m)) - set(exclude)
+        ]
+        best = min(loss(A, list(subset), ridge) for subset in allowed)
         expect(bound <= best + slack, f"lower_bound_ {bound:.6g} is above the best loss {best:.6g} of {total:.6g}")
 
 

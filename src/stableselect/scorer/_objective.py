@@ -33,6 +33,8 @@ import numpy as np
 
 from .._core import Array, Gram, index, pseudo_inverse, significant
 
+_RANK = 1e-12
+"""Directions with less than this fraction of the largest eigenvalue are not used."""
 _FREE = 1e-9
 """A selected direction counts as unexplained by the other features when its row of U is this close to unit length."""
 
@@ -84,7 +86,7 @@ class ScorerObjective:
         return gram.floor(min(k, self.width), self.alpha) + self.weight * gram.floor(self.width)
 
     def exact(self, chosen: Sequence[int]) -> tuple[float, Array]:
-        """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d)."""
+        """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d), zero where Q(S) has none."""
         xp = self.gram.xp
         pieces = self._pieces(chosen)
         eye = xp.eye(self.values.shape[0], dtype=xp.float64, device=self.gram.device)
@@ -92,7 +94,9 @@ class ScorerObjective:
         values, vectors = xp.linalg.eigh((Q + Q.T) / 2)
         top = xp.flip(values)[: self.width]
         J = (1 + self.weight) * self.total - float(xp.sum(top))
-        return J, xp.flip(vectors, axis=1)[:, : self.width]
+        # Where Q has a smaller rank than d, further directions would be rounding.
+        held = top > _RANK * xp.max(xp.abs(values)) if top.shape[0] else top > 0
+        return J, xp.flip(vectors, axis=1)[:, : self.width] * xp.astype(held, xp.float64)[None, :]
 
     def bound(self, chosen: Sequence[int], start: Array, steps: int = 2) -> tuple[float, Array]:
         """Return an upper bound on J(S) by subspace iteration from ``start``, and the subspace reached.

@@ -17,8 +17,8 @@ class ColumnSubset(MomentsSelector):
     search and exchange end in a set that no single swap of a selected for a discarded feature improves, after a few
     steps beyond every such set. Where there are up to ten million subsets, all others are then tried or ruled out, and
     the result is the best there is (``proven_optimal_``); elsewhere ``optimality_gap_`` tells how far from the best it
-    can be at most. The search is deterministic: the order of the samples, block size, memory layout and threads do not matter, and
-    ties go to the lowest index.
+    can be at most. The search is deterministic: the order of the samples, block size, memory layout and threads do not
+    matter, and ties go to the lowest index.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ class ColumnSubset(MomentsSelector):
     objective_ : float
         Training loss of the selected features, whatever the search lowered.
     lower_bound_ : float
-        No k features can have a lower loss. ``objective_`` itself where the selection is proven optimal. Elsewhere at
-        least the error of k principal components, shrunk by the same ridge, and at least the sum of the m - k smallest
-        errors of a feature reconstructed from all others.
+        No k features that ``include`` and ``exclude`` allow can have a lower loss. ``objective_`` itself where the
+        selection is proven optimal. Elsewhere at least the error of k principal components, shrunk by the same ridge,
+        and at least the sum of the m - k smallest errors of a feature reconstructed from all others.
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / objective_``, the largest relative improvement any other selection could bring.
     proven_optimal_ : bool
