@@ -17,7 +17,8 @@ import numpy as np
 from stableselect import ColumnSubset, datasets
 from stableselect.metrics import reconstruction_error
 
-TABLES = ("glioma", "prostate_ge", "arcene", *(f"isolet:{n}" for n in (50, 100, 200)), "coil20:50", "mnist_fashion:50")
+PARTS = ("isolet:50", "isolet:100", "isolet:200", "coil20:50", "coil20:150", "mnist_fashion:50", "mnist_fashion:200")
+TABLES = ("glioma", "prostate_ge", "arcene", *PARTS, "usps:100")
 K, SPLITS, SPLITS_OF_PARTS, DRAWS = 64, 12, 5, 10
 SETTINGS = {
     "auto": {},
