@@ -28,7 +28,7 @@ from .tables import Generator, factors
 SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": 137}
 """By signal: the exit code that a shell sees."""
 OLD = b"the file of before\n"
-LIMIT = 60
+LIMIT = 90
 SAVE = """
 import sys, stableselect as ss
 selector = ss.load(sys.argv[1])

@@ -17,8 +17,8 @@ from typing import Any
 from .cases import Outcome, run_case
 
 CASES_PER_SEED = 10**9
-LIMIT = 120.0
-"""Seconds that a case may take."""
+LIMIT = 300.0
+"""Seconds that a case may take; one that interrupts a command runs it three times."""
 MEMORY = 8 << 30
 """Bytes of address space of a worker."""
 
