@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from stableselect.paper.report import NONE, Document, Table
+from stableselect.paper._report import NONE, Document, Table
 
 from _choice_results import NOT_RUN, Found
 from _choice_runs import (

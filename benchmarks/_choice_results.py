@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.stats import binom
-from stableselect.paper.report import NONE
+from stableselect.paper._report import NONE
 
 from _choice_runs import AT_LEAST, DEFAULT, ERROR, REPEATED, STABLE, STATED, VARIANCE
 from _choice_tables import Table
