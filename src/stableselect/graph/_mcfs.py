@@ -16,8 +16,14 @@ from ._spectrum import default_clusters, degrees, lowest_spectrum
 
 _CONSTANT = -2.0
 """Score of a constant feature, below those of the features that no regression used."""
-_LIGHT = 1e-12
-"""An edge lighter than this fraction of the heaviest is none."""
+_LIGHT = 1e-9
+"""An edge lighter than this fraction of the root of the product of its ends' degrees joins nothing."""
+_FAINT = 1e-8
+"""A degree or a component's volume below this fraction of the mean degree is too small to divide by."""
+_NOTHING = 1e-290
+"""Smaller weights have lost digits."""
+_NEAR_ONE = 0.99
+"""Eigenvalues from here on say nothing of samples of faint degree."""
 
 
 class MCFS(GraphSelector):
@@ -57,8 +63,9 @@ class MCFS(GraphSelector):
 
     In a graph of p > 1 connected components, 0 is an eigenvalue p times and every basis of its eigenvectors would do.
     The components' indicators (less their mean) are taken: all p if at most c + 1, otherwise those of the c components
-    of largest volume. For the eigenvectors an edge lighter than 1e-12 of the heaviest counts as none, so that a sample
-    very far from all others is a component without edge weight; such a component is left out.
+    of largest volume. An edge below 1e-9 sqrt(d_i d_j) joins nothing, and components whose volume is below 1e-8 of the
+    mean degree are left out. A sample whose degree is below that, far from all others, gets the weighted mean of its
+    neighbours' y over 1 - l, as L y = l D y demands, and not the rounding of an eigenvector over next to nothing.
 
     References
     ----------
@@ -126,22 +133,39 @@ class MCFS(GraphSelector):
 def spectral_embedding(W: sparse.csr_array, count: int) -> np.ndarray:
     """Return the targets y of the regressions (n x count, or one more), D-centred, of D-weighted variance 1."""
     n = W.shape[0]
-    if W.nnz == 0:
-        return np.empty((n, 0))
-    # Dividing by the root of a vanishing degree would leave nothing of an eigenvector but its rounding.
-    W = W.multiply(W >= _LIGHT * W.max()).tocsr()
-    W.eliminate_zeros()
     d = degrees(W)
     volume = d.sum()
-    spectrum = lowest_spectrum(W, count)
-    p = int(np.sum(np.bincount(spectrum.labels, d) > 0))
+    if volume == 0:
+        return np.empty((n, 0))
+    joined = without_light_edges(W)
+    spectrum = lowest_spectrum(joined, count)
+    faint = _FAINT * volume / n
+    p = int(np.sum(np.bincount(spectrum.labels, degrees(joined)) > faint))
     flat = 0 if p == 1 else p if p <= count + 1 else count
     indicators = (spectrum.labels[:, None] == np.arange(flat)).astype(np.float64)
     further = max(0, count - (p - 1))
-    inverse = np.divide(1.0, np.sqrt(d), out=np.zeros(n), where=d > 0)
-    Y = np.hstack([indicators, spectrum.vectors[:, :further] * inverse[:, None]])
+    values = spectrum.values[:further]
+    clear = d > faint
+    inverse = np.divide(1.0, np.sqrt(d), out=np.zeros(n), where=clear)
+    smooth = spectrum.vectors[:, :further] * inverse[:, None]
+    # From L y = l D y, a sample's y is the weighted mean of its neighbours' over 1 - l.
+    near = sparse.csr_array(W[~clear][:, clear])
+    weight = degrees(near)[:, None]
+    known = (weight > _NOTHING) & (values < _NEAR_ONE)
+    smooth[~clear] = np.divide(near @ smooth[clear], weight * (1.0 - values), out=np.zeros(known.shape), where=known)
+    Y = np.hstack([indicators, smooth])
     Y -= d @ Y / volume
     return Y * np.sqrt(volume / (d @ Y**2))
+
+
+def without_light_edges(W: sparse.csr_array) -> sparse.csr_array:
+    """Return the graph without the edges that are too light for an eigenvector: W_ij < 1e-9 sqrt(d_i d_j).
+
+    Parts that only such edges join would have eigenvalues of 0 to rounding, and eigenvectors of any mixture.
+    """
+    edges, root = W.tocoo(), np.sqrt(degrees(W))
+    kept = edges.data >= _LIGHT * root[edges.row] * root[edges.col]
+    return sparse.csr_array((edges.data[kept], (edges.row[kept], edges.col[kept])), shape=W.shape)
 
 
 def mcfs_scores(values: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
