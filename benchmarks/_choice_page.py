@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from stableselect.paper._report import NONE, Document, Table
 
 from _choice_results import NOT_RUN, Found
 from _choice_runs import (
@@ -27,6 +26,7 @@ from _choice_runs import (
 from _choice_tables import MOST_SAMPLES, TABLES
 from stableselect.experiments import Interval, Stored, one_revision
 from stableselect.metrics import Stability
+from stableselect.paper._report import NONE, Document, Table
 
 NEAR = 0.1
 ALLOWED = 1.05

@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 from scipy.stats import binom
-from stableselect.paper._report import NONE
 
 from _choice_runs import AT_LEAST, DEFAULT, ERROR, REPEATED, STABLE, STATED, VARIANCE
 from _choice_tables import Table
 from stableselect.experiments import Comparison, Interval, Stored
 from stableselect.metrics import Stability, stability
+from stableselect.paper._report import NONE
 
 NOT_RUN = "not run"
 
