@@ -16,6 +16,9 @@ from ._gram import Gram
 from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._swap_state import SwapState
 
+_NEAR_COPY = 1e-9
+"""A feature with less than this fraction of its variance left adds nothing that second moments can tell."""
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -69,6 +72,8 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
         # The kept features span the table: without a ridge they could all replace one another freely.
         state = SwapState(gram, chosen, absolute_ridge(gram, BEYOND_RANK_RIDGE))
     gain = state.g / xp.where(state.h + state.alpha > 0, state.h + state.alpha, 1.0)
+    # What is left of a near copy of the kept features is rounding.
+    gain = xp.where(state.h + state.alpha > _NEAR_COPY * state.variance, gain, 0.0)
     worth = to_numpy(gain) / total
     worth[list(chosen)] = to_numpy(state.drop_costs) / total
     swaps = to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude])))
