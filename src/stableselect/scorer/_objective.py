@@ -33,10 +33,10 @@ import numpy as np
 
 from .._core import Array, Gram, index, pseudo_inverse, significant
 
+_RANK = 1e-12
+"""Directions with less than this fraction of the largest eigenvalue are not used."""
 _FREE = 1e-9
 """A selected direction counts as unexplained by the other features when its row of U is this close to unit length."""
-_TOLD = 1e-12
-"""Directions of N at or below this share of the largest, times k, count as zero."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class ScorerObjective:
         return gram.floor(min(k, self.width), self.alpha) + self.weight * gram.floor(self.width)
 
     def exact(self, chosen: Sequence[int]) -> tuple[float, Array]:
-        """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d)."""
+        """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d), zero where Q(S) has none."""
         xp = self.gram.xp
         pieces = self._pieces(chosen)
         eye = xp.eye(self.values.shape[0], dtype=xp.float64, device=self.gram.device)
@@ -94,7 +94,9 @@ class ScorerObjective:
         values, vectors = xp.linalg.eigh((Q + Q.T) / 2)
         top = xp.flip(values)[: self.width]
         J = (1 + self.weight) * self.total - float(xp.sum(top))
-        return J, xp.flip(vectors, axis=1)[:, : self.width]
+        # Where Q has a smaller rank than d, further directions would be rounding.
+        held = top > _RANK * xp.max(xp.abs(values)) if top.shape[0] else top > 0
+        return J, xp.flip(vectors, axis=1)[:, : self.width] * xp.astype(held, xp.float64)[None, :]
 
     def bound(self, chosen: Sequence[int], start: Array, steps: int = 2) -> tuple[float, Array]:
         """Return an upper bound on J(S) by subspace iteration from ``start``, and the subspace reached.
@@ -155,7 +157,7 @@ class ScorerObjective:
         # N^-1 = B B', and D B is exact to rounding where a product with N^-1 would be off by the condition of N.
         sizes, B = xp.linalg.eigh(N + self.alpha * xp.eye(N.shape[0], dtype=N.dtype, device=self.gram.device))
         # Directions too small for the eigenvectors to tell must not come back as rounding blown up to unit size.
-        kept = sizes > _TOLD * N.shape[0] * xp.max(sizes)
+        kept = sizes > _RANK * N.shape[0] * xp.max(sizes)
         B = B * xp.where(kept, 1 / xp.sqrt(xp.where(kept, sizes, 1.0)), 0.0)[None, :]
         return _Pieces(U_S, lengths, axes, H, M_E, B, D @ B)
 
