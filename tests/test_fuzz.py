@@ -13,12 +13,11 @@ from fuzz.tables import EXTREME
 from stableselect.base import ScoreSelector
 
 SHORT = {"selector": range(0, 240), "moments": range(0, 120), "file": range(0, 120)}
-OPEN = {
-    "selector": {56, 57, 65, 91, 118, 171, 217},
-    "moments": {33, 95, 107},
-    "file": {0, 29, 67, 83, 102, 119},
-}
-"""Cases of these that are broken so far; each goes from here with its cause."""
+OPEN = {"selector": {179}, "moments": set(), "file": set()}
+"""Cases of these that are broken so far; each goes from here with its cause.
+
+179: listed repeats count as samples where their number decides between folds and leave-one-out, weights do not.
+"""
 
 
 @pytest.mark.slow

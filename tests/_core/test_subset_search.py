@@ -55,6 +55,13 @@ def test_forward_stays_greedy_when_little_is_left(rng):
         assert forward_search(gram, 8, 0.0) == greedy(X, 8)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_forward_stays_greedy_beside_a_far_sample(seed):
+    X = np.random.default_rng(seed).normal(size=(30, 4))
+    X[4] += 5e4  # one feature explains all but 1e-9 of the others
+    assert forward_search(Moments.from_array(X).operator().normalised()[0], 2, 0.0) == greedy(X, 2)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.3])
 def test_every_swap_gain_is_the_true_change_of_the_loss(X, alpha):
     gram = Moments.from_array(X).operator()

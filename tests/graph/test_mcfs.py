@@ -150,6 +150,13 @@ def test_order_of_rows_does_not_matter_to_the_iterative_eigensolver(planted, rng
     np.testing.assert_allclose(moved.scores_, expected.scores_, atol=1e-7)
 
 
+def test_an_eigenvalue_that_many_samples_share_is_found():
+    # LAPACK's search for a part of the spectrum fails where nineteen of the samples are the same.
+    X = np.zeros((22, 3))
+    X[7, 2], X[16, 2], X[10, 1:] = -1, 1, [1, -1]
+    assert sorted(MCFS(2, n_neighbors=2, weights="cosine").fit(X).selected_) == [1, 2]
+
+
 def test_constant_columns_score_lowest(tall):
     X = np.where(np.arange(12) % 4 == 0, 0.1, tall)
     scores = MCFS(3).fit(X).scores_

@@ -177,6 +177,14 @@ def test_shift_and_unit_do_not_matter(rng):
         np.testing.assert_allclose(NDFS(4, random_state=0).fit(other).scores_, expected.scores_, rtol=1e-6)
 
 
+def test_whole_numbers_in_another_unit_give_the_same_weights():
+    """Samples at one distance from the mean start k-means in an order that must not depend on the unit."""
+    for seed in range(6):
+        X = np.random.default_rng(seed).integers(1, 6, (11, 30)).astype(float)
+        expected, found = (NDFS(5, n_clusters=3, random_state=0).fit(np.ldexp(X, power)) for power in (0, -105))
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
 def test_equal_rows_give_the_first_columns():
     selector = NDFS(2).fit(np.tile([1.0, 2.0, 3.0], (6, 1)))
     assert selector.selected_.tolist() == [0, 1]

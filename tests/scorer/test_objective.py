@@ -140,3 +140,13 @@ def test_search_keeps_included_and_avoids_excluded_columns():
     objective = ScorerObjective(Moments.from_array(X).operator(), 3, 2.0, 0.0)
     chosen, _ = search_scorer(objective, [0, 1, 2], include=[0], exclude=[8, 7])
     assert 0 in chosen and not {7, 8} & set(chosen)
+
+
+def test_closed_form_is_exact_beside_a_far_sample(rng):
+    X = rng.normal(size=(30, 6))
+    X[4] += 1e4
+    X -= X.mean(axis=0)
+    S = [0, 2, 3]
+    left = X - X[:, S] @ np.linalg.lstsq(X[:, S], X, rcond=None)[0]
+    J, _ = ScorerObjective(Moments.from_array(X).operator(), 6, 0.0, 0.0).exact(S)
+    assert abs(J - np.sum(left**2) / 30) <= 1e-13 * np.sum(X**2) / 30

@@ -61,6 +61,15 @@ def test_streaming_moments_and_whole_array_agree(tall):
     assert stream.fit(tall[:30]).n_features_in_ == 12 and not hasattr(stream, "moments_")
 
 
+@pytest.mark.parametrize("seed", [11, 12, 13])
+def test_scores_of_near_copies_are_not_rounding(seed):
+    X = np.random.default_rng(seed).integers(1, 6, size=(5, 12)).astype(float)
+    whole, stream = ColumnSubset(3, ridge=0.0).fit(X), ColumnSubset(3, ridge=0.0)
+    for block in (X[:2], X[2:3], X[3:]):
+        stream.partial_fit(block)
+    np.testing.assert_allclose(stream.scores_, whole.scores_, rtol=0, atol=1e-9)
+
+
 def test_select_from_a_scaled_table_without_a_second_pass(tall):
     X = tall * 10.0 ** np.arange(-3, 3, 0.5)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)

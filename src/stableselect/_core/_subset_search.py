@@ -102,16 +102,15 @@ def forward_search(
         if len(chosen) < len(include):
             j = include[len(chosen)]
         else:
-            left = float(xp.sum(h))
+            if not exhausted and float(xp.sum(h)) < _DEFLATE * reference:
+                deflation, g, h = _restart(gram, chosen, alpha)
+                reference = float(xp.sum(h))
             usable = allowed & (g > 0) & (exhausted | (h > TRUST * variance))
-            if not exhausted and (left <= EXHAUSTED * total or not bool(xp.any(usable))):
+            if not exhausted and (float(xp.sum(h)) <= EXHAUSTED * total or not bool(xp.any(usable))):
                 exhausted = True
                 alpha = max(alpha, absolute_ridge(gram, BEYOND_RANK_RIDGE))
                 deflation, g, h = _restart(gram, chosen, alpha)
                 usable = allowed & (g > 0)
-            elif not exhausted and left < _DEFLATE * reference:
-                reference = left
-                deflation, g, h = _restart(gram, chosen, alpha)
             usable = usable if bool(xp.any(usable)) else allowed  # constant features come last
             pivot = xp.where(usable & (h + alpha > 0), h + alpha, 1.0)
             gain = g / pivot if prices is None else g / pivot - prices

@@ -110,12 +110,12 @@ def sorted_samples(X: Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples as a dense array, sorted by their values, and the order that sorts them.
 
     What is computed from sorted samples is the same to the last bit whatever order they came in. They are sorted by
-    their bytes: which order that is does not matter, only that the values fix it.
+    the bytes they have in the unit of :func:`dense_rows`: which order that is does not matter, only that the values fix
+    it in every unit.
     """
-    values = np.array(to_dense(X), order="C")
-    values += 0.0  # turns -0 into 0, so that equal samples have equal bytes
+    values, exponent = dense_rows(X)
     order = _byte_order(values)
-    return values[order], order
+    return np.ldexp(values[order], exponent), order
 
 
 def _byte_order(values: np.ndarray) -> np.ndarray:

@@ -83,7 +83,9 @@ def lowest_spectrum(W: sparse.csr_array, count: int) -> Spectrum:
     S = _normalised_weights(W)
     if n <= max(_DENSE_ROWS, 3 * count):
         Q = null.toarray()
-        similarity, vectors = eigh(S.toarray() - 3.0 * (Q @ Q.T), subset_by_index=[n - count, n - 1])
+        # All of them: LAPACK's search for a part of the spectrum fails where many eigenvalues are equal.
+        similarity, vectors = eigh(S.toarray() - 3.0 * (Q @ Q.T), driver="evd")
+        similarity, vectors = similarity[n - count :], vectors[:, n - count :]
     else:
         across = null.T.tocsr()
         # S lies in [-1, 1]; taking 3 from its eigenvalue 1 puts the known vectors at the far end.

@@ -48,8 +48,8 @@ class _Pieces:
     axes: Array
     H: Array
     M_E: Array
-    D: Array
-    N_inverse: Array
+    N_root: Array
+    DN_root: Array
 
 
 class ScorerObjective:
@@ -118,7 +118,7 @@ class ScorerObjective:
         """
         xp = self.gram.xp
         p = self._pieces(chosen)
-        M_S = p.N_inverse @ (p.D.T @ top)
+        M_S = p.N_root @ (p.DN_root.T @ top)
         left = top - p.U_S.T @ M_S
         left = left - (p.H @ (p.M_E @ (p.H.T @ left))) / self.values[:, None]
         # (U_c'U_c)^+ = (I - U_S'U_S)^+, through the k x k eigenvectors of U_S U_S'.
@@ -156,14 +156,17 @@ class ScorerObjective:
         scaled = values[:, None] * U_S.T
         D = scaled + self.weight * (H @ (M_E @ E.T))
         N = U_S @ scaled + self.weight * (E @ M_E @ E.T)
+        # N^-1 = B B', and D B is exact to rounding where a product with N^-1 would be off by the condition of N.
+        sizes, B = xp.linalg.eigh(N + self.alpha * xp.eye(N.shape[0], dtype=N.dtype, device=self.gram.device))
         # Directions too small for the eigenvectors to tell must not come back as rounding blown up to unit size.
-        N_inverse = pseudo_inverse(N, self.alpha, xp, scale=False)
-        return _Pieces(U_S, lengths, axes, H, M_E, D, N_inverse)
+        kept = sizes > _RANK * N.shape[0] * xp.max(sizes)
+        B = B * xp.where(kept, 1 / xp.sqrt(xp.where(kept, sizes, 1.0)), 0.0)[None, :]
+        return _Pieces(U_S, lengths, axes, H, M_E, B, D @ B)
 
     def _apply(self, p: _Pieces, Y: Array) -> Array:
         """Return Q Y."""
         scored = self.values[:, None] * Y - p.H @ (p.M_E @ (p.H.T @ Y))
-        return self.weight * scored + p.D @ (p.N_inverse @ (p.D.T @ Y))
+        return self.weight * scored + p.DN_root @ (p.DN_root.T @ Y)
 
 
 def canonical_scores(M: np.ndarray, deviation: np.ndarray, chosen: Sequence[int]) -> np.ndarray:
