@@ -40,6 +40,8 @@ BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelec
 UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS"}
 """Documented not to depend on the unit of the whole table."""
 GRAPH = {"LaplacianScore", "SPEC", "MCFS", "UDFS", "NDFS"}
+COMPONENTS = {"PFA", "PivotedQR"}
+"""Use the directions of principal components."""
 GRADIENT = {"ScorerSelectorNetwork", "CAE"}
 """Trained by Adam, which divides by the size of the gradient: where that vanishes, rounding decides (promises.md)."""
 MAY_BE_NAN = {"expected_false_selections_"}
@@ -365,7 +367,7 @@ def _to_rounding(trial: Trial) -> bool:
         return False
     if trial.name in GRADIENT and (trial.table.ties or trial.setting("init") == "search"):
         return False
-    if trial.name == "PFA" and not _told_apart(trial):
+    if trial.name in COMPONENTS and not _told_apart(trial):
         return False
     # neighbour_graph: "beyond 4 k + 16 neighbours the list is cut ... The order of samples then still does not matter,
     # except for which of several equal samples is joined."
@@ -376,7 +378,7 @@ def _to_rounding(trial: Trial) -> bool:
 
 
 def _told_apart(trial: Trial) -> bool:
-    """Tell whether no two retained components of PFA have equal variances, and none almost no variance."""
+    """Tell whether no two components used have equal variances, and none almost no variance (promises.md)."""
     A = centred(trial.X)
     if trial.table.extreme or not A.any():
         return True
@@ -385,7 +387,7 @@ def _told_apart(trial: Trial) -> bool:
     A = A / np.where(deviations > 0, deviations, 1.0) if trial.setting("standardise") else A
     values = np.linalg.svd(A, compute_uv=False) ** 2
     shares = np.append(values / values.sum(), 0.0)
-    q = int(np.searchsorted(np.cumsum(shares), trial.setting("retained_variance") - 1e-12)) + 1
+    q = int(np.searchsorted(np.cumsum(shares), trial.setting("retained_variance", 1.0) - 1e-12)) + 1
     return bool(np.all(-np.diff(shares[: q + 1]) > 1e-6))
 
 
