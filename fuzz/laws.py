@@ -40,6 +40,8 @@ BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelec
 UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS"}
 """Documented not to depend on the unit of the whole table."""
 GRAPH = {"LaplacianScore", "SPEC", "MCFS", "UDFS", "NDFS"}
+COMPONENTS = {"PFA", "PivotedQR"}
+"""Use the directions of principal components."""
 GRADIENT = {"ScorerSelectorNetwork", "CAE"}
 """Trained by Adam, which divides by the size of the gradient: where that vanishes, rounding decides (promises.md)."""
 MAY_BE_NAN = {"expected_false_selections_"}
@@ -370,12 +372,28 @@ def _to_rounding(trial: Trial) -> bool:
         return False
     if trial.name in GRADIENT and (trial.table.ties or trial.setting("init") == "search"):
         return False
+    if trial.name in COMPONENTS and not _told_apart(trial):
+        return False
     # neighbour_graph: "beyond 4 k + 16 neighbours the list is cut ... The order of samples then still does not matter,
     # except for which of several equal samples is joined."
     base = type(trial.setting("estimator")).__name__
     by_graph = trial.name in GRAPH or base in GRAPH
     few = len(trial.X) <= 4 * trial.setting("n_neighbors", 5) + 16
     return not by_graph or few or len(np.unique(trial.X, axis=0)) == len(trial.X)
+
+
+def _told_apart(trial: Trial) -> bool:
+    """Tell whether no two components used have equal variances, and none almost no variance (promises.md)."""
+    A = centred(trial.X)
+    if trial.table.extreme or not A.any():
+        return True
+    A = A / np.abs(A).max()
+    deviations = A.std(axis=0)
+    A = A / np.where(deviations > 0, deviations, 1.0) if trial.setting("standardise") else A
+    values = np.linalg.svd(A, compute_uv=False) ** 2
+    shares = np.append(values / values.sum(), 0.0)
+    q = int(np.searchsorted(np.cumsum(shares), trial.setting("retained_variance", 1.0) - 1e-12)) + 1
+    return bool(np.all(-np.diff(shares[: q + 1]) > 1e-6))
 
 
 def _streams(trial: Trial) -> bool:

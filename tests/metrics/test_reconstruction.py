@@ -252,3 +252,10 @@ def test_bad_input_is_refused_in_one_sentence(call, message):
         call()
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(("m", "n_components"), [(8, 1), (18, 2)])
+def test_pca_error_of_one_hot_features(m, n_components):
+    X = np.vstack([np.eye(m), np.eye(m)])  # all variances of components are equal
+    left = 1 - n_components / (m - 1)
+    assert pca_reconstruction_error(X, X, n_components) == pytest.approx(left * X.var())

@@ -66,7 +66,8 @@ class PFA(StreamingSelector):
     Features are brought into an order that depends on their loadings alone before k-means is seeded, and of several
     features equally near a centre (always so in a cluster of two) the one with more retained variance is selected:
     neither the order of the samples nor that of the features changes the choice. Equal features resolve to the lowest
-    index.
+    index. Where retained components have equal variances, or almost none, rounding decides their directions, so that
+    the choice may change.
 
     References
     ----------

@@ -261,9 +261,10 @@ def _principal_directions(centred: np.ndarray, n_components: int) -> np.ndarray:
     if m > n:
         return _thin_svd(centred)[2][:n_components].T
     # With more samples than features the m x m moments are cheaper, and their eigenvectors are orthonormal to rounding.
-    values, vectors = linalg.eigh(centred.T @ centred, subset_by_index=(m - n_components, m - 1))
-    kept = values > m * np.finfo(np.float64).eps * values[-1]
-    return np.asarray(vectors[:, kept])
+    # All of them: LAPACK's search for a part of the spectrum may find none where many eigenvalues are equal.
+    values, vectors = linalg.eigh(centred.T @ centred, driver="evd")
+    kept = values[m - n_components :] > m * np.finfo(np.float64).eps * values[-1]
+    return np.asarray(vectors[:, m - n_components :][:, kept])
 
 
 def _mean_square(difference: np.ndarray) -> float:
