@@ -25,10 +25,9 @@ if version("scikit-learn").startswith("1.6."):
         patch.setenv("SCIPY_ARRAY_API", "1")
         import sklearn.utils._testing  # noqa: F401
 
-# Where nobody watches, the same examples every time; elsewhere new ones.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# A busy machine may take long over an example. Where nobody watches, the same examples every time; elsewhere new ones.
+settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("project")
 
 DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
