@@ -73,7 +73,7 @@ def test_notes_name_options_and_not_settings(run, rng, tmp_path):
         "lower --min-explained-variance" in said and "min_explained_variance" not in said and "max_features" not in said
     )
     _, _, err = run("select", tmp_path / "noise.npy", "-k", 5, "--min-stability", "1")
-    assert "lower --min-stability" in " ".join(err.split())
+    assert "Lower --min-stability" in " ".join(err.split())
 
 
 def test_few_rows_are_refused(run, messy):

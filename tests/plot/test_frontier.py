@@ -21,6 +21,7 @@ def made():
         ridge=np.array([0.0, 0.0, 0.1, 0.1, 1.0, 1.0]),
         map_ridge=np.zeros(6),
         vote_weight=np.array([0.0, 0.0, 0.0, 0.05, 0.05, 0.0]),
+        leave_one_out=np.zeros(6, dtype=bool),
         chosen=3,
         procedure_stability=0.66,
         procedure_interval=(0.5, 0.8),
