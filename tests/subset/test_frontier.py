@@ -10,7 +10,8 @@ from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
-from stableselect.subset._frontier import VOTE_WEIGHT, Procedure, Task, held_out_groups, inner_groups, voting_groups
+from stableselect.subset._fold_groups import held_out_groups, inner_groups, voting_groups
+from stableselect.subset._frontier import VOTE_WEIGHT, Procedure, Task
 from stableselect.subset._ridge import held_out_error, leave_out, refit_errors
 from stableselect.subset._search import Setting, find_columns
 from stableselect.subset._stability_frontier import Point, first_stable, most_stable

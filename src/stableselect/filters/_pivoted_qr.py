@@ -44,7 +44,8 @@ class PivotedQR(StreamingSelector):
 
     Notes
     -----
-    All q components count alike, whatever their variance. Beyond the rank, and where ``include`` makes pivots of
+    All q components count alike, whatever their variance; where variances are equal or vanish, rounding decides their
+    directions. Beyond the rank, and where ``include`` makes pivots of
     features that repeat each other, no loadings are left over; the features with the largest variance follow. Lengths
     within 1e-10 tie, and the lowest index wins. Only the moments are needed.
 

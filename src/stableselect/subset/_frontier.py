@@ -16,7 +16,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
@@ -24,6 +23,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._core import Array, Gram, Moments, kept_samples, merged, nogueira
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._few_samples import search_few_samples
+from ._fold_groups import held_out_groups, inner_groups, voting_groups
 from ._ridge import RIDGE_GRID, compared, refit_errors
 from ._search import Found, Setting, find_columns
 from ._stability_frontier import Point, StabilityFrontier, first_stable, most_stable
@@ -39,9 +39,6 @@ FEW_SAMPLES_RIDGES = (1.0, 3.0, 10.0, 30.0)
 """Relative ridge weights of searches on the leave-one-out error; the last two only where a stability is asked for."""
 MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
 """Relative ridge weights of the map tried where the ridge is "auto"."""
-_MOST_VOTERS = 60
-_FEWEST_FOR_PAIRS = 8
-"""With fewer folds one is held out at a time, else two."""
 
 
 @dataclass(frozen=True)
@@ -318,48 +315,3 @@ class Procedure:
         task = self.task
         votes = self.votes(setting, held) if setting.vote_weight else None
         return find_columns(gram, task.k, setting, task.include, task.exclude, votes, start)
-
-
-def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
-    """Return the folds held out together: pairs, such that every fold is held out equally often; or each alone.
-
-    Examples
-    --------
-    >>> len(held_out_groups(10)), held_out_groups(10)[:7]
-    (15, [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 1), (1, 2)])
-    >>> held_out_groups(6)
-    [(0,), (1,), (2,), (3,), (4,), (5,)]
-    """
-    if n_folds < _FEWEST_FOR_PAIRS:
-        return [(fold,) for fold in range(n_folds)]
-    half = n_folds // 2
-    across = [(fold, (fold + half) % n_folds) for fold in range(n_folds if n_folds % 2 else half)]
-    return [tuple(sorted(pair)) for pair in (*across, *((fold, (fold + 1) % n_folds) for fold in range(n_folds)))]
-
-
-def inner_groups(folds: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    """Return the folds in groups of one, or in pairs (a last one alone where their number is odd).
-
-    Examples
-    --------
-    >>> inner_groups([1, 2, 3, 4, 6, 7, 8, 9], 2)
-    [(1, 6), (2, 7), (3, 8), (4, 9)]
-    """
-    if size == 1:
-        return [(fold,) for fold in folds]
-    half = len(folds) // 2
-    pairs: list[tuple[int, ...]] = list(zip(folds[:half], folds[half : 2 * half], strict=True))
-    return [*pairs, (folds[-1],)] if len(folds) % 2 else pairs
-
-
-def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
-    """Return combinations of about a third of the folds, an even selection of at most sixty.
-
-    Examples
-    --------
-    >>> voters = voting_groups(10)
-    >>> len(voters), voters[:3]
-    (60, [(0, 1, 2), (0, 1, 4), (0, 1, 6)])
-    """
-    every = list(combinations(range(n_folds), max(2, round(0.3 * n_folds))))
-    return every[:: -(-len(every) // _MOST_VOTERS)]
