@@ -117,6 +117,16 @@ def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
     assert len(bars(axes)) == len(set(zip(selector.frontier_.error, selector.frontier_.stability, strict=True)))
 
 
+def test_few_samples_are_drawn(rng, tmp_path):
+    factors = rng.normal(size=(30, 3))
+    X = factors @ rng.normal(size=(3, 150)) + 0.3 * rng.normal(size=(30, 150))
+    selector = ColumnSubset(4, criterion="stability").fit(X)
+    assert np.isnan(selector.frontier_.ridge[0]) and selector.frontier_.leave_one_out.any()
+    axes = stability_frontier(selector)
+    axes.figure.savefig(tmp_path / "few.png")
+    assert len(bars(axes)) >= 1
+
+
 def test_what_has_no_frontier_is_refused(tall, made):
     for other in (ColumnSubset(3).fit(tall), None, np.arange(3)):
         with pytest.raises(TypeError, match="criterion='stability' or a min_stability; give one of these"):

@@ -120,10 +120,10 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     report.print("Settings that no other beats in both error and stability, and the chosen one:\n")
     report.print(frontier_table(frontier))
     low, high = frontier.procedure_interval
+    further = " With --min-stability settings that cost more error are tried too." if frontier.target is None else ""
     report.print(
         f"\n> is chosen: {_why(frontier)}. Repeated {frontier.n_repeats} times without a part of the rows, the whole "
-        f"procedure has a stability of {frontier.procedure_stability:.2f} [{low:.2f}, {high:.2f}]. With "
-        "--min-stability settings that cost more error are tried too."
+        f"procedure has a stability of {frontier.procedure_stability:.2f} [{low:.2f}, {high:.2f}].{further}"
     )
     report.print()
     report.print(frontier_words(found.scaling))
