@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from stableselect import ColumnSubset
+from stableselect import ColumnSubset, LaplacianScore
 
 
 def test_a_long_explanation_is_cut_short_and_its_frames_are_whole(rng):
@@ -34,3 +34,10 @@ def test_without_pandas_an_error_names_it(tall, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         explanation.to_frame()
+
+
+def test_no_feature_is_explained_by_more_than_all_of_it(rng):
+    X = rng.normal(size=(4, 12))
+    X[0, ::2] += 1e5  # one far sample: the selected features are almost copies of each other
+    explanation = LaplacianScore(5, include=[0, 2, 4, 6, 8]).fit(X).explain(X)
+    assert max(lost.r2 for lost in explanation.discarded) == 1

@@ -84,7 +84,7 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
         coefficients=coefficients,
         loss=loss / m,
         worth=np.maximum(worth, 0.0),
-        r2=np.where(varies, shares.sum(axis=0), np.nan),
+        r2=np.where(varies, np.minimum(shares.sum(axis=0), 1.0), np.nan),  # above 1 is rounding
         shares=shares,
         substitutes=np.where(none, -1, best),
         costs=np.where(none, np.nan, -gains / total),
