@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stableselect as ss
-from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
+from stableselect import PFA, ColumnSubset, ConsensusSelector, RandomSelector
 from stableselect._core import ComplementaryPairs, row_hashes
 from stableselect._core._resampling import seed_sequence
 from stableselect.ensemble import _votes
@@ -318,6 +318,25 @@ def test_few_rows_are_all_used(tall):
 def test_bad_settings_are_refused_in_a_sentence(settings, message, tall):
     with pytest.raises(ValueError, match=message):
         few(**settings).fit(tall)
+
+
+@pytest.mark.parametrize("selector", [few(cv="five"), ColumnSubset(2, ridge=0.0, cv="five")], ids=repr)
+def test_text_for_cv_is_refused_where_it_is_not_used(selector, tall):
+    with pytest.raises(ValueError, match="cv must be a number of folds"):
+        selector.fit(tall[:2])
+
+
+@pytest.mark.parametrize("base", [PFA(), ColumnSubset(ridge=0.0)], ids=repr)
+def test_the_order_of_samples_does_not_matter_where_features_are_exchangeable(base, rng):
+    X = np.eye(9)[np.arange(36) % 9]
+    groups = np.arange(36) // 3
+    for given in (None, groups):
+        expected = few(base).fit(X, groups=given)
+        for _ in range(5):
+            order = rng.permutation(36)
+            found = few(base).fit(X[order], groups=None if given is None else given[order])
+            np.testing.assert_array_equal(found.selected_, expected.selected_)
+            np.testing.assert_array_equal(found.supports_, expected.supports_)
 
 
 @pytest.mark.parametrize("base", [5, "ColumnSubset", ColumnSubset], ids=repr)

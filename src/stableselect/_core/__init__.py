@@ -20,6 +20,7 @@ from ._resampling import (
     Resampler,
     Subsample,
     as_splitter,
+    check_cv,
     resamples,
     seed_sequence,
     splits_of,
@@ -27,6 +28,7 @@ from ._resampling import (
 )
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, stability_interval, wilson_interval
+from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_samples
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
 
@@ -55,10 +57,13 @@ __all__ = [
     "as_numbers",
     "as_splitter",
     "best_swap",
+    "byte_order",
+    "check_cv",
     "check_spread",
     "check_values",
     "check_weights",
     "column_roles",
+    "dense_rows",
     "exact_search",
     "exchange_leave_one_out",
     "exchange_search",
@@ -68,6 +73,7 @@ __all__ = [
     "forward_leave_one_out",
     "forward_search",
     "hold_out_each",
+    "in_own_order",
     "index",
     "is_foreign",
     "kept_samples",
@@ -88,6 +94,7 @@ __all__ = [
     "row_hashes",
     "seed_sequence",
     "significant",
+    "sorted_samples",
     "split_moments",
     "splits_of",
     "stability_interval",

@@ -264,12 +264,17 @@ def splits_of(cv: Any, X: Any, groups: Any = None) -> list[tuple[np.ndarray, np.
     return found
 
 
-def _pairs(cv: Any, X: Any, groups: np.ndarray | None) -> Iterable[tuple[Any, Any]]:
-    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+def check_cv(cv: Any) -> None:
+    """Raise if ``cv`` is neither a number of folds nor gives splits; text has a method ``split`` too."""
+    if isinstance(cv, str | bool) or not (hasattr(cv, "split") or isinstance(cv, Integral | Iterable)):
         raise ValueError(
             f"cv must be a number of folds, a scikit-learn splitter or pairs of (train, test) indices but is {cv!r}; "
             "use for example 5 or ShuffleSplit()."
         )
+
+
+def _pairs(cv: Any, X: Any, groups: np.ndarray | None) -> Iterable[tuple[Any, Any]]:
+    check_cv(cv)
     return cv.split(np.zeros((X.shape[0], 1)) if is_foreign(X) else X, None, groups) if hasattr(cv, "split") else cv
 
 

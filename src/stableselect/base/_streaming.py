@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import validates_parameters
-from .._core import Array, Moments, check_spread, check_weights, fold_moments, to_numpy
+from .._core import Array, Moments, check_spread, check_weights, fold_moments, in_own_order, to_numpy
 from ._selector import BaseSelector, Selection, unchanged_on_error
 from ._validation import check_names
 
@@ -40,7 +40,8 @@ class StreamingSelector(BaseSelector):
             X = self._check_table(X)
             weights = check_weights(sample_weight, X.shape[0])
             n_folds = self._folds_needed()
-            folds = fold_moments(X, weights, n_folds) if n_folds else [Moments.from_array(X, weights)]
+            table = in_own_order(X, weights)
+            folds = fold_moments(*table, n_folds) if n_folds else [Moments.from_array(*table)]
             self.__dict__.pop("moments_", None)
             self._finish(folds, X, weights)
         return self

@@ -16,6 +16,8 @@ from .._core import (
     ComplementaryPairs,
     Resample,
     Resampler,
+    check_cv,
+    in_own_order,
     resamples,
     row_hashes,
     seed_sequence,
@@ -177,9 +179,11 @@ class ConsensusSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
+            if self.cv is not None:
+                check_cv(self.cv)
             if self.cv is not None and self.perturb == "seed":
                 raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
-            X = self._check_table(X)
+            X, groups = self._in_own_order(self._check_table(X), groups)
             k = resolve_k(self.n_features_to_select, X.shape[1])
             estimator, include, exclude = self._prepared(k)
             fits = self._fits(X, estimator, groups)
@@ -247,6 +251,13 @@ class ConsensusSelector(BaseSelector):
     def _mean_size(self) -> float:
         """Return q, the mean number of features that a fit selected."""
         return float(self.supports_.sum(axis=1).mean())
+
+    def _in_own_order(self, X: Array, groups: Any) -> tuple[Array, Any]:
+        """Return the samples in an order that their values decide, and their groups, unless ``cv`` goes by theirs."""
+        if not (self.cv is None or isinstance(self.cv, Resampler)):
+            return X, groups
+        labels = None if groups is None else units(groups, X.shape[0])[0].astype(np.float64)
+        return in_own_order(X, labels)
 
     def _prepared(self, k: int) -> tuple[Any, list[int], list[int]]:
         """Return an unfitted copy of the estimator for tables without names, and its features to keep and leave out."""

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._compat import Constraints
-from .._core import Array
+from .._core import Array, dense_rows
 from ._graph_selector import COUNT, POSITIVE, GraphSelector
-from ._neighbours import dense_rows
 
 
 def row_lengths(W: np.ndarray, smoothing: float) -> np.ndarray:

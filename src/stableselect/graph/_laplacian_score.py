@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import Constraints, without
-from .._core import Array
+from .._core import Array, dense_rows, sorted_samples
 from ._graph_selector import GraphSelector
-from ._neighbours import dense_rows, sorted_samples
 from ._spectrum import degrees, laplacian
 
 _BLOCK_ELEMENTS = 1 << 23

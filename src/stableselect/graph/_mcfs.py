@@ -8,10 +8,9 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from .._core import Array
+from .._core import Array, dense_rows, sorted_samples
 from ._graph_selector import GraphSelector
 from ._lars import least_angle
-from ._neighbours import dense_rows, sorted_samples
 from ._spectrum import default_clusters, degrees, lowest_spectrum
 
 _CONSTANT = -2.0

@@ -11,11 +11,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, without
-from .._core import Array
+from .._core import Array, sorted_samples
 from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, varying_columns
 from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
-from ._neighbours import sorted_samples
 from ._spectrum import default_clusters, laplacian
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from .._core import Array, to_dense
+from .._core import Array, byte_order, dense_rows
 
 _BLOCK_ROWS = 2048
 """Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
@@ -96,32 +96,6 @@ def neighbour_indices(X: Array, n_neighbors: int = 5) -> np.ndarray:
     return columns[np.argsort(rows, kind="stable")].reshape(n, k)
 
 
-def dense_rows(X: Array) -> tuple[np.ndarray, int]:
-    """Return X / 2^e as a dense double-precision array with values in [-1, 1], and e; the division is exact."""
-    values = np.array(to_dense(X), order="C")
-    largest = max(-float(values.min()), float(values.max()))
-    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
-    np.ldexp(values, -exponent, out=values)
-    values += 0.0  # turns -0 into 0, so that equal samples have equal bytes
-    return values, exponent
-
-
-def sorted_samples(X: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples as a dense array, sorted by their values, and the order that sorts them.
-
-    What is computed from sorted samples is the same to the last bit whatever order they came in. They are sorted by
-    the bytes they have in the unit of :func:`dense_rows`: which order that is does not matter, only that the values fix
-    it in every unit.
-    """
-    values, exponent = dense_rows(X)
-    order = _byte_order(values)
-    return np.ldexp(values[order], exponent), order
-
-
-def _byte_order(values: np.ndarray) -> np.ndarray:
-    return np.argsort(values.view(np.dtype((np.void, values.itemsize * values.shape[1]))).ravel(), kind="stable")
-
-
 def _median_rule(squared: np.ndarray) -> float:
     positive = squared[squared > 0]
     if len(positive) == 0:
@@ -139,7 +113,7 @@ def _directed(values: np.ndarray, k: int, ties: bool) -> tuple[np.ndarray, np.nd
     if k == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     most = 4 * k + 16 if ties else k
-    members = _byte_order(values)
+    members = byte_order(values)
     distinct = values[members]
     new = np.ones(n, dtype=bool)
     for part in _blocks(n - 1):

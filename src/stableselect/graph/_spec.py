@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import Constraints, StrOptions
-from .._core import Array
+from .._core import Array, dense_rows, sorted_samples
 from ._graph_selector import GraphSelector
 from ._laplacian_score import CONSTANT, GraphMoments
-from ._neighbours import dense_rows, sorted_samples
 from ._spectrum import default_clusters, lowest_spectrum
 
 

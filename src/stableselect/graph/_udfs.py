@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import Constraints, Interval, without
-from .._core import Array
+from .._core import Array, sorted_samples
 from ._l21 import RowSparseSelector, row_lengths, varying_columns
-from ._neighbours import neighbour_indices, sorted_samples
+from ._neighbours import neighbour_indices
 from ._spectrum import default_clusters
 from ._udfs_scatter import LocalScatter, local_weights
 

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, StrOptions
-from .._core import Array, Gram, Moments, normalised_moments, to_numpy
+from .._core import Array, Gram, Moments, in_own_order, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
 from ._cae_moments import ConcreteTrainable, assign, fill, log_odds, noise_source, sampling_quality, take
 from ._specs import Spec, is_linear, require_torch
@@ -230,7 +230,7 @@ class CAE(TrainedSelector, SamplesSelector):
     def _select(self, X: Array, k: int) -> Selection:
         self._check_settings()
         self._activations = self._fitted_activations()
-        moments = Moments.from_array(X)
+        moments = Moments.from_array(*in_own_order(X))
         gram, unit = normalised_moments(moments)
         spread = to_numpy(moments.maximum) > to_numpy(moments.minimum)
         varying = np.flatnonzero(spread & (to_numpy(gram.diagonal()) > 0))

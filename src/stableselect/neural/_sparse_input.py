@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, StrOptions
-from .._core import Array, Moments, normalised_moments, to_numpy
+from .._core import Array, Moments, in_own_order, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
 from ._elimination import Elimination
 from ._row_sparse import RowSparseTrainable
@@ -122,7 +122,7 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         return k if self._is_linear() or not self.eliminate else min(m, 2 * k + 4)
 
     def _train_on_moments(self, X: Array, k: int) -> tuple[Any, int, History]:
-        gram, unit = normalised_moments(Moments.from_array(X))
+        gram, unit = normalised_moments(Moments.from_array(*in_own_order(X)))
         width = self._width(X, k)
         # The trainable uses half of the error, summed over features of mean variance one.
         scale = 1.0 if self.error_scale == "variance" else gram.n_features / (2 * unit)

@@ -17,9 +17,11 @@ from .._core import (
     Gram,
     HeldOut,
     Moments,
+    check_cv,
     check_weights,
     fold_moments,
     hold_out_each,
+    in_own_order,
     merged,
     normalised_moments,
     split_moments,
@@ -185,6 +187,8 @@ class MomentsSelector(StreamingSelector):
         self
         """
         with unchanged_on_error(self):
+            if self.cv is not None:
+                check_cv(self.cv)
             X = self._check_table(X)
             weights = check_weights(sample_weight, X.shape[0])
             self.__dict__.pop("moments_", None)
@@ -208,9 +212,10 @@ class MomentsSelector(StreamingSelector):
                 "groups need a cv that keeps them together, such as GroupKFold(), and something to choose by held-out "
                 "error; give such a cv, or no groups."
             )
+        table = in_own_order(X, weights)
         if not n_folds:
-            return [Moments.from_array(X, weights)], None
-        folds = fold_moments(X, weights, n_folds)
+            return [Moments.from_array(*table)], None
+        folds = fold_moments(*table, n_folds)
         sizes = [fold.n_samples for fold in folds]
         if 2 * n_folds * min(sizes) < sum(sizes):
             warnings.warn(
