@@ -194,15 +194,39 @@ def test_signals_to_end_remove_what_is_half_written(table, tmp_path, monkeypatch
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("error", [ImportError, ValueError])
+def test_a_signal_that_comes_out_as_another_error_ends_the_program_as_it_should(monkeypatch, name, error):
+    """An extension module that is interrupted while it is imported raises an ImportError of its own."""
+    number = getattr(signal, name)
+
+    def initialise():
+        try:
+            signal.raise_signal(number)
+        except BaseException as interruption:
+            raise error("initialization failed") from interruption
+
+    monkeypatch.setattr("stableselect._registry.all_selectors", initialise)
+    before = signal.signal(number, signal.SIG_DFL if name == "SIGTERM" else signal.default_int_handler)
+    try:
+        assert main(["methods", "--names"]) == 128 + number
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_a_signal_that_is_ignored_stays_so(monkeypatch, capsys):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        monkeypatch.setattr("stableselect.cli._methods.console", lambda: signal.raise_signal(signal.SIGHUP) or print)
+        listed = {"ColumnSubset": ss.ColumnSubset}
+        monkeypatch.setattr(
+            "stableselect._registry.all_selectors", lambda: signal.raise_signal(signal.SIGHUP) or listed
+        )
         assert main(["methods", "--names"]) == 0
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert "ColumnSubset" in capsys.readouterr().out
+    assert capsys.readouterr().out == "ColumnSubset\n"
 
 
 @pytest.mark.slow

@@ -28,13 +28,15 @@ def ending(run: Callable[[], int]) -> int:
 
     A signal to end raises :class:`Ended` in it, so that files half written are removed on the way out.
     """
-    code = 0
+    code, received = 0, list[int]()
     try:
-        with _signals_raise():
+        with _signals_raise(received):
             code = run()
             if sys.stdout is not None:
                 sys.stdout.flush()
-            return code
+            if not code or not received:
+                return code
+            code = 128 + received[0]
     except KeyboardInterrupt:
         code = 130
         # Python remembers an interruption within exec, which imports use, and would end itself by the signal.
@@ -47,6 +49,11 @@ def ending(run: Callable[[], int]) -> int:
         if not code:
             complain(f"Standard output: {error.strerror}.")
             code = 2
+    except Exception as error:
+        # A signal that comes while a module of C code is imported comes out of it as an ImportError.
+        if not received and not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        code = 128 + received[0] if received else 130
     _give_up_output()
     return code
 
@@ -60,8 +67,8 @@ def complain(sentence: str, program: str = "stableselect") -> None:
 
 
 @contextmanager
-def _signals_raise() -> Iterator[None]:
-    """Let signals to end raise; not those that are ignored (``nohup``) or that others handle."""
+def _signals_raise(received: list[int]) -> Iterator[None]:
+    """Let signals to end raise, and note them; not those that are ignored (``nohup``) or that others handle."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -71,6 +78,7 @@ def _signals_raise() -> Iterator[None]:
         # A second one must not interrupt what the first sets off; a terminal that is closed sends several.
         for each in handled:
             signal.signal(each, signal.SIG_IGN)
+        received.append(number)
         raise Ended(number)
 
     for number in handled:
