@@ -24,7 +24,7 @@ from _choice_runs import (
     VARIANCE,
 )
 from _choice_tables import MOST_SAMPLES, TABLES
-from stableselect.experiments import Interval, Stored, one_revision
+from stableselect.experiments import Interval, Stored, refuse_mixed, stale_words
 from stableselect.metrics import Stability
 from stableselect.paper._report import NONE, Document, Table
 
@@ -47,7 +47,7 @@ def render(stored: Iterable[Stored]) -> str:
         Markdown.
     """
     runs = [item for item in stored if item.run.dataset in TABLES]
-    revision = one_revision(runs)
+    refuse_mixed(runs)
     by_table = defaultdict(list)
     for item in runs:
         by_table[item.run.dataset].append(item)
@@ -63,7 +63,7 @@ def render(stored: Iterable[Stored]) -> str:
         seconds = sum(item.record["seconds"] for item in done)
         blocks.append(
             f"{len(done)} runs, {len(runs) - len(done)} failed, {seconds:,.0f} seconds of one core. Revision: "
-            f"{revision}. {'' if revision is None else revision.remark}".rstrip()
+            f"{done[0].revision}. {stale_words(done)}".rstrip()
         )
         blocks += [f"Versions: {text}." for text in versions]
     failures = Counter(

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from scipy.linalg import qr
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GroupKFold
 
 import stableselect
 from _choice_tables import TABLES, NotAvailableError, Samples, load_table, scale
-from stableselect import AEFS, ColumnSubset, all_selectors
+from stableselect import AEFS, ColumnSubset, PivotedQR, VarianceScore
 from stableselect.base import TargetNotReachedWarning
 from stableselect.datasets import TEST_SIZE, hold_out_groups, hold_out_rows
 from stableselect.experiments import Run
@@ -204,19 +203,6 @@ def _asked(run: Run, X: np.ndarray, groups: np.ndarray | None) -> ColumnSubset:
     return selector.set_params(cv=GroupKFold(10)).fit(X, groups=groups)
 
 
-def _variance(X: np.ndarray, k: int) -> np.ndarray:
-    known = all_selectors().get("VarianceScore")
-    return np.argsort(-X.var(axis=0), kind="stable")[:k] if known is None else known(k).fit(X).selected_
-
-
-def _pivoted(X: np.ndarray, k: int) -> np.ndarray:
-    known = all_selectors().get("PivotedQR")
-    if known is not None:
-        return np.asarray(known(k).fit(X).selected_)
-    components = PCA(min(k, *X.shape), svd_solver="full").fit(X).components_
-    return np.asarray(qr(components, mode="r", pivoting=True)[1][:k])
-
-
 def _fastcan(X: np.ndarray, k: int) -> np.ndarray:
     """Select by fastcan for the principal components; constant features, which it divides by, are left out."""
     from fastcan import FastCan
@@ -231,8 +217,8 @@ def _fastcan(X: np.ndarray, k: int) -> np.ndarray:
 
 _SELECT: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     DEFAULT: lambda X, k: ColumnSubset(k).fit(X).selected_,
-    VARIANCE: _variance,
-    PIVOTED: _pivoted,
+    VARIANCE: lambda X, k: VarianceScore(k).fit(X).selected_,
+    PIVOTED: lambda X, k: PivotedQR(k).fit(X).selected_,
     FASTCAN: _fastcan,
     AUTOENCODER: lambda X, k: AEFS(k, random_state=0, device="cpu").fit(X).selected_,
 }

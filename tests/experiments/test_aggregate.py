@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from stableselect.experiments import (
     Run,
     Stored,
     by_repeat,
-    one_revision,
     part_of,
+    refuse_mixed,
+    stale_words,
     stalled,
 )
 from stableselect.inspection import fit_power_law
@@ -113,15 +115,46 @@ def test_a_power_law_is_fitted_through_the_repeats_that_have_every_size():
     assert Comparison(runs(table), "ridge").fit([10, 20, 80], fit_power_law) is None
 
 
-def test_revisions_are_not_mixed():
-    items = runs({"a": {(0, 0): 1.0}}) | {"b": [run("b", 0, 0, 1.0, revision=Revision(engine=2))]}
-    with pytest.raises(MixedRevisionsError, match=r"engine 1, folds 1, protocol 1; engine 2"):
-        Comparison(items, "ridge")
-    assert one_revision(items["b"]) == Revision(2, 1, 1)
-    assert one_revision([]) is None
-    # A run that failed, or lacks the measure, has no number to be mixed in.
-    items["b"] = [run("b", 0, 0, None, "failed", revision=Revision(engine=2))]
+OLD, NEW = Revision(), Revision(engine=2)
+
+
+def revised(method, revision, current, status="done"):
+    return replace(run(method, 0, 0, 1.0, status, revision), current=current)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "mixed"),
+    [
+        ((OLD, OLD), (NEW, NEW), False),  # this version computes both
+        ((OLD, OLD), (OLD, NEW), False),  # an earlier version computed both
+        ((OLD, NEW), (NEW, NEW), True),
+        ((NEW, NEW), (OLD, NEW), True),
+        ((NEW, OLD), (OLD, NEW), True),
+        ((OLD, OLD), (OLD, OLD), False),
+    ],
+)
+def test_runs_are_compared_where_one_version_computes_them_all(a, b, mixed):
+    items = {"a": [revised("a", *a)], "b": [revised("b", *b)]}
+    if mixed:
+        with pytest.raises(MixedRevisionsError, match=r"engine 1, folds 1, protocol 1; engine 2.*run [ab](, b)? again"):
+            Comparison(items, "ridge")
+    else:
+        assert Comparison(items, "ridge").labels == ["a", "b"]
+
+
+def test_a_run_without_a_number_is_not_mixed_in():
+    items = {"a": [revised("a", NEW, NEW)], "b": [revised("b", OLD, NEW, "failed")]}
     assert Comparison(items, "ridge").labels == ["a"]
+    refuse_mixed([])
+
+
+def test_runs_that_this_version_may_not_repeat_are_counted():
+    kept, older = revised("a", OLD, OLD), revised("b", OLD, NEW)
+    assert stale_words([]) == stale_words([kept, revised("b", NEW, NEW), replace(older, status="failed")]) == ""
+    assert stale_words([kept, older, older]) == (
+        "2 of 3 runs are of an earlier revision (engine 1, folds 1, protocol 1); this version computes engine 2, folds "
+        "1, protocol 1."
+    )
 
 
 def test_two_runs_of_one_repeat_are_an_error():

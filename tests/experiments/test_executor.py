@@ -127,6 +127,20 @@ def test_runs_of_an_earlier_revision_are_computed_again(tmp_path, runs):
     assert Store(tmp_path).get(runs[0]).record == {"new": 1}
 
 
+def test_a_run_is_computed_again_where_its_own_revision_was_raised(tmp_path, runs):
+    def current(run):
+        return Revision(engine=1 + run.split)
+
+    with Store(tmp_path, write=True) as store:
+        for run in runs[:2]:
+            store.add(Stored(run, "done", {"old": 1}, "", Revision(engine=1)))
+    assert [item.stale for item in Store(tmp_path, current=current).runs()] == [False, True]
+    ended = execute(runs[:3], tmp_path, lambda run, data_home: {"new": 1}, current=current)
+    assert [(item.run.split, item.revision.engine, item.stale) for item in ended] == [(1, 2, False), (2, 3, False)]
+    assert [item.revision.engine for item in Store(tmp_path, current=current).runs()] == [1, 2, 3]
+    assert not any(item.stale for item in Store(tmp_path, current=current).runs())
+
+
 def test_a_record_that_json_cannot_hold_is_a_failure(tmp_path, runs):
     (outcome, other) = execute(runs[:2], tmp_path, lambda run, data_home: {"x": float("nan")} if not run.split else {})
     assert (outcome.status, other.status) == ("failed", "done")

@@ -82,7 +82,8 @@ def test_a_run_renders_what_it_was_asked_for_and_build_the_rest(pretend, tmp_pat
     linked = re.findall(r"\]\((.*?)\)", text)
     assert linked == ["table1.md", "table2.md", "table3.md"]
     assert all((page.parent / name).is_file() for name in linked)
-    assert f"Revision: {CURRENT}." in text
+    assert f"Revision: {CURRENT} (" in text
+    assert "earlier revision" not in text
     assert "Versions: numpy 1." in text
 
 

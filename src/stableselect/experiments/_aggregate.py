@@ -15,7 +15,6 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 from scipy import stats
 
-from ._run import Revision
 from ._store import Stored
 from ._values import Interval, Value
 
@@ -68,21 +67,31 @@ def by_repeat(runs: Iterable[Stored], measure: Measure) -> dict[Repeat, float]:
     return dict(sorted(found.items()))
 
 
-def one_revision(runs: Iterable[Stored]) -> Revision | None:
-    """Return the revision of finished runs, None where there are none.
+def refuse_mixed(runs: Iterable[Stored]) -> None:
+    """Raise unless one version computes all of the finished runs: this one, or an earlier one.
 
     Raises
     ------
     MixedRevisionsError
-        If there are several.
+        If some are stale and they have several revisions.
     """
-    found = sorted({item.revision for item in runs if item.status == "done"})
-    if len(found) > 1:
-        texts = "; ".join(map(str, found))
+    done = [item for item in runs if item.status == "done"]
+    found = sorted({item.revision for item in done})
+    if len(found) > 1 and (stale := sorted({item.run.method for item in done if item.stale})):
         raise MixedRevisionsError(
-            f"Runs of different revisions cannot be compared ({texts}); run the older ones again."
+            f"Runs of different revisions cannot be compared ({'; '.join(map(str, found))}); run {', '.join(stale)} "
+            "again."
         )
-    return found[0] if found else None
+
+
+def stale_words(runs: Iterable[Stored]) -> str:
+    """Return a sentence on the finished runs whose numbers this version may not repeat; empty where there are none."""
+    done = [item for item in runs if item.status == "done"]
+    found = Counter((item.revision, item.current) for item in done if item.stale)
+    return " ".join(
+        f"{number:,} of {len(done):,} runs are of an earlier revision ({revision}); this version computes {current}."
+        for (revision, current), number in sorted(found.items())
+    )
 
 
 def stalled(runs: Iterable[Stored]) -> list[Stored]:
@@ -116,7 +125,7 @@ class Comparison(Generic[Label]):
     Raises
     ------
     MixedRevisionsError
-        If the runs have several revisions.
+        If no version computes all of the runs; see :func:`refuse_mixed`.
 
     Attributes
     ----------
@@ -151,7 +160,7 @@ class Comparison(Generic[Label]):
         stored = {label: list(items) for label, items in runs.items()}
         numbers = {label: by_repeat(items, measure) for label, items in stored.items()}
         self.labels = [label for label, found in numbers.items() if found]
-        one_revision(item for label in self.labels for item in stored[label])
+        refuse_mixed(item for label in self.labels for item in stored[label])
         self._failed = {label: sum(item.status == "failed" for item in items) for label, items in stored.items()}
         ended = (item for label in self.labels for item in stored[label] if item.status != "running")
         self.splits_begun = tuple(sorted({item.run.split for item in ended}))

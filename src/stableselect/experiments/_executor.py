@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
 from .._core import whole_fits
-from ._run import CURRENT, Run
+from ._run import CURRENT, Current, Run
 from ._store import Rename, Store, Stored
 
 Evaluate = Callable[[Run, str | None], dict[str, Any]]
@@ -40,8 +41,9 @@ def execute(
     data_home: str | None = None,
     report: Report | None = None,
     rename: Rename | None = None,
+    current: Current | None = None,
 ) -> list[Stored]:
-    """Compute the runs that a store lacks.
+    """Compute the runs that a store lacks, or has of an earlier revision.
 
     Stop it at any time: what has ended is stored, a run that was cut short is not, and the next call goes on.
 
@@ -61,7 +63,7 @@ def execute(
         Folder of the datasets.
     report : callable, optional
         Told of every run as it ends.
-    rename : callable, optional
+    rename, current : callable, optional
         See :class:`Store`.
 
     Returns
@@ -76,11 +78,13 @@ def execute(
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs must be a whole number of at least 1, got {jobs!r}.")
-    with Store(folder, write=True, rename=rename) as store:
+    with Store(folder, write=True, rename=rename, current=current) as store:
         wanted = [run for run in dict.fromkeys(runs) if _is_open(store.get(run), retry)]
         ended: list[Stored] = []
 
         def take(item: Stored) -> None:
+            revision = CURRENT if current is None else current(item.run)
+            item = replace(item, revision=revision, current=revision)
             store.add(item)
             ended.append(item)
             if report is not None:
@@ -97,7 +101,7 @@ def execute(
 
 def _is_open(found: Stored | None, retry: bool) -> bool:
     """Tell whether a run has no result of the current revision; a failed one is open with ``retry`` only."""
-    return found is None or found.revision != CURRENT or (retry and found.status == "failed")
+    return found is None or found.stale or (retry and found.status == "failed")
 
 
 def _in_processes(wanted: list[Run], jobs: int, compute: Compute, take: Callable[[Stored], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -74,8 +75,8 @@ class Run:
 class Revision:
     """What a run's numbers depend on beside its name.
 
-    Runs of different revisions are never averaged or compared with each other, and a run of an earlier revision is
-    computed again.
+    A run of an earlier revision than this version computes is computed again, and never compared with those of this
+    version.
 
     Attributes
     ----------
@@ -91,19 +92,15 @@ class Revision:
     folds: int = 1
     protocol: int = 1
 
-    @property
-    def remark(self) -> str:
-        """A sentence for pages whose runs this version would not repeat exactly; empty where it would."""
-        if self == CURRENT:
-            return ""
-        return f"The runs are of an earlier revision ({self}); this version computes {CURRENT}."
-
     def __str__(self) -> str:
         return f"engine {self.engine}, folds {self.folds}, protocol {self.protocol}"
 
 
 CURRENT = Revision(engine=2, folds=2, protocol=1)
 """The revision of the runs that this version computes."""
+
+Current = Callable[[Run], Revision]
+"""From a run to the revision that this version computes it with, where not all runs depend on all that changed."""
 
 
 def _canonical(value: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from .._files import named_errors, printable, replace_file
-from ._run import CURRENT, Mode, Revision, Run
+from ._run import CURRENT, Current, Mode, Revision, Run
 
 RUNS = "runs"
 JOURNAL = "journal.jsonl"
@@ -50,6 +50,8 @@ class Stored:
         Of engine, folds and protocol.
     ended : float or None
         When, in seconds since 1970.
+    current : Revision
+        That which this version computes the run with.
     """
 
     run: Run
@@ -58,6 +60,12 @@ class Stored:
     error: str
     revision: Revision = CURRENT
     ended: float | None = None
+    current: Revision = CURRENT
+
+    @property
+    def stale(self) -> bool:
+        """Whether this version may compute other numbers."""
+        return self.revision != self.current
 
     def line(self) -> str:
         """Return the run as a line of JSON with sorted keys."""
@@ -71,12 +79,13 @@ class Stored:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
-    def from_line(cls, line: str, rename: Rename | None = None) -> Self:
+    def from_line(cls, line: str, rename: Rename | None = None, current: Current | None = None) -> Self:
         """Return the run of a line."""
         content = json.loads(line, parse_constant=_refuse_constant)
         name = content["run"] if rename is None else rename(content["run"])
+        run = Run(**name)
         item = cls(
-            Run(**name),
+            run,
             content["status"],
             content.get("record", {}),
             content.get("error", ""),
@@ -84,7 +93,7 @@ class Stored:
             content["ended"],
         )
         _check(item)
-        return item
+        return item if current is None else replace(item, current=current(run))
 
 
 class Store:
@@ -98,6 +107,8 @@ class Store:
         Open it for writing, and make it where it is missing. Otherwise there must be results in it.
     rename : callable, optional
         Applied to the name of every run that is read; see :data:`Rename`.
+    current : callable, optional
+        From a run to the revision that this version computes it with; :data:`CURRENT` for all by default.
 
     Raises
     ------
@@ -109,11 +120,18 @@ class Store:
         If a file is damaged.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, write: bool = False, rename: Rename | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        write: bool = False,
+        rename: Rename | None = None,
+        current: Current | None = None,
+    ) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"{folder} is a file; give a folder for the results.")
-        self._rename = rename
+        self._rename, self._current = rename, current
         self._journal: FileIO | None = None
         if write:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -191,7 +209,7 @@ class Store:
         try:
             # The last line of a journal may have been cut short.
             text = content[: content.rfind(b"\n") + 1] if path.name == JOURNAL else lzma.decompress(content)
-            items = [Stored.from_line(line, self._rename) for line in text.decode().splitlines()]
+            items = [Stored.from_line(line, self._rename, self._current) for line in text.decode().splitlines()]
         except MemoryError:
             raise
         except Exception as error:  # a damaged file can fail anywhere

@@ -12,6 +12,7 @@ from ._registry import EXPERIMENTS, find_experiment
 from ._renamed import renamed
 from ._report import Document
 from ._request import Folder, Request, output_folder
+from ._revisions import current
 from .methods import Results, find_method, is_available
 
 
@@ -111,6 +112,7 @@ class Batch:
             data_home=request.home,
             report=report,
             rename=renamed,
+            current=current,
         )
         self._failed.update(item.run for item in ended if item.status == "failed")
         results = read(request.results, fast=request.fast, data_home=request.home, empty=True)
@@ -125,7 +127,7 @@ class Batch:
         if not has_results(self.request.results):
             return 0
         keys = {run.key for runs in self._runs.values() for run in runs}
-        runs = Store(self.request.results, rename=renamed).runs()
+        runs = Store(self.request.results, rename=renamed, current=current).runs()
         return sum(item.status == status and item.run.key in keys for item in runs)
 
 
@@ -148,7 +150,7 @@ def read(results: Folder, *, fast: bool | None = None, data_home: Folder | None 
     Results
     """
     mode: Mode | None = None if fast is None else "fast" if fast else "full"
-    stored = [] if empty and not has_results(results) else Store(results, rename=renamed).runs()
+    stored = [] if empty and not has_results(results) else Store(results, rename=renamed, current=current).runs()
     return Results(stored, mode, None if data_home is None else Path(data_home))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
 from .._files import replace_file
 from ..datasets import info
+from ..experiments import Stored, stale_words
 from ._plots import Picture
 from ._report import Document, Table
 from .methods import Results
@@ -52,8 +54,9 @@ def _provenance(results: Results) -> list[str]:
     done = [item for item in runs if item.status == "done"]
     failed = sorted((str(item.run), item.error) for item in runs if item.status == "failed")
     lines = [f"{len(done)} runs ({results.mode}), {len(failed)} failed. One thread each."]
-    for revision in sorted({item.revision for item in done}):
-        lines.append(f"Revision: {revision}. {revision.remark}".rstrip())
+    for revision, number in sorted(Counter(item.revision for item in done).items()):
+        lines.append(f"Revision: {revision} ({number:,} runs).")
+    lines += [words] if (words := stale_words(done)) else []
     for name in ("versions", "machine"):
         found = {", ".join(f"{k} {v}" for k, v in sorted(item.record.get(name, {}).items())) for item in done}
         lines += [f"{name.capitalize()}: {text}." for text in sorted(found)]
@@ -66,7 +69,7 @@ def readme_table(results: Results) -> str:
     """Return the table: error of each dataset after a ridge refit, on the splits and seeds that all methods share."""
     lines = [f"| dataset, k | {' | '.join(_IN_README.values())} |", "|---" * (len(_IN_README) + 1) + "|"]
     splits: set[int] = set()
-    revisions = {item.revision for item in results.everything()}
+    runs: list[Stored] = []
     for name in results.datasets:
         compared = results.compared(name, "corrected", "ridge", methods=tuple(_IN_README))
         found = [compared.value(method) for method in _IN_README]
@@ -74,13 +77,14 @@ def readme_table(results: Results) -> str:
         if len(values) < len(found) or any(value.splits < value.splits_begun for value in values):
             continue
         splits |= {len(compared.splits)}
+        runs += [item for method in _IN_README for item in results.stored(name, method, "corrected")]
         lines.append(f"| {info(name).title}, {info(name).k} | {' | '.join(f'{value.mean:.4f}' for value in values)} |")
     text = (
         "Mean squared error on held-out samples (averaged over samples and features, features scaled to [0, 1] by the "
         f"training samples), when all features are reconstructed from the k selected ones by ridge regression. Mean of "
         f"{' or '.join(map(str, sorted(splits)))} splits, the same for all methods; random: of ten draws a split. "
         "k principal components are a guide, not a bound, on held-out samples. "
-        f"{' '.join(revision.remark for revision in sorted(revisions))}"
+        f"{stale_words(runs)}"
     )
     return "\n".join([*wrap(text, 120), "", *lines])
 
