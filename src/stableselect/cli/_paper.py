@@ -40,7 +40,10 @@ Dataset = Annotated[
 Method = Annotated[
     list[str] | None,
     typer.Option(
-        "--method", "-m", metavar="NAME", help="Compute this method only, named as in the tables; repeatable."
+        "--method",
+        "-m",
+        metavar="NAME",
+        help="Compute this method only, named as in the tables; repeatable.",
     ),
 ]
 Retry = Annotated[bool, typer.Option("--retry", metavar="", help="Compute failed runs again.")]
@@ -103,6 +106,8 @@ def run(
         batch = Batch(request)
         if batch.absent:
             report.print(f"Datasets that are missing, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
+        for text in batch.missing:
+            report.print(text, soft_wrap=True)
         if not can_draw():
             report.print(NO_PICTURES, soft_wrap=True)
         folder = shown(str(request.folder))
