@@ -40,10 +40,7 @@ Dataset = Annotated[
 Method = Annotated[
     list[str] | None,
     typer.Option(
-        "--method",
-        "-m",
-        metavar="NAME",
-        help="Compute this method only, named as in the tables; repeatable.",
+        "--method", "-m", metavar="NAME", help="Compute this method only, named as in the tables; repeatable."
     ),
 ]
 Retry = Annotated[bool, typer.Option("--retry", metavar="", help="Compute failed runs again.")]
