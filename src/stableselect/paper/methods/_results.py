@@ -139,7 +139,8 @@ class Results:
             return NOT_AVAILABLE
         if method is None or protocol is None:
             return NOT_RUN
-        if not find_method(method).available():
+        # What a page says of an optional package must not depend on where it is written.
+        if method not in OTHERS and not find_method(method).available():
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
         return "failed" if "failed" in statuses else NOT_RUN

@@ -34,7 +34,6 @@ from ..methods import (
     Protocol,
     Results,
     cap,
-    find_method,
     plan,
 )
 
@@ -150,24 +149,31 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
     title = f"{found.title}, {found.k} of {found.n_columns:,} features" + (" (not available here)" if missing else "")
-    return Table(title, header, rows, other_notes(results, [dataset]))
+    return Table(title, header, rows, unable(results, [dataset]))
 
 
 def about_others(results: Results) -> list[str]:
     """Say what the methods beside those of the tables are, and why they have no figure on some dataset."""
-    return [prose("tables.others_note"), *other_notes(results, results.datasets)] if results.others else []
+    if not results.others:
+        return []
+    here = [name for name in results.datasets if results.reason(name) != NOT_AVAILABLE]
+    gaps = {
+        method: [info(name).title for name in here if not results.stored(name, method, "corrected")]
+        for method in results.others
+    }
+    not_run = [f"{method} has not been run on {', '.join(titles)}." for method, titles in gaps.items() if titles]
+    return [prose("tables.others_note"), *unable(results, here), *not_run]
 
 
-def other_notes(results: Results, datasets: Iterable[str]) -> list[str]:
-    """Say where and why a method beside those of the tables has no figure."""
-    notes = {
-        f"{info(dataset).title}: {record['note']}": None
+def unable(results: Results, datasets: Iterable[str]) -> list[str]:
+    """Say where and why a method beside those of the tables could not select k features."""
+    notes = (
+        f"{info(dataset).title}: {record['note']}"
         for dataset, method in product(datasets, results.others)
         for _, record in results.records(dataset, method, "corrected")
         if "note" in record
-    }
-    gaps = [m for m in results.others if not all(results.stored(name, m, "corrected") for name in datasets)]
-    return [*notes, *filter(None, (find_method(method).missing() for method in gaps))]
+    )
+    return list(dict.fromkeys(notes))
 
 
 def _legend() -> list[str]:
