@@ -11,13 +11,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterable
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
-from sklearn.decomposition import PCA
 from sklearn.model_selection import GroupKFold
 
 import stableselect
@@ -32,7 +30,7 @@ from stableselect.metrics import (
     random_error,
     reconstruction_error,
 )
-from stableselect.paper.methods import load_rows
+from stableselect.paper.methods import fastcan, find_method, load_rows
 
 STATED, REPEATED, ERROR = PARTS = ("stated", "repeated", "error")
 SUBSAMPLES, SPLITS, DRAWS = 20, 10, 10
@@ -78,7 +76,7 @@ def plan(
         for method in reversed(ASKED):
             runs += [Run(name, method, "whole", split, 0, k, task=REPEATED) for split in range(subsamples)]
         for method in (DEFAULT, *RIVALS, *GUIDES):
-            if method == FASTCAN and find_spec("fastcan") is None:
+            if method == FASTCAN and not find_method(method).available():
                 continue
             if method == VARIANCE and TABLES[name].scaling == "standard":  # all variances are equal
                 continue
@@ -203,22 +201,10 @@ def _asked(run: Run, X: np.ndarray, groups: np.ndarray | None) -> ColumnSubset:
     return selector.set_params(cv=GroupKFold(10)).fit(X, groups=groups)
 
 
-def _fastcan(X: np.ndarray, k: int) -> np.ndarray:
-    """Select by fastcan for the principal components; constant features, which it divides by, are left out."""
-    from fastcan import FastCan
-
-    varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
-    X = X[:, varying] - X[:, varying].mean(axis=0)
-    rank = int(np.linalg.matrix_rank(X))
-    if k > rank:
-        raise ValueError(f"fastcan selects at most {rank} features of these samples, their rank, and not {k}.")
-    return varying[FastCan(k, verbose=0).fit(X, PCA(k, svd_solver="full").fit_transform(X)).indices_]
-
-
 _SELECT: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     DEFAULT: lambda X, k: ColumnSubset(k).fit(X).selected_,
     VARIANCE: lambda X, k: VarianceScore(k).fit(X).selected_,
     PIVOTED: lambda X, k: PivotedQR(k).fit(X).selected_,
-    FASTCAN: _fastcan,
+    FASTCAN: fastcan,
     AUTOENCODER: lambda X, k: AEFS(k, random_state=0, device="cpu").fit(X).selected_,
 }

@@ -23,7 +23,7 @@ def _moments(rng: Generator, n: int, k: int) -> dict[str, Any]:
     settings: dict[str, Any] = {"ridge": _ridge(rng)}
     if n >= 20 and rng.random() < 0.1:
         settings |= {"n_features_to_select": "auto", "max_features": int(rng.integers(1, 6))}
-        settings["min_explained_variance"] = ("elbow", 0.5, 0.9)[rng.integers(3)]
+        settings["min_explained_variance"] = (0.5, 0.7, 0.9)[rng.integers(3)]
     if n >= 20 and rng.random() < 0.06:
         settings |= {"criterion": "stability"} if rng.random() < 0.5 else {"min_stability": rng.uniform(0.2, 0.9)}
     if rng.random() < 0.2:

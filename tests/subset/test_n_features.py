@@ -15,7 +15,7 @@ from stableselect._core._folds import fold_moments, hold_out_each, row_folds
 from stableselect._core._subset_search import forward_search
 from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
-from stableselect.subset._n_features import elbow, fewest_to_explain
+from stableselect.subset._n_features import fewest_to_explain
 from stableselect.subset._path_errors import prefix_errors
 from stableselect.subset._ridge import choose_ridge, held_out_error, leave_out
 
@@ -102,23 +102,8 @@ def test_the_number_of_planted_factors_is_found(rng, rank):
     selector = ColumnSubset("auto", min_explained_variance=0.99).fit(X)
     assert selector.path_.n_features == selector.selected_.size == rank
     assert selector.path_.n_features_range == (rank, rank)
-    # One noisy column more than there are factors can still halve what is left.
-    assert ColumnSubset("auto", min_explained_variance="elbow").fit(X).selected_.size in (rank, rank + 1)
-    for target in (0.99, "elbow"):
-        exact = ColumnSubset("auto", min_explained_variance=target).fit(planted(rng, rank, noise=0.0))
-        assert exact.selected_.size == rank and exact.path_.n_features_range == (rank, rank)
-
-
-def test_the_elbow_by_its_definition():
-    errors = np.exp(-np.array([0, 3.0, 4.0, 4.5, 4.8, 5.0, 5.1]))
-    # Ends 0 and 4.8 of half of 8 columns: 3 - 1.2, 4 - 2.4 and 4.5 - 3.6 below the line.
-    assert elbow(1 - errors, 1, 8) == (1, True)
-    assert elbow(1 - errors, 2, 8) == (2, True)
-    assert elbow(1 - errors / 7 * np.r_[7, np.ones(6)], 1, 8) == (1, True)
-    straight = 1 - np.exp(-0.5 * np.arange(7))
-    assert elbow(straight, 1, 12) == (6, False)
-    rising = 1 - np.array([1.0, 0.2, 0.1, 0.5, 0.9, 1.5, 2.0])
-    assert elbow(rising, 1, 12) == (2, True)  # the least error so far counts: flat from 2 on
+    exact = ColumnSubset("auto", min_explained_variance=0.99).fit(planted(rng, rank, noise=0.0))
+    assert exact.selected_.size == rank and exact.path_.n_features_range == (rank, rank)
 
 
 def test_the_fewest_to_explain_by_its_definition():
@@ -126,11 +111,6 @@ def test_the_fewest_to_explain_by_its_definition():
     assert fewest_to_explain(shares, 0.75, 1) == (2, True)
     assert fewest_to_explain(shares, 0.75, 3) == (4, True)
     assert fewest_to_explain(shares, 0.97, 1) == (4, False)
-
-
-def test_an_elbow_that_is_not_there_is_said():
-    with pytest.warns(UserWarning, match="has no elbow on held-out samples with up to 1 features"):
-        ColumnSubset("auto", min_explained_variance="elbow").fit(np.random.default_rng(0).normal(size=(30, 1)))
 
 
 def test_after_the_number_all_goes_as_for_a_given_one(tall):
@@ -151,12 +131,11 @@ def test_after_the_number_all_goes_as_for_a_given_one(tall):
 
 
 def test_the_scorer_selector_keeps_as_many(tall):
-    for target in (0.8, "elbow"):
-        one = ColumnSubset("auto", min_explained_variance=target).fit(tall)
-        other = ScorerSelector("auto", min_explained_variance=target).fit(tall)
-        assert other.path_.n_features == one.path_.n_features == other.selected_.size
-        assert other.latent_width_ == one.selected_.size
-        np.testing.assert_array_equal(other.path_.explained_variance_ratio, one.path_.explained_variance_ratio)
+    one = ColumnSubset("auto", min_explained_variance=0.8).fit(tall)
+    other = ScorerSelector("auto", min_explained_variance=0.8).fit(tall)
+    assert other.path_.n_features == one.path_.n_features == other.selected_.size
+    assert other.latent_width_ == one.selected_.size
+    np.testing.assert_array_equal(other.path_.explained_variance_ratio, one.path_.explained_variance_ratio)
 
 
 def test_a_target_out_of_reach_warns_and_takes_the_best_share(wide, rng):
@@ -187,9 +166,7 @@ def test_included_columns_are_the_least_and_excluded_ones_never_come(tall):
     assert path.limit == 10 and not {0, 1} & set(path.order.tolist())
     errors = brute_force_errors(tall, 0.0, include=[7, 2, 9][:1], exclude=[0, 1])
     assert path.explained_variance_ratio[0] == pytest.approx(1 - errors[:, 1].sum() / errors[:, 0].sum(), abs=1e-9)
-    everything = ColumnSubset("auto", min_explained_variance="elbow", include=range(12)).fit
-    with pytest.warns(UserWarning, match="no elbow"):
-        assert everything(tall).selected_.size == 12
+    assert ColumnSubset("auto", min_explained_variance=0.1, include=range(12)).fit(tall).selected_.size == 12
 
 
 def test_printing_a_path_gives_a_sentence_and_a_frame_has_every_number(tall):
@@ -205,14 +182,13 @@ def test_printing_a_path_gives_a_sentence_and_a_frame_has_every_number(tall):
 
 
 def test_the_path_survives_save_and_load(tall, tmp_path):
-    for target in (0.8, "elbow"):
-        selector = ColumnSubset("auto", min_explained_variance=target).fit(tall)
-        save(selector, tmp_path / "auto.sselect", overwrite=True)
-        back, path = ss.load(tmp_path / "auto.sselect"), selector.path_
-        assert back.get_params() == selector.get_params() and back.path_.n_features_range == path.n_features_range
-        for name, value in vars(path).items():
-            np.testing.assert_array_equal(getattr(back.path_, name), value)
-            assert type(getattr(back.path_, name)) is type(value)
+    selector = ColumnSubset("auto", min_explained_variance=0.8).fit(tall)
+    save(selector, tmp_path / "auto.sselect")
+    back, path = ss.load(tmp_path / "auto.sselect"), selector.path_
+    assert back.get_params() == selector.get_params() and back.path_.n_features_range == path.n_features_range
+    for name, value in vars(path).items():
+        np.testing.assert_array_equal(getattr(back.path_, name), value)
+        assert type(getattr(back.path_, name)) is type(value)
 
 
 def test_folds_given_as_moments_and_weights_and_frames_and_tensors(tall, rng):
@@ -260,11 +236,11 @@ def test_without_held_out_rows_a_sentence_says_what_to_do(tall, cls):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"min_explained_variance": 1.0}, r"must be a float in the range \(0.0, 1.0\) or a str among {'elbow'}"),
+        ({"min_explained_variance": 1.0}, r"must be a float in the range \(0.0, 1.0\). Got 1.0"),
         ({"min_explained_variance": 0}, "'min_explained_variance' parameter of"),
         ({"min_explained_variance": True}, "'min_explained_variance' parameter of"),
         ({"min_explained_variance": np.nan}, "'min_explained_variance' parameter of"),
-        ({"min_explained_variance": "knee"}, "'min_explained_variance' parameter of"),
+        ({"min_explained_variance": "elbow"}, "'min_explained_variance' parameter of"),
         ({"max_features": 0}, "'max_features' parameter of"),
         ({"max_features": 2.5}, "'max_features' parameter of"),
         ({"max_features": 2, "include": [1, 2, 3]}, "include names 3 features but max_features is 2"),

@@ -29,7 +29,7 @@ def option(field: str) -> str:
 
 _NUMBERS = {
     "ridge": ("auto", -5e-324, 1e100, "auto or a number from 0 to 1e99"),
-    "min_explained_variance": ("elbow", 0, 1, "a fraction above 0 and below 1, or elbow"),
+    "min_explained_variance": (None, 0, 1, "a fraction above 0 and below 1"),
     "max_error_increase": (None, -5e-324, math.inf, "a fraction of at least 0, such as 0.05"),
     "min_stability": (None, 0, math.nextafter(1, 2), "above 0 and at most 1"),
 }
@@ -104,7 +104,7 @@ MinExplainedVariance = Annotated[
     typer.Option(
         "--min-explained-variance",
         metavar="FRACTION",
-        help="With -k auto: fraction of held-out variance to explain (default 0.9), or elbow.",
+        help="With -k auto: fraction of held-out variance to explain (default 0.9).",
     ),
 ]
 Criterion = Annotated[

@@ -43,9 +43,7 @@ def path_lines(path: SelectionPath) -> RenderableType:
     """Return how the number of columns was chosen, in a few sentences."""
     k, (low, high) = path.n_features, path.n_features_range
     fraction = f"{path.explained_variance_ratio[k - 1]:.1%} of the variance of held-out rows"
-    if path.target is None:
-        why = "the elbow of the error" if path.reached else "no elbow found, so the most that can be explained"
-    elif path.reached:
+    if path.reached:
         why = f"{100 * path.target:g}% asked for"
     else:
         why = f"the most that can be explained; {100 * path.target:g}% asked for, so lower --min-explained-variance"

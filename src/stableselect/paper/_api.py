@@ -80,12 +80,15 @@ class Batch:
     ----------
     absent : list of str
         Datasets that are wanted, but whose files are missing.
+    missing : list of str
+        For each method that is asked for by name and needs a package that is not installed, what to install.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self._runs = request.runs()
         self._failed: set[Run] = set()
+        self.missing = [text for name in request.methods or () if (text := find_method(name).missing())]
         wanted = dict.fromkeys(run.dataset for runs in self._runs.values() for run in runs)
         self.absent = [name for name in wanted if not is_available(name, request.home)]
         if wanted and len(self.absent) == len(wanted) and not self._ended("done"):

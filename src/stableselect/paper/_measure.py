@@ -7,6 +7,7 @@ import platform
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -19,7 +20,17 @@ from ..experiments import Run
 from ..metrics import downstream_accuracy, mean_predictor_error, pca_reconstruction_error, reconstruction_error
 from ._faults import crossed_measures, inf_fs_twice_scaled, spec_wrong_end
 from ._registry import TASKS
-from .methods import ALL_FEATURES, EPOCH, FAULTY, Rows, epoch_times, find_method, load_rows, timed_fit
+from .methods import (
+    ALL_FEATURES,
+    EPOCH,
+    FAULTY,
+    Rows,
+    TooManyFeaturesError,
+    epoch_times,
+    find_method,
+    load_rows,
+    timed_fit,
+)
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 _WARNINGS_KEPT = 5
@@ -42,7 +53,7 @@ def evaluate(run: Run, data_home: str | None = None) -> dict[str, Any]:
         ``selected`` (None where nothing is), ``seconds`` to select, ``least_squares``, ``ridge`` and ``accuracy`` on
         the test samples (None where it has no meaning), ``own`` (a network's own test errors by path), ``validation``
         (errors on training samples that the selection did not see, where there are any), ``training`` (a search's own
-        error and its lower bound), ``halves``, ``cap``,
+        error and its lower bound), ``halves``, ``note`` (why nothing could be selected), ``cap``,
         ``converged``, ``settings``, ``warnings``, ``versions``, ``machine``. A task's record holds what the task says,
         and the last three.
     """
@@ -64,6 +75,8 @@ def _measure(run: Run, rows: Rows) -> dict[str, Any]:
     method = find_method(run.method)
     if method is EPOCH:
         return epoch_times(rows.X_fit, run.k, info(run.dataset).batch_size)
+    if method.outside is not None:
+        return _outside(method.outside, run, rows)
     if method.selector is None:
         return _reference(run, rows)
     selector, record = timed_fit(method, run, rows.X_fit)
@@ -89,6 +102,17 @@ def measures(rows: Rows, selected: np.ndarray) -> dict[str, float]:
         "ridge": reconstruction_error(rows.X_train, rows.X_test, selected, refit="ridge"),
         "accuracy": downstream_accuracy(rows.X_train, rows.y_train, rows.X_test, rows.y_test, selected),
     }
+
+
+def _outside(select: Callable[[np.ndarray, int], np.ndarray], run: Run, rows: Rows) -> dict[str, Any]:
+    """Measure the choice of another package; where it cannot select as many features, the record says why."""
+    start = time.perf_counter()
+    try:
+        selected = select(rows.X_fit, run.k)
+    except TooManyFeaturesError as error:
+        return {"selected": None, "note": str(error)}
+    seconds = time.perf_counter() - start
+    return {"selected": selected.tolist(), "seconds": seconds} | measures(rows, selected)
 
 
 def _reference(run: Run, rows: Rows) -> dict[str, Any]:
@@ -129,7 +153,7 @@ def _own_errors(selector: BaseSelector, X_test: np.ndarray) -> dict[str, float] 
 
 
 def _versions() -> dict[str, str]:
-    # Torch that was not loaded had no part in the result.
-    packages = (*_PACKAGES, "torch") if "torch" in sys.modules else _PACKAGES
-    found = {name: version(name) for name in packages}
+    # What was not loaded had no part in the result.
+    loaded = (name for name in ("torch", "fastcan", "linselect") if name in sys.modules)
+    found = {name: version(name) for name in (*_PACKAGES, *loaded)}
     return {"stableselect": __version__, "python": platform.python_version(), **found}

@@ -31,7 +31,9 @@ class Request(Options):
     protocol : {"paper", "corrected", "both"}
         Published splits, scaling and settings; or corrected ones.
     datasets, methods : sequence of str, optional
-        Compute the runs of these only, named as in the tables; all by default. What is shown does not change.
+        Compute the runs of these only, named as in the tables; all by default, but for PivotedQR, VarianceScore and
+        those of other packages ("fastcan", "linselect", "scipy ID"), which are added where they are named. What is
+        shown is all that has been run.
     splits, seeds : int
         Splits under "corrected", and seeds of a method that depends on one. More of either adds runs.
     fast : bool
@@ -61,7 +63,6 @@ class Request(Options):
     results: Folder = "results"
     protocol: Literal["paper", "corrected", "both"] = "both"
     datasets: Sequence[str] | None = None
-    methods: Sequence[str] | None = None
     jobs: int = 1
     retry: bool = False
     data_home: Folder | None = None

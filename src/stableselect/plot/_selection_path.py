@@ -62,13 +62,11 @@ def selection_path(path: SelectionPath | Any, *, axes: Any = None) -> np.ndarray
         held_out = turn(path.explained_variance_ratio)
         ax.plot(k, held_out, "-", marker=mark, markersize=3, color=_HELD_OUT, label="held-out samples")
         ax.plot(k, turn(path.train_explained_variance_ratio), "--", color=_TRAINING, label="training samples")
-        if path.target is not None:
-            ax.axhline(turn(path.target), color=_GUIDE, linestyle=":", label=f"target, {path.target:.6g}")
+        ax.axhline(turn(path.target), color=_GUIDE, linestyle=":", label=f"target, {path.target:.6g}")
         _mark_choice(ax, path, turn)
         ax.grid(True, color="#dddddd", linewidth=0.6)
         ax.set_axisbelow(True)
-    target = [] if path.target is None else [path.target]
-    shown = np.concatenate([path.explained_variance_ratio, path.train_explained_variance_ratio, target])
+    shown = np.concatenate([path.explained_variance_ratio, path.train_explained_variance_ratio, [path.target]])
     upper.set_ylim(max(-0.05, float(shown.min()) - 0.05), 1.02)
     upper.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     upper.set_ylabel("explained variance")
@@ -103,6 +101,4 @@ def _title(path: SelectionPath) -> str:
     held_out = 100 * path.explained_variance_ratio[path.n_features - 1]
     features = "1 feature explains" if path.n_features == 1 else f"{path.n_features} features explain"
     text = f"{features} {held_out:.1f} % of the variance of held-out samples"
-    if path.rule == "elbow":
-        return f"{text}: {'the elbow' if path.reached else 'no elbow found'}"
     return text if path.reached else f"{text};\nthe target of {path.target:.6g} is not reached"

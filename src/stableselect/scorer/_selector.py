@@ -42,9 +42,9 @@ class ScorerSelector(MomentsSelector):
         Ridge weight of the selector's map, relative to the mean variance, as in :class:`ColumnSubset`.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
-    min_explained_variance : float or "elbow", default=0.9
+    min_explained_variance : float, default=0.9
         For "auto", as in :class:`ColumnSubset`: the smallest number of features that explains this fraction of the
-        variance of held-out samples, or the elbow of the logarithm of their error.
+        variance of held-out samples.
     max_features : int or None, default=None
         For "auto": the most features to consider; None for 200 beyond those included.
     criterion : {"error", "stability"}, default="error"
@@ -151,7 +151,7 @@ class ScorerSelector(MomentsSelector):
         ridge: float | Literal["auto"] = "auto",
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
-        min_explained_variance: float | Literal["elbow"] = 0.9,
+        min_explained_variance: float = 0.9,
         max_features: int | None = None,
         criterion: Literal["error", "stability"] = "error",
         max_error_increase: float = 0.05,

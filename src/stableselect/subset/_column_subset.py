@@ -34,12 +34,10 @@ class ColumnSubset(MomentsSelector):
         not too many. With ``search_criterion="auto"`` a search on the leave-one-out error does neither.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
-    min_explained_variance : float or "elbow", default=0.9
-        For "auto": the smallest number of features that explains this fraction of the variance of held-out samples, or
-        the elbow of the logarithm of their error.
+    min_explained_variance : float, default=0.9
+        For "auto": the smallest number of features that explains this fraction of the variance of held-out samples.
     max_features : int or None, default=None
-        For "auto": the most features to consider; None for 200 beyond those included. The elbow is that of the curve up
-        to here.
+        For "auto": the most features to consider; None for 200 beyond those included.
     criterion : {"error", "stability"}, default="error"
         "stability": prefer features that subsamples select too, unless that raises the held-out error by more than
         ``max_error_increase`` or is no more stable. Takes some hundred searches.

@@ -27,7 +27,7 @@ def choose_n_features(
     moments: Moments,
     *,
     ridge: float | Literal["auto"] = "auto",
-    min_explained_variance: float | Literal["elbow"] = 0.9,
+    min_explained_variance: float = 0.9,
     max_features: int | None = None,
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
@@ -42,8 +42,8 @@ def choose_n_features(
         Of all samples.
     ridge : float or "auto"
         Relative ridge weight; "auto" for the one of least held-out error, number by number.
-    min_explained_variance : float or "elbow"
-        The fraction of the variance to explain, or "elbow".
+    min_explained_variance : float
+        The fraction of the variance to explain.
     max_features : int or None
         The most features to consider; None for 200 beyond those included.
     include, exclude : sequence of int
@@ -66,12 +66,9 @@ def choose_n_features(
         errors[:, limit] = 0.0  # nothing is left to reconstruct, whatever the ridge makes of it
 
     pooled, single = _explained(errors.sum(axis=0)), np.array([_explained(fold) for fold in errors])
-    target = None if min_explained_variance == "elbow" else float(min_explained_variance)
-    chosen, *alone = (
-        elbow(explained, fewest, n_open) if target is None else fewest_to_explain(explained, target, fewest)
-        for explained in (pooled, *single)
-    )
-    k, reached = chosen
+    target = float(min_explained_variance)
+    k, reached = fewest_to_explain(pooled, target, fewest)
+    alone = [fewest_to_explain(explained, target, fewest)[0] for explained in single]
     if not reached:
         _warn(target, k, pooled, limit < n_open)
     gram = moments.operator().normalised()[0]
@@ -87,9 +84,8 @@ def choose_n_features(
         train_explained_variance_ratio=training[1:],
         ridge=best_ridge[1:],
         fold_explained_variance_ratio=single[:, 1:],
-        fold_n_features=np.array([number for number, _ in alone], dtype=np.int64),
+        fold_n_features=np.array(alone, dtype=np.int64),
         n_features=k,
-        rule="elbow" if target is None else "target",
         target=target,
         reached=reached,
     )
@@ -166,54 +162,17 @@ def fewest_to_explain(explained: np.ndarray, target: float, fewest: int) -> tupl
     return (fewest + int(enough[0]), True) if enough.size else (_best(explained, fewest), False)
 
 
-def elbow(explained: np.ndarray, fewest: int, n_open: int) -> tuple[int, bool]:
-    """Return the elbow of the logarithm of the error, and whether there is one.
-
-    It is the k at which the curve of the least error of up to k features, on a logarithmic scale, lies farthest below
-    the straight line between its ends [1]_. Neither the unit of the error nor that of k matters. The curve
-    begins without features and ends at half of the features that could be chosen or at the end of the path: towards
-    all features every error falls to zero, which would bend the curve the other way.
-
-    Parameters
-    ----------
-    explained : ndarray
-        Explained variance ratios of k = 0, 1, ... features.
-    fewest : int
-        No fewer features than this.
-    n_open : int
-        Number of features that could be chosen.
-
-    Returns
-    -------
-    k : int
-        Where the curve is nowhere below the line, the number of features of the largest ratio.
-    found : bool
-        Whether it is.
-
-    References
-    ----------
-    .. [1] Satopää, Albrecht, Irwin & Raghavan (2011), Finding a "kneedle" in a haystack: detecting knee points in
-       system behavior, ICDCS workshops.
-    """
-    last = min(len(explained) - 1, max(fewest + 1, -(-n_open // 2)))
-    height = np.log(np.maximum(np.minimum.accumulate(1 - explained[: last + 1]), _NOTHING_LEFT))
-    below = np.linspace(height[0], height[-1], last + 1) - height
-    k = fewest + int(np.argmax(below[fewest:]))
-    return (k, True) if below[k] > _TIE else (_best(explained, fewest), False)
-
-
 def _explained(errors: np.ndarray) -> np.ndarray:
     """Return the explained variance ratios of errors that begin with that of no features; 1 where that is zero."""
     return 1 - errors / errors[0] if errors[0] > 0 else np.ones_like(errors)
 
 
-def _warn(target: float | None, k: int, explained: np.ndarray, may_go_on: bool) -> None:
+def _warn(target: float, k: int, explained: np.ndarray, may_go_on: bool) -> None:
     limit, most = len(explained) - 1, f"{explained[k]:.4g}"
-    what = "The error has no elbow" if target is None else f"The explained variance {target:g} is not reached"
-    advice = "give the number of features" if target is None else "lower min_explained_variance"
     warnings.warn(
-        f"{what} on held-out samples with up to {limit} features: the largest is {most}, with {k} features, which are "
-        f"selected; {advice}{' or raise max_features' if may_go_on else ''}.",
+        f"The explained variance {target:g} is not reached on held-out samples with up to {limit} features: the "
+        f"largest is {most}, with {k} features, which are selected; lower min_explained_variance"
+        f"{' or raise max_features' if may_go_on else ''}.",
         TargetNotReachedWarning,
         stacklevel=2,
     )

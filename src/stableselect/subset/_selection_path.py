@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,15 +38,13 @@ class SelectionPath:
     fold_explained_variance_ratio : ndarray of shape (n_folds, limit)
         On each fold by itself.
     fold_n_features : ndarray of int, shape (n_folds,)
-        The number of features that the rule gives on each fold by itself.
+        The number of features that reaches the target on each fold by itself.
     n_features : int
         The number chosen.
-    rule : {"target", "elbow"}
-        What chose it.
-    target : float or None
-        The ratio to reach, for the rule "target".
+    target : float
+        The ratio to reach.
     reached : bool
-        Whether the target was reached, or an elbow found; if not, ``n_features`` has the largest ratio.
+        Whether it was reached; if not, ``n_features`` has the largest ratio.
 
     References
     ----------
@@ -73,8 +71,7 @@ class SelectionPath:
     fold_explained_variance_ratio: np.ndarray
     fold_n_features: np.ndarray
     n_features: int
-    rule: Literal["target", "elbow"]
-    target: float | None
+    target: float
     reached: bool
 
     @property
@@ -90,11 +87,11 @@ class SelectionPath:
     def __repr__(self) -> str:
         """Return one sentence."""
         ratio = self.explained_variance_ratio[self.n_features - 1]
-        rule = "elbow" if self.target is None else f"target {self.target:g}"
         low, high = self.n_features_range
+        missed = "" if self.reached else ", not reached"
         return (
-            f"SelectionPath: {self.n_features} features explain {ratio:.3f} of the held-out variance ({rule}"
-            f"{'' if self.reached else ', not reached'}; {low} to {high} by fold; up to {self.limit} considered)."
+            f"SelectionPath: {self.n_features} features explain {ratio:.3f} of the held-out variance (target "
+            f"{self.target:g}{missed}; {low} to {high} by fold; up to {self.limit} considered)."
         )
 
     def to_frame(self) -> DataFrame:

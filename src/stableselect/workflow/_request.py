@@ -54,9 +54,8 @@ class SelectionRequest:
         Scaling before the selection, so that columns in different units count alike. Results are in original units.
     ridge : float or "auto", optional
         Ridge weight, for methods that have one; the method's own default otherwise.
-    min_explained_variance : float or "elbow", optional
-        For ``k="auto"``: fraction of the variance of held-out rows to explain, 0.9 by default, or the elbow of the
-        error.
+    min_explained_variance : float, optional
+        For ``k="auto"``: fraction of the variance of held-out rows to explain, 0.9 by default.
     criterion : {"error", "stability"}, optional
         With "stability", prefer columns that other rows would give too, at a held-out error within
         ``max_error_increase`` of the minimum.
@@ -85,7 +84,7 @@ class SelectionRequest:
     id_columns: Iterable[str] = ()
     scale: Scaling = "standard"
     ridge: float | Literal["auto"] | None = None
-    min_explained_variance: float | Literal["elbow"] | None = None
+    min_explained_variance: float | None = None
     criterion: Literal["error", "stability"] | None = None
     max_error_increase: float | None = None
     min_stability: float | None = None

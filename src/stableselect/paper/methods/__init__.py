@@ -6,6 +6,7 @@ from ._methods import (
     EPOCH,
     METHODS,
     NO_RIDGE,
+    OTHERS,
     STABLE,
     WEIGHTS,
     WITH_FAULT,
@@ -16,6 +17,7 @@ from ._methods import (
     weighted,
 )
 from ._options import CAPPED, FAULTY, PROTOCOLS, Options, Protocol, cap
+from ._outside import TooManyFeaturesError, fastcan
 from ._results import NOT_AVAILABLE, NOT_RUN, Results, agreement, of_one, rate
 from ._timing import NETWORKS, PLAIN, epoch_times, timed_fit
 
@@ -29,6 +31,7 @@ __all__ = [
     "NOT_AVAILABLE",
     "NOT_RUN",
     "NO_RIDGE",
+    "OTHERS",
     "PLAIN",
     "PROTOCOLS",
     "STABLE",
@@ -38,9 +41,11 @@ __all__ = [
     "Protocol",
     "Results",
     "Rows",
+    "TooManyFeaturesError",
     "agreement",
     "cap",
     "epoch_times",
+    "fastcan",
     "find_method",
     "is_available",
     "load_rows",

@@ -14,6 +14,7 @@ from ...base import BaseSelector
 from ...datasets import info
 from ...experiments import Run
 from ._options import CAPPED, FAULTY, Options, Protocol, cap
+from ._outside import Select, fastcan, interpolative, linselect
 
 FAST_DATASETS = ("mice_protein", "coil20", "usps", "glioma")
 FAST_ROWS = 2000
@@ -42,10 +43,10 @@ class Method:
     ----------
     name : str
         As the tables show it.
-    kind : {"baseline", "network", "ours", "reference"}
-        Published baseline, published network, this package's own, or a line to compare with.
+    kind : {"baseline", "network", "ours", "reference", "outside"}
+        Published baseline, published network, this package's own, a line to compare with, or another package's.
     selector : str or None
-        Class name; None where nothing is selected.
+        Class name; None where nothing is selected, or another package does it.
     own : dict
         Settings that make it this method.
     published : {"paper", "always"} or None
@@ -63,10 +64,12 @@ class Method:
         Whether the upper and the lower half of its features are measured too.
     needs : str or None
         A package that must be installed.
+    outside : callable or None
+        The function of another package, from samples and a number to features.
     """
 
     name: str
-    kind: Literal["baseline", "network", "ours", "reference"]
+    kind: Literal["baseline", "network", "ours", "reference", "outside"]
     selector: str | None = None
     own: dict[str, Any] = field(default_factory=dict)
     published: Literal["paper", "always"] | None = None
@@ -76,14 +79,21 @@ class Method:
     restarts: int = 0
     halves: bool = False
     needs: str | None = None
+    outside: Select | None = None
 
     def available(self) -> bool:
         """Tell whether this version has the selector and its settings, and the machine what it needs."""
-        here = self.needs is None or find_spec(self.needs) is not None
         known = self.selector is None or (
             self.selector in selector_classes() and _settings(self.selector) >= self.own.keys()
         )
-        return here and known
+        return known and not self.missing()
+
+    def missing(self) -> str:
+        """Say which package has to be installed; empty where none has."""
+        if self.needs is None or find_spec(self.needs) is not None:
+            return ""
+        extra = "bench" if self.outside else self.needs
+        return f"{self.name} needs {self.needs}, which is not installed: pip install 'stableselect[{extra}]'."
 
     def seeds(self, protocol: Protocol, options: Options) -> int:
         """Return how many seeds a split gets."""
@@ -182,6 +192,14 @@ def weighted(method: str, weight: float) -> str:
     return f"{method}, weight {f'{weight:.0f}' if weight >= 1 else f'1/{1 / weight:.0f}'}"
 
 
+_OUTSIDE = (
+    Method("fastcan", "outside", needs="fastcan", outside=fastcan),
+    Method("linselect", "outside", needs="linselect", outside=linselect),
+    Method("scipy ID", "outside", outside=interpolative),
+)
+OTHERS = ("PivotedQR", "VarianceScore", *(method.name for method in _OUTSIDE))
+"""Methods that the tables show where they have been run, under "corrected"; they are run where they are named."""
+
 STABLE = {"ColumnSubset": "ColumnSubset stable", "ScorerSelector": "ScorerSelector stable"}
 """Methods that can be asked for stability, and their names when they are."""
 NO_RIDGE = "ColumnSubset ridge 0"
@@ -200,6 +218,7 @@ _BESIDE = {
     for method in (
         ALL_FEATURES,
         EPOCH,
+        *_OUTSIDE,
         _varied("ColumnSubset", NO_RIDGE, ridge=0.0),
         *(_varied(plain, name, criterion="stability") for plain, name in STABLE.items()),
         *(
@@ -237,7 +256,7 @@ def find_method(name: str) -> Method:
     """Return a method by name, faulty or not."""
     found = METHODS.get(name) or _BESIDE.get(name) or _unlisted().get(name)
     if found is None:
-        raise ValueError(f"There is no method {name!r}; the methods are {', '.join(METHODS)}.")
+        raise ValueError(f"There is no method {name!r}; the methods are {', '.join((*METHODS, *OTHERS))}.")
     return found
 
 

@@ -5,6 +5,7 @@ The limits are not limits on time, so that repeats agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,12 +28,15 @@ class Options:
         Splits under "corrected", and seeds of a seeded method.
     with_faults : bool
         Add the runs that rank the test samples by themselves, under "paper".
+    methods : sequence of str, optional
+        Compute the runs of these only, named as in the tables; by default of all but those of other packages.
     """
 
     fast: bool = False
     splits: int = 5
     seeds: int = 2
     with_faults: bool = False
+    methods: Sequence[str] | None = None
 
     @property
     def mode(self) -> Mode:

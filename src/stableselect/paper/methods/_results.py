@@ -11,7 +11,7 @@ from ...datasets import info, names
 from ...experiments import Comparison, Measure, Mode, Run, Stored, Value
 from ...inspection import PowerLawFit, StabilityAnalysis, fit_power_law
 from ._data import is_available
-from ._methods import FAST_DATASETS, METHODS, cap, find_method
+from ._methods import FAST_DATASETS, METHODS, OTHERS, cap, find_method
 from ._options import Protocol
 
 NOT_AVAILABLE = "not available"
@@ -59,6 +59,11 @@ class Results:
             for name in names()
             if self.mode == "full" or name in FAST_DATASETS or self.reason(name) == NOT_AVAILABLE
         ]
+
+    @property
+    def others(self) -> list[str]:
+        """The methods beside those of the tables that have been run."""
+        return [name for name in OTHERS if any(self.stored(dataset, name, "corrected") for dataset in self.datasets)]
 
     def stored(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[Stored]:
         """Return the runs of a method on a dataset; k is the published one by default."""
@@ -114,16 +119,17 @@ class Results:
     ) -> Value | None:
         """Return a measure, compared with the other methods of the tables, or with those named; None without a run.
 
-        Under "paper" the spread is the standard deviation over the seeds, otherwise the standard error over the splits.
+        One of :attr:`others` is compared with the methods of the tables, which keep their splits. Under "paper" the
+        spread is the standard deviation over the seeds, otherwise the standard error over the splits.
         """
         if methods is None:
-            methods = tuple(METHODS) if method in METHODS else (method,)
+            methods = _beside(method) if method in METHODS or method in OTHERS else (method,)
         compared = self.compared(dataset, protocol, measure, methods=methods, k=k)
         return compared.value(method, over="repeats" if protocol == "paper" else "splits")
 
     def seconds(self, dataset: str, method: str, protocol: Protocol) -> float | None:
         """Return the median time to select."""
-        return self.compared(dataset, protocol, "seconds").median(method)
+        return self.compared(dataset, protocol, "seconds", methods=_beside(method)).median(method)
 
     def reason(
         self, dataset: str, method: str | None = None, protocol: Protocol | None = None, k: int | None = None
@@ -133,10 +139,16 @@ class Results:
             return NOT_AVAILABLE
         if method is None or protocol is None:
             return NOT_RUN
-        if not find_method(method).available():
+        # What a page says of an optional package must not depend on where it is written.
+        if method not in OTHERS and not find_method(method).available():
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
         return "failed" if "failed" in statuses else NOT_RUN
+
+
+def _beside(method: str) -> tuple[str, ...]:
+    """Return the methods of the tables, and one more where it is not among them."""
+    return tuple(dict.fromkeys((*METHODS, method)))
 
 
 def agreement(runs: Iterable[Stored]) -> StabilityAnalysis | None:

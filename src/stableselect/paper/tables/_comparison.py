@@ -23,7 +23,19 @@ from .._report import (
     with_spread,
     without_spread,
 )
-from ..methods import FAULTY, METHODS, NOT_AVAILABLE, PROTOCOLS, WITH_FAULT, Options, Protocol, Results, cap, plan
+from ..methods import (
+    FAULTY,
+    METHODS,
+    NOT_AVAILABLE,
+    OTHERS,
+    PROTOCOLS,
+    WITH_FAULT,
+    Options,
+    Protocol,
+    Results,
+    cap,
+    plan,
+)
 
 _COPIED = ("LS", "AEFS", "UDFS", "MCFS", "PFA", "CAE")
 _FACTOR = 1.25
@@ -41,8 +53,9 @@ _FAULT_PLACE = 3
 
 
 def all_runs(protocol: Protocol, options: Options) -> list[Run]:
-    """Return every method on every dataset."""
-    return plan(protocol, options, tuple(names()))
+    """Return every method on every dataset; under "corrected" also the others that are asked for by name."""
+    asked = [] if protocol == "paper" else [name for name in OTHERS if name in (options.methods or ())]
+    return plan(protocol, options, tuple(names())) + plan(protocol, options, tuple(names()), methods=tuple(asked))
 
 
 @experiment("table2", "Table 2: linear reconstruction error", all_runs)
@@ -85,9 +98,9 @@ def _overview(results: Results, measure: str, title: str) -> Table:
                 for name in shown
             ),
         ]
-        for method in METHODS
+        for method in (*METHODS, *results.others)
     ]
-    notes = [prose("tables.overview_note")]
+    notes = [prose("tables.overview_note"), *about_others(results)]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
 
 
@@ -118,7 +131,7 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
         header.insert(_FAULT_PLACE, "fault A")
     missing = results.reason(dataset) == NOT_AVAILABLE
     rows = []
-    for method in METHODS:
+    for method in (*METHODS, *results.others):
         theirs = published_value(dataset, method, compared)
         row = [method, printed(dataset, method, compared)]
         if missing and row[1] == NONE:
@@ -127,6 +140,7 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
             value = results.value(dataset, method, protocol, measure)
             # Nothing was selected, so there is no accuracy to have.
             empty = value is None and bool(results.records(dataset, method, protocol))
+            empty |= method in OTHERS and protocol == "paper"
             row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
         if faulty:
             fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
@@ -135,7 +149,31 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
     title = f"{found.title}, {found.k} of {found.n_columns:,} features" + (" (not available here)" if missing else "")
-    return Table(title, header, rows)
+    return Table(title, header, rows, unable(results, [dataset]))
+
+
+def about_others(results: Results) -> list[str]:
+    """Say what the methods beside those of the tables are, and why they have no figure on some dataset."""
+    if not results.others:
+        return []
+    here = [name for name in results.datasets if results.reason(name) != NOT_AVAILABLE]
+    gaps = {
+        method: [info(name).title for name in here if not results.stored(name, method, "corrected")]
+        for method in results.others
+    }
+    not_run = [f"{method} has not been run on {', '.join(titles)}." for method, titles in gaps.items() if titles]
+    return [prose("tables.others_note"), *unable(results, here), *not_run]
+
+
+def unable(results: Results, datasets: Iterable[str]) -> list[str]:
+    """Say where and why a method beside those of the tables could not select k features."""
+    notes = (
+        f"{info(dataset).title}: {record['note']}"
+        for dataset, method in product(datasets, results.others)
+        for _, record in results.records(dataset, method, "corrected")
+        if "note" in record
+    )
+    return list(dict.fromkeys(notes))
 
 
 def _legend() -> list[str]:
@@ -169,9 +207,10 @@ def _tidy(results: Results, measures: Iterable[str]) -> list[Line]:
     """Return every figure in full, one row each."""
     data: list[Line] = []
     faulty = [name + FAULTY for name in WITH_FAULT]
-    for dataset, method, protocol, measure in product(results.datasets, (*METHODS, *faulty), PROTOCOLS, measures):
+    methods = (*METHODS, *faulty, *results.others)
+    for dataset, method, protocol, measure in product(results.datasets, methods, PROTOCOLS, measures):
         value = results.value(dataset, method, protocol, measure)
-        if method in faulty and value is None:
+        if value is None and (method in faulty or (method in OTHERS and protocol == "paper")):
             continue
         comparable = measure in ("least_squares", "accuracy") and method not in faulty
         theirs = published_value(dataset, method, measure) if comparable else None
@@ -220,7 +259,7 @@ def _averages(results: Results) -> Table:
     means = published()["average_accuracy"]
     rows = []
     begun = {p: sum(bool(results.compared(name, p, _ACCURACY).labels) for name in results.datasets) for p in PROTOCOLS}
-    for method in METHODS:
+    for method in (*METHODS, *results.others):
         here = [name for name in results.datasets if results.value(name, method, "paper", _ACCURACY)]
         theirs = [value for name in here if (value := published_value(name, method, _ACCURACY)) is not None]
         row = [method, "{:.1f} ± {:.1f}".format(*means[method]) if method in means else NONE, _spread(theirs)]

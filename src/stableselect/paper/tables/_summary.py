@@ -9,7 +9,7 @@ from ...datasets import info
 from ...experiments import Comparison, geometric_mean, paired_interval
 from .._report import NONE, Document, Line, Table, experiment, number, prose
 from ..methods import METHODS, Results
-from ._comparison import all_runs
+from ._comparison import about_others, all_runs
 
 _LEVEL = 0.05
 _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
@@ -33,13 +33,19 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
     compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.datasets}
     methods = [method for method in selecting if any(method in found.labels for found in compared.values())]
-    # Methods are ranked on the same samples: on the datasets and splits that all of them have.
+    # Methods are ranked on the same samples: on the datasets and splits that all of the tables' methods have.
     complete = {name: found for name, found in compared.items() if found.splits and len(found.labels) == len(methods)}
-    scores = np.array([_mean(found, method) for method in methods for found in complete.values()])
-    scores = scores.reshape(len(methods), len(complete))
     shared = {name: found.splits for name, found in complete.items()}
+    methods += results.others
+    scores = np.full((len(methods), len(complete)), np.nan)
+    for i, method in enumerate(methods):
+        for j, name in enumerate(complete):
+            found = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys((*selecting, method))))
+            if method in found.labels and found.splits == shared[name]:
+                scores[i, j] = _mean(found, method)
+    unranked = [method for method, row in zip(methods, scores, strict=True) if np.isnan(row).any()]
     twins = _twins(results, methods, scores, shared)
-    single = [i for i, method in enumerate(methods) if method not in twins]
+    single = [i for i, method in enumerate(methods) if method not in twins and method not in unranked]
     average = np.full(len(methods), np.nan)
     if complete:
         average[single] = rankdata(sign * scores[single], axis=0).mean(axis=1)
@@ -91,6 +97,9 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
         f"ranks."
         for method, first in twins.items()
     ]
+    if unranked:
+        notes.append(f"Not ranked, since they lack some of these splits: {', '.join(unranked)}.")
+    notes += about_others(results)
     notes.append("Seconds: the median over splits and seeds of each dataset; here the median and the largest of these.")
     return Table(title, header, rows, notes), data
 
