@@ -26,7 +26,7 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles
-from ._set_stability import nogueira, stability_interval, wilson_interval
+from ._set_stability import nogueira, nogueira_difference, stability_interval, wilson_interval
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
 
@@ -79,6 +79,7 @@ __all__ = [
     "merged",
     "namespace",
     "nogueira",
+    "nogueira_difference",
     "normalised_moments",
     "open_columns",
     "pseudo_inverse",
