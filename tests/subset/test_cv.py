@@ -82,7 +82,7 @@ def test_stability_takes_splitters_that_hold_every_sample_once(X):
     folds = np.empty(120, dtype=int)
     for fold, (_, test) in enumerate(GroupKFold(10).split(X, groups=GROUPS)):
         folds[test] = fold
-    expected = ColumnSubset(4, criterion="stability").fit_moments(fold_moments(X, None, folds))
+    expected = ColumnSubset(4, criterion="stability", cv=10).fit_moments(fold_moments(X, None, folds))
     np.testing.assert_allclose(selector.frontier_.error, expected.frontier_.error)
     with pytest.raises(ValueError, match=r"needs at least 6 folds, .*give a cv"):
         ColumnSubset(4, criterion="stability", cv=ShuffleSplit(10)).fit(X)

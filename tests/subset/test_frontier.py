@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
+from stableselect._core import nogueira, nogueira_difference, stability_interval
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
-from stableselect.subset._fold_groups import held_out_groups, inner_groups, voting_groups
-from stableselect.subset._frontier import VOTE_WEIGHT, Procedure, Task
-from stableselect.subset._ridge import held_out_error, leave_out, refit_errors
+from stableselect.subset._default import Wanted
+from stableselect.subset._fold_groups import held_out_groups, voting_groups
+from stableselect.subset._frontier import VOTE_WEIGHTS, Part, Procedure, Task
 from stableselect.subset._search import Setting, find_columns
-from stableselect.subset._stability_frontier import Point, first_stable, most_stable
+from stableselect.subset._stability_frontier import Measured, choose, repeated_interval
 
 
 @pytest.fixture
@@ -24,12 +25,9 @@ def twins(rng):
     return np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
 
 
-def columns_task(k, ridges=(0.1,), map_ridges=(None,), max_error_increase=0.05, min_stability=None):
-    def finish(part, found, setting):
-        ridges = [setting.ridge if ridge is None else ridge for ridge in map_ridges]
-        return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, ridges)
-
-    return Task(k, [], [], ridges, True, map_ridges, finish, max_error_increase, min_stability)
+def columns_task(k, ridge=0.1, search="training", **given):
+    plain = Setting(ridge, search=search)
+    return Task(Wanted(k, [], [], plain), 0.05, None, 5, **given)
 
 
 def test_exchange_under_prices_ends_where_no_swap_lowers_loss_and_prices(tall, rng):
@@ -62,12 +60,24 @@ def test_folds_are_held_out_equally_often_and_voters_are_left_in_every_round():
         groups = held_out_groups(n_folds)
         assert len(set(groups)) == len(groups)
         assert len(set(np.bincount(list(itertools.chain(*groups))))) == 1
-        for outside in groups:
-            left = [fold for fold in range(n_folds) if fold not in outside]
-            inner = inner_groups(left, len(outside))
-            assert sorted(itertools.chain(*inner)) == left
-            for group in inner:
-                assert sum(not set(voter) & {*outside, *group} for voter in voting_groups(n_folds)) >= 3
+        for held in groups:
+            assert sum(not set(voter) & set(held) for voter in voting_groups(n_folds)) >= 5
+            assert sum(not set(other) & set(held) for other in groups) >= 5
+
+
+@pytest.mark.parametrize("held", [(0, 5), (1, 2), (0, 9)])
+@pytest.mark.parametrize(("kind", "shape", "k"), [(ColumnSubset, (150, 12), 4), (ColumnSubset, (60, 240), 6)])
+def test_the_first_setting_is_the_default_on_the_same_samples(rng, kind, shape, k, held):
+    """Ridge by five folds and the proven best of few subsets; with few samples, the leave-one-out error."""
+    X = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1])) + rng.normal(size=shape)
+    train = X[~np.isin(row_folds(X, 10), held)]
+    default = kind(k).fit(train)
+    search = "training" if shape[0] > shape[1] else "few_samples"
+    procedure = Procedure(fold_moments(X, None, 10), columns_task(k, None, search))
+    searched = Part(procedure, held).search(procedure.task.wanted.plain)
+    assert searched.found.chosen == default.selected_.tolist()
+    assert searched.setting.ridge == default.ridge_ and searched.criterion == default.search_criterion_
+    assert searched.found.proven == (default.proven_optimal_ and search == "training")
 
 
 def by_hand(X, folds, held, k, vote_weight):
@@ -88,67 +98,124 @@ def by_hand(X, folds, held, k, vote_weight):
     return S, mean, np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
 
 
-@pytest.mark.slow
-def test_a_point_is_what_refits_without_the_folds_give(twins):
+@pytest.fixture
+def rounds(twins):
+    """The sets and errors of every setting in every round, by hand."""
     folds = row_folds(twins, 10)
-    points, _ = Procedure(fold_moments(twins, None, 10), columns_task(8)).choose(held_out_groups(10))
-    for point, vote_weight in zip(points, (0.0, VOTE_WEIGHT), strict=True):
-        sets, error, count = [], 0.0, 0
-        for held in held_out_groups(10):
-            S, mean, B = by_hand(twins, folds, held, 8, vote_weight)
-            test = twins[np.isin(folds, held)] - mean
-            error, count = error + ((test - test[:, S] @ B) ** 2).sum(), count + test.size
-            sets.append(S)
-        assert point.error == pytest.approx(error / count, rel=1e-9)
-        found = stability(sets, n_features=32)
-        assert (point.stability, point.standard_error) == pytest.approx((found.nogueira, found.standard_error))
+    sets, errors, cells = [], [], []
+    for vote_weight in (0.0, *VOTE_WEIGHTS):
+        found = [by_hand(twins, folds, held, 8, vote_weight) for held in held_out_groups(10)]
+        tests = [
+            twins[np.isin(folds, held)] - mean for held, (_, mean, _) in zip(held_out_groups(10), found, strict=True)
+        ]
+        errors.append([((test - test[:, S] @ B) ** 2).sum() for test, (S, _, B) in zip(tests, found, strict=True)])
+        cells = [test.size for test in tests]
+        sets.append([S for S, _, _ in found])
+    return sets, np.array(errors), np.array(cells)
 
 
 @pytest.mark.slow
-def test_the_stated_stability_is_that_of_the_whole_procedure_repeated(twins):
-    folds, moments = row_folds(twins, 10), fold_moments(twins, None, 10)
-    sets = []
-    for outside in held_out_groups(10):
-        left = [fold for fold in range(10) if fold not in outside]
-        # The choice between the two settings, by hand, on the folds that are left.
-        points = []
-        for vote_weight in (0.0, VOTE_WEIGHT):
-            inner, error = [], 0.0
-            for group in inner_groups(left, 2):
-                S, mean, B = by_hand(twins, folds, (*outside, *group), 8, vote_weight)
-                test = twins[np.isin(folds, group)] - mean
-                error += ((test - test[:, S] @ B) ** 2).sum()
-                inner.append(S)
-            points.append((error, stability(inner, n_features=32).nogueira))
-        (plain, repeats), (voted, agreed) = points
-        votes = voted <= 1.05 * plain and (voted < plain or agreed > repeats or (voted, agreed) == (plain, repeats))
-        sets.append(by_hand(twins, folds, outside, 8, VOTE_WEIGHT if votes else 0.0)[0])
-    masks = Procedure(moments, columns_task(8)).repeated()
-    assert [set(np.flatnonzero(mask)) for mask in masks] == [set(S) for S in sets]
+def test_a_setting_is_measured_by_refits_without_the_folds(twins, rounds):
+    sets, errors, cells = rounds
     frontier = ColumnSubset(8, ridge=0.1, criterion="stability").fit(twins).frontier_
-    assert frontier.procedure_stability == pytest.approx(stability(sets, n_features=32).nogueira)
+    assert frontier.vote_weight.tolist() == [0.0, *VOTE_WEIGHTS]
+    np.testing.assert_allclose(frontier.error, errors.sum(axis=1) / cells.sum(), rtol=1e-9)
+    found = [stability(each, n_features=32) for each in sets]
+    np.testing.assert_allclose(frontier.stability, [each.nogueira for each in found])
+    np.testing.assert_allclose(frontier.standard_error, [each.standard_error for each in found])
+
+
+def chosen_by_hand(sets, errors, m=32):
+    """The most stable setting within 5 % of the least error and more stable than the default, by a standard error."""
+    masks = np.array([[np.isin(np.arange(m), S) for S in each] for each in sets])
+    least = errors[np.argmin(errors.sum(axis=1))]
+    best, most = 0, nogueira(masks[0])[0]
+    for number in range(1, len(sets)):
+        gain, error = nogueira_difference(masks[number], masks[0])
+        above = errors[number] - 1.05 * least
+        fits = above.mean() + above.std(ddof=1) / len(above) ** 0.5 <= 0
+        if fits and gain > error and nogueira(masks[number])[0] > most:
+            best, most = number, nogueira(masks[number])[0]
+    return best
+
+
+@pytest.mark.slow
+def test_the_stated_stability_is_that_of_rounds_that_choose_by_the_others(twins, rounds):
+    sets, errors, _ = rounds
+    groups, repeats = held_out_groups(10), []
+    for number, held in enumerate(groups):
+        others = [at for at, other in enumerate(groups) if not set(other) & set(held)]
+        setting = chosen_by_hand([[each[at] for at in others] for each in sets], errors[:, others])
+        repeats.append(sets[setting][number])
+    frontier = ColumnSubset(8, ridge=0.1, criterion="stability").fit(twins).frontier_
+    assert frontier.chosen == chosen_by_hand(sets, errors)
+    assert frontier.procedure_stability == pytest.approx(stability(repeats, n_features=32).nogueira)
     low, high = frontier.procedure_interval
     assert -1 <= low < frontier.procedure_stability < high <= 1
 
 
-def points_of(*figures):
-    return [Point(Setting(float(number)), error, value, 0.0) for number, (error, value) in enumerate(figures)]
+def sets_that_differ(rng, n_rounds, often, k=5, m=20):
+    """The same k features, one of them swapped for another in a fraction of the rounds."""
+    masks = np.zeros((n_rounds, m), dtype=bool)
+    masks[:, :k] = True
+    for mask in masks[: round(often * n_rounds)]:
+        mask[rng.integers(k)], mask[k + rng.integers(m - k)] = False, True
+    return masks
 
 
-def test_the_most_stable_setting_within_the_allowed_error_is_taken_unless_another_beats_it():
-    assert most_stable(points_of((1.0, 0.3), (1.04, 0.5)), 0.05) == 1
-    assert most_stable(points_of((1.0, 0.3), (1.06, 0.5)), 0.05) == 0
-    assert most_stable(points_of((1.0, 0.5), (1.04, 0.5)), 0.05) == 0
-    assert most_stable(points_of((1.0, np.nan), (1.0, np.nan)), 0.05) == 1
+def measured(rng, *figures, n_rounds=15):
+    """Settings by their mean error and how often their sets differ."""
+    errors = np.array([np.full(n_rounds, error) for error, _ in figures])
+    return Measured(
+        np.array([sets_that_differ(rng, n_rounds, often) for _, often in figures]), errors, np.ones(n_rounds)
+    )
 
 
-def test_a_wish_is_met_by_the_first_setting_that_is_stable_enough():
-    points = points_of((1.0, 0.3), (1.01, 0.5), (1.03, 0.45), (1.04, 0.7), (1.2, 0.9))
-    assert first_stable(points, 0.05, 0.2) == 0
-    assert first_stable(points, 0.05, 0.4) == 1
-    assert first_stable(points, 0.05, 0.6) == 3
-    assert first_stable(points, 0.05, 0.8) == 3
-    assert first_stable(points, 0.3, 0.8) == 4
+def test_the_most_stable_setting_within_the_allowed_error_is_taken(rng):
+    assert choose(measured(rng, (1.0, 0.9), (1.04, 0.2)), 0.05, None) == 1
+    assert choose(measured(rng, (1.0, 0.9), (1.06, 0.2)), 0.05, None) == 0
+    assert choose(measured(rng, (1.0, 0.9), (1.01, 0.2), (1.02, 0.0), (1.03, 0.5)), 0.05, None) == 2
+
+
+def test_a_default_as_stable_as_any_other_is_kept(rng):
+    same = sets_that_differ(rng, 15, 0.5)
+    turned = np.concatenate([same[:5], sets_that_differ(rng, 10, 0.3)])
+    difference, error = nogueira_difference(turned, same)
+    assert 0 < difference < error
+    assert choose(Measured(np.array([same, same, turned]), np.ones((3, 15)), np.ones(15)), 0.05, None) == 0
+    every = np.ones((2, 15, 20), dtype=bool)
+    assert choose(Measured(every, np.ones((2, 15)), np.ones(15)), 0.05, None) == 0
+
+
+def test_an_error_within_the_limit_by_chance_is_not(rng):
+    some = measured(rng, (1.0, 0.9), (1.04, 0.0))
+    some.errors[1] += 0.2 * rng.normal(size=15)
+    some.errors[1] += 1.04 - some.errors[1].mean()
+    assert choose(some, 0.05, None) == 0 and choose(some, 0.2, None) == 1
+
+
+def test_a_wish_is_met_by_the_first_setting_that_is_stable_enough(rng):
+    some = measured(rng, (1.0, 0.9), (1.01, 0.5), (1.03, 0.2), (1.2, 0.0))
+    values = [some.stability(setting) for setting in range(4)]
+    assert values == sorted(values)
+    assert choose(some, 0.05, values[0] - 0.01) == 0
+    assert choose(some, 0.05, values[0] + 0.01) == 1
+    assert choose(some, 0.05, values[2]) == 2
+    assert choose(some, 0.05, 1.0) == 2
+    assert choose(some, 0.3, 1.0) == 3
+
+
+def test_rounds_that_share_samples_say_less_than_as_many_that_do_not(rng):
+    masks = sets_that_differ(rng, 15, 0.6)
+    value, error = nogueira(masks)
+    low, high = repeated_interval(masks)
+    naive = stability_interval(value, error, 15)
+    assert -1 <= low < naive[0] < value < naive[1] < high <= 1
+
+
+def test_rounds_that_agree_do_not_prove_that_all_would(rng):
+    low, high = repeated_interval(sets_that_differ(rng, 15, 0.0))
+    assert 0.75 < low < 0.95 and high == 1.0
 
 
 @pytest.mark.slow
@@ -176,14 +243,6 @@ def test_more_error_buys_more_ridge(twins):
         much = ColumnSubset(8, min_stability=1.0, max_error_increase=9.0).fit(twins).frontier_
     assert len(much.error) > len(little.error) and much.ridge.max() > little.ridge.max()
     assert set(ColumnSubset(8, ridge=0.5, criterion="stability").fit(twins).frontier_.ridge) == {0.5}
-
-
-@pytest.mark.parametrize("name", ["tall", "wide"])
-def test_errors_of_several_ridges_are_those_of_each(request, name):
-    gram, target, shift, _ = leave_out(fold_moments(request.getfixturevalue(name), None, 4), [1])
-    ridges = (0.0, 1e-3, 0.3, 2.0)
-    each = [held_out_error(gram, target, shift, [2, 0, 5], ridge) for ridge in ridges]
-    np.testing.assert_allclose(refit_errors(gram, target, shift, [2, 0, 5], ridges), each, rtol=1e-9)
 
 
 def test_forward_under_prices_takes_the_largest_gain_less_price(tall, rng):
@@ -229,7 +288,6 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
     frontier = selector.frontier_
     assert frontier.error[frontier.chosen] <= 1.05 * frontier.error.min()
     assert frontier.pareto_optimal[np.argmin(frontier.error)]
-    assert frontier.pareto_optimal[frontier.chosen]
     assert selector.ridge_ == frontier.map_ridge[frontier.chosen]
     save(selector, tmp_path / "kept.sselect")
     again = load(tmp_path / "kept.sselect")
@@ -296,7 +354,7 @@ def test_columns_that_span_the_table_leave_an_error_of_nothing(rng):
 @pytest.mark.slow
 def test_many_parts_are_brought_together(twins):
     parts = [Moments.from_array(twins[start::30]) for start in range(30)]
-    assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size == 2
+    assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size == 1 + len(VOTE_WEIGHTS)
 
 
 @pytest.mark.parametrize("settings", [{"scorer_weight": "x"}, {"scorer_weight": np.nan}, {"latent_width": "a"}])

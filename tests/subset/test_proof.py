@@ -43,11 +43,12 @@ def test_where_the_exchange_misses_the_best_set_the_proof_finds_it():
     assert missed > 0
 
 
-def test_without_exchange_or_for_stability_nothing_is_proven(tall):
+def test_without_exchange_nothing_is_proven_and_for_stability_the_default_is(tall):
     forward = ColumnSubset(4, ridge=0.0, exchange=False).fit(tall)
     assert forward.proven_optimal_ is False and forward.n_swaps_ == 0
     assert forward.lower_bound_ <= ColumnSubset(4, ridge=0.0).fit(tall).objective_
-    assert ColumnSubset(4, ridge=0.0, criterion="stability").fit(tall).proven_optimal_ is False
+    stable = ColumnSubset(4, ridge=0.0, criterion="stability").fit(tall)
+    assert stable.proven_optimal_ is (stable.frontier_.chosen == 0)
 
 
 def test_the_order_is_the_greedy_one_within_the_set():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from .._core import Array, index
 from ..subset import Finish, Found, Round, Setting, map_error
 from ._objective import ScorerObjective
@@ -33,7 +31,7 @@ def scorer_finisher(
     """
     known: list[tuple[Round, tuple[Array, Array]]] = []
 
-    def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
+    def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
         if not known or known[0][0] is not part:
             known[:] = [(part, part.gram.eigh())]
         width = int(latent_width or len(found.chosen))
@@ -43,6 +41,6 @@ def scorer_finisher(
             chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         V = (part.gram.xp.take(M, index(chosen, M, part.gram.xp), axis=0) @ W_D).T
-        return chosen, np.array([map_error(V, part.target, part.shift, chosen)])
+        return chosen, map_error(V, part.target, part.shift, chosen)
 
     return finish

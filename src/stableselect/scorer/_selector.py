@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Constraints, Interval, StrOptions, without
 from .._core import column_roles, to_dense, to_numpy
 from ..base import Selection
-from ..subset import MomentsSelector, Problem, Task, bounds, search_columns
+from ..subset import MomentsSelector, Problem, Task, Wanted, bounds
 from ._frontier import scorer_finisher
 from ._objective import ScorerObjective, canonical_scores
 from ._search import search_scorer
@@ -200,7 +200,7 @@ class ScorerSelector(MomentsSelector):
     def _select_from(self, problem: Problem) -> Selection:
         gram, mean, unit, m = problem.gram, problem.mean, problem.unit, problem.gram.n_features
         self.latent_width_ = int(self.latent_width or problem.k)
-        found = search_columns(problem)
+        found = problem.found
         objective = ScorerObjective(gram, self.latent_width_, float(self.scorer_weight), problem.ridge)
         chosen, self.n_swaps_ = found.chosen, found.n_swaps
         if problem.setting.exchange:
@@ -221,9 +221,9 @@ class ScorerSelector(MomentsSelector):
         order = sorted(sorted(chosen), key=lambda j: -weights[j])
         return Selection(order, weights, M[order] @ self.decoder_)
 
-    def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
+    def _frontier_task(self, wanted: Wanted) -> Task:
         return replace(
-            super()._frontier_task(k, include, exclude),
-            map_ridges=(None,),  # the objective has one ridge weight, for the search and for the map
-            finish=scorer_finisher(float(self.scorer_weight), self.latent_width, include, exclude),
+            super()._frontier_task(wanted),
+            finish=scorer_finisher(float(self.scorer_weight), self.latent_width, wanted.include, wanted.exclude),
+            own_map=False,  # the objective has one ridge weight, for the search and for the map
         )

@@ -1,6 +1,7 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
-from ._column_subset import ColumnSubset, bounds, search_columns
+from ._column_subset import ColumnSubset, bounds
+from ._default import Wanted
 from ._frontier import Finish, Round, Task
 from ._moments_selector import MomentsSelector, Problem
 from ._ridge import N_FOLDS, map_error
@@ -20,7 +21,7 @@ __all__ = [
     "Setting",
     "StabilityFrontier",
     "Task",
+    "Wanted",
     "bounds",
     "map_error",
-    "search_columns",
 ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .._core import EXHAUSTED, TIE, column_roles, loss_bound
 from ..base import Selection
 from ._moments_selector import MomentsSelector, Problem
-from ._proof import prove_columns
-from ._search import Found, find_columns
 
 
 class ColumnSubset(MomentsSelector):
@@ -151,8 +149,7 @@ class ColumnSubset(MomentsSelector):
     """
 
     def _select_from(self, problem: Problem) -> Selection:
-        gram = problem.gram
-        found = search_columns(problem)
+        gram, found = problem.gram, problem.found
         order, self.n_swaps_ = found.chosen, found.n_swaps
         roles = column_roles(gram, order, problem.ridge, problem.exclude)
         self._keep_roles(roles)
@@ -163,13 +160,6 @@ class ColumnSubset(MomentsSelector):
         self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(roles.loss, bound, problem)
         self.proven_optimal_ = self.optimality_gap_ == 0
         return Selection(order, roles.worth, roles.coefficients)
-
-
-def search_columns(problem: Problem) -> Found:
-    """Return what the search of a problem's setting finds."""
-    gram, setting, include, exclude = problem.gram, problem.setting, problem.include, problem.exclude
-    found = problem.found or find_columns(gram, problem.k, setting, include, exclude, problem.votes)
-    return prove_columns(gram, found, setting, include, exclude) if problem.exact else found
 
 
 def bounds(objective: float, bound: float, problem: Problem) -> tuple[float, float, float]:

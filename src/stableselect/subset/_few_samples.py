@@ -60,10 +60,16 @@ class FewSamplesSearch:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
+    """What a search finds with a ridge weight, and the leave-one-out error of it."""
+
     chosen: list[int]
     ridge: float
     error: float
+
+
+Known = dict[float, Candidate]
+"""What forward searches on the leave-one-out error find, by ridge weight."""
 
 
 def obstacle_to_leave_one_out(ridge: float | str, cv: object, stable: bool) -> str | None:
@@ -90,7 +96,12 @@ def samples_to_leave_out(moments: Moments, required: bool) -> KeptSamples | None
 
 
 def search_few_samples(
-    samples: KeptSamples, k: int, setting: Setting, include: Sequence[int] = (), exclude: Sequence[int] = ()
+    samples: KeptSamples,
+    k: int,
+    setting: Setting,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    known: Known | None = None,
 ) -> tuple[FewSamplesSearch, Setting]:
     """Search k features of few samples.
 
@@ -107,6 +118,8 @@ def search_few_samples(
         other samples.
     include, exclude : sequence of int
         Features that must or must not be selected.
+    known : Known, optional
+        Forward searches on the leave-one-out error that were made already, by ridge weight; new ones are added.
 
     Returns
     -------
@@ -115,21 +128,23 @@ def search_few_samples(
         With the ridge weight taken, and without exchange after a search on the leave-one-out error: what follows it
         swaps by training losses, which would undo it.
     """
-    few = _searched(samples, k, setting, include, exclude)
+    few = _searched(samples, k, setting, include, exclude, {} if known is None else known)
     exchange = setting.exchange and few.criterion == "training"
     return few, replace(setting, ridge=few.ridge, exchange=exchange)
 
 
 def _searched(
-    samples: KeptSamples, k: int, setting: Setting, include: Sequence[int], exclude: Sequence[int]
+    samples: KeptSamples, k: int, setting: Setting, include: Sequence[int], exclude: Sequence[int], known: Known
 ) -> FewSamplesSearch:
-    def by_error(weight: float) -> _Candidate:
-        state = forward_leave_one_out(samples, k, weight, include, exclude)
-        return _Candidate(state.chosen, weight, state.error)
+    def by_error(weight: float) -> Candidate:
+        if weight not in known:
+            state = forward_leave_one_out(samples, k, weight, include, exclude)
+            known[weight] = Candidate(state.chosen, weight, state.error)
+        return known[weight]
 
-    def by_loss(weight: float) -> _Candidate:
+    def by_loss(weight: float) -> Candidate:
         chosen = forward_search(samples.gram, k, weight, include, exclude)
-        return _Candidate(chosen, weight, leave_one_out_error(samples, chosen, weight))
+        return Candidate(chosen, weight, leave_one_out_error(samples, chosen, weight))
 
     n, m = samples.gram.A.shape
     compare = setting.search == "few_samples"
@@ -146,11 +161,11 @@ def _searched(
     if setting.exchange and not compare:
         state = LeaveOneOutState(samples, best.ridge, best.chosen)
         n_swaps = exchange_leave_one_out(state, include, exclude)
-        best = _Candidate(state.chosen, best.ridge, state.error)
+        best = Candidate(state.chosen, best.ridge, state.error)
     return FewSamplesSearch(Found(best.chosen, n_swaps), "leave_one_out", best.ridge, best.error / m)
 
 
-def _best_ridge(search: Callable[[float], _Candidate], ridge: float | None) -> _Candidate:
+def _best_ridge(search: Callable[[float], Candidate], ridge: float | None) -> Candidate:
     """Return what a search finds with the ridge weight of least error: the grid is walked for as long as that falls."""
     if ridge is not None:
         return search(ridge)

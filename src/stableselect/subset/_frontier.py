@@ -1,14 +1,17 @@
 """Choose features for stability: the votes of subsamples, few ordered settings, and how stable the whole choice is.
 
-Everything comes from the moments of ten folds of the samples, gathered in one pass. Combinations of three folds *vote*:
+Everything comes from the moments of ten folds of the samples, gathered in one pass. Combinations of four folds *vote*:
 the same search on each tells which features it selects. A search that charges for every feature by the votes it lacks
-gives up a little error for features that other samples would select too. More ridge makes the choice more stable still,
-and costs more error.
+gives up a little error for features that other samples would select too. More ridge can make the choice more stable
+still, and costs more error.
 
-The settings are ordered by how much they give up. Each is measured on folds held out in turn: the sets found without
-them give the stability, their samples the error. Which setting is chosen depends on the samples as well, so what is
-stated as the stability of the result is that of the whole procedure: it is repeated without the folds held out, choice
-of the setting included.
+The settings are ordered by how much they give up; the first is the default, which gives up nothing. Each is measured on
+folds held out in turn: the sets found without them give the stability, their samples the error. In every such round all
+is found anew on the samples left, the default's ridge and the votes included. A setting takes the default's place only
+if its error stays within what is allowed, and its stability exceeds the default's, by more than a standard error.
+
+Which setting is chosen depends on the samples as well, so what is stated as the stability of the result is that of the
+whole procedure: for every round the setting is chosen anew by the rounds that hold out other folds.
 """
 
 from __future__ import annotations
@@ -16,29 +19,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Array, Gram, Moments, kept_samples, merged, nogueira
+from .._core import Array, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ..base import TargetNotReachedWarning, TooFewSamplesError
-from ._few_samples import search_few_samples
-from ._fold_groups import held_out_groups, inner_groups, voting_groups
-from ._ridge import RIDGE_GRID, compared, refit_errors
+from ._default import Searched, Wanted, search_default
+from ._few_samples import Known, search_few_samples
+from ._fold_groups import held_out_groups, voting_groups
+from ._ridge import compared, held_out_error
 from ._search import Found, Setting, find_columns
-from ._stability_frontier import Point, StabilityFrontier, first_stable, most_stable
+from ._stability_frontier import Measured, StabilityFrontier, choose
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
-VOTE_WEIGHT = 0.05
+VOTE_WEIGHTS = (0.05, 0.1, 0.3)
 """What a feature without a vote costs, as a fraction of the loss."""
-RIDGES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Relative ridge weights tried where the ridge is "auto" and a stability is asked for."""
-FEW_SAMPLES_RIDGES = (1.0, 3.0, 10.0, 30.0)
-"""Relative ridge weights of searches on the leave-one-out error; the last two only where a stability is asked for."""
-MAP_RIDGES = tuple(ridge for ridge in RIDGE_GRID if ridge <= 1.0)
-"""Relative ridge weights of the map tried where the ridge is "auto"."""
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Relative ridge weights tried beyond the default's own where it is "auto" and a stability is asked for."""
+FEW_SAMPLES_RIDGES = (1.0, 3.0)
+"""Relative ridge weights of searches on the leave-one-out error."""
+MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
+"""Those tried only where a stability is asked for."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,13 @@ class Round:
     weight: float
 
 
-Finish = Callable[[Round, Found, Setting], tuple[list[int], np.ndarray]]
-"""From the features found in a round to those selected, and their held-out errors with each map ridge of the task."""
+Finish = Callable[[Round, Found, Setting], tuple[list[int], float]]
+"""From the features found in a round to those selected, and their error per sample on the folds held out."""
+
+
+def refit_finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
+    """Take the features found in a round as they are, and tell the error of their map."""
+    return found.chosen, held_out_error(part.gram, part.target, part.shift, found.chosen, setting.refit)
 
 
 @dataclass(frozen=True)
@@ -65,56 +75,55 @@ class Task:
 
     Attributes
     ----------
-    k : int
-        Number of features to select.
-    include, exclude : list of int
-        Features that must or must not be selected.
-    ridges : tuple of float
-        Ridge weights to try, smallest first.
-    exchange : bool
-        Whether features may be swapped.
-    map_ridges : tuple of float or None
-        Ridge weights of the map to try, None for that of the search; the one of least error counts.
-    finish : callable
-        See :data:`Finish`.
+    wanted : Wanted
+        What is to be selected, and the default's setting.
     max_error_increase : float
         Largest relative increase in held-out error accepted for stability.
     min_stability : float or None
         The stability asked for, if any.
-    few_samples : bool
-        Whether the samples are few and kept, so that the leave-one-out error can be searched on.
+    ridge_folds : int or None
+        In how many parts the default holds out the samples to choose its ridge; None for one fold at a time.
+    finish : callable
+        See :data:`Finish`.
+    own_map : bool
+        Whether the map keeps the default's ridge where the search takes a larger one.
     """
 
-    k: int
-    include: list[int]
-    exclude: list[int]
-    ridges: tuple[float, ...]
-    exchange: bool
-    map_ridges: tuple[float | None, ...]
-    finish: Finish
+    wanted: Wanted
     max_error_increase: float
     min_stability: float | None
-    few_samples: bool = False
+    ridge_folds: int | None = None
+    finish: Finish = refit_finish
+    own_map: bool = True
 
-    def settings(self) -> list[Setting]:
-        """Return the settings, from the one that gives up nothing to the one that gives up most."""
-        if self.few_samples:
-            plain = Setting(None, self.exchange, search="few_samples")
-            stable = [Setting(ridge, False, search="leave_one_out") for ridge in FEW_SAMPLES_RIDGES]
-            return [plain, *(stable[:2] if self.min_stability is None else stable)]
-        plain = Setting(self.ridges[0], self.exchange)
-        ridges = self.ridges[:1] if self.min_stability is None else self.ridges
-        return [plain, *(Setting(ridge, self.exchange, VOTE_WEIGHT) for ridge in ridges)]
+    def steps(self, own: float) -> list[list[Setting]]:
+        """Return the settings, from the one that gives up nothing to the one that gives up most.
 
-    def choose(self, points: Sequence[Point]) -> int:
-        """Return the number of the setting to take."""
-        if self.min_stability is None:
-            return most_stable(points, self.max_error_increase)
-        return first_stable(points, self.max_error_increase, self.min_stability)
+        They come in steps; one is only taken where no setting before is stable enough. A setting's ridge is the least
+        one for its search, which takes the default's where that is larger; ``own`` is that of all samples.
+        """
+        plain = self.wanted.plain
+        if plain.search == "training":
+            first = [plain, *(replace(plain, vote_weight=weight) for weight in VOTE_WEIGHTS)]
+            more = [replace(first[-1], ridge=ridge) for ridge in RIDGES if ridge > own and plain.ridge is None]
+        else:
+            stable = replace(plain, exchange=False, search="leave_one_out")
+            first = [plain, *(replace(stable, ridge=ridge) for ridge in FEW_SAMPLES_RIDGES)]
+            more = [replace(stable, ridge=ridge) for ridge in MORE_FEW_SAMPLES_RIDGES]
+        return [first] if self.min_stability is None else [first, *([setting] for setting in more)]
 
 
-def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.ndarray | None, StabilityFrontier]:
-    """Choose the setting of a search by its held-out error and the stability of what it selects.
+@dataclass(frozen=True)
+class Chosen:
+    """What the chosen setting selects on all samples, the votes it used, and all settings tried."""
+
+    searched: Searched
+    votes: np.ndarray | None
+    frontier: StabilityFrontier
+
+
+def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
+    """Select features by the setting that its held-out error and the stability of what it selects speak for.
 
     Parameters
     ----------
@@ -125,12 +134,7 @@ def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.nd
 
     Returns
     -------
-    setting : Setting
-        The one chosen.
-    votes : ndarray of shape (m,) or None
-        Fraction of subsamples that select each feature, where the setting uses it.
-    frontier : StabilityFrontier
-        All settings tried, and the stability of the whole procedure.
+    Chosen
     """
     if len(folds) < FEWEST_STABILITY_FOLDS:
         raise TooFewSamplesError(
@@ -142,11 +146,17 @@ def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.nd
         )
     if len(folds) > STABILITY_FOLDS:
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
-    _warn_without_choice(task, int(folds[0].n_features or 0))
+    _warn_without_choice(task.wanted, int(folds[0].n_features or 0))
     procedure = Procedure(folds, task)
-    points, chosen = procedure.choose(procedure.groups)
-    frontier = StabilityFrontier.from_points(
-        points, chosen, procedure.repeated(), task.max_error_increase, task.min_stability
+    settings, measured = procedure.measure()
+    chosen = procedure.choose(measured)
+    frontier = StabilityFrontier.from_measured(
+        [procedure.whole.taken(setting) for setting in settings],
+        measured,
+        chosen,
+        procedure.repeated(measured),
+        task.max_error_increase,
+        task.min_stability,
     )
     if not frontier.reached:
         warnings.warn(
@@ -156,34 +166,25 @@ def choose_setting(folds: Sequence[Moments], task: Task) -> tuple[Setting, np.nd
             TargetNotReachedWarning,
             stacklevel=2,
         )
-    setting = points[chosen].setting
-    return setting, procedure.votes(setting) if setting.vote_weight else None, frontier
+    searched = procedure.whole.search(settings[chosen])
+    votes = procedure.votes(searched.setting) if searched.setting.vote_weight else None
+    return Chosen(searched, votes, frontier)
 
 
-def refit_finisher(map_ridges: Sequence[float | None]) -> Finish:
-    """Return what takes the features found in a round as they are, and tells their held-out errors."""
-
-    def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], np.ndarray]:
-        weights = [setting.refit if ridge is None else ridge for ridge in map_ridges]
-        return found.chosen, refit_errors(part.gram, part.target, part.shift, found.chosen, weights)
-
-    return finish
-
-
-def _warn_without_choice(task: Task, m: int) -> None:
+def _warn_without_choice(wanted: Wanted, m: int) -> None:
     """Warn where the same features are selected in any case."""
-    if task.k - len(task.include) in (0, m - len(task.include) - len(task.exclude)):
-        selected, advice = ("All", "select fewer") if task.k == m else ("The same", "include or exclude fewer")
+    if wanted.k - len(wanted.include) in (0, m - len(wanted.include) - len(wanted.exclude)):
+        selected, advice = ("All", "select fewer") if wanted.k == m else ("The same", "include or exclude fewer")
         warnings.warn(
-            f"{selected} {task.k} features are selected in any case, so there is no choice to repeat and its stability "
-            f"is NaN; {advice}.",
+            f"{selected} {wanted.k} features are selected in any case, so there is no choice to repeat and its "
+            f"stability is NaN; {advice}.",
             UndefinedMetricWarning,
             stacklevel=2,
         )
 
 
 class Procedure:
-    """The whole choice, which can be repeated without some of the folds.
+    """The settings, measured with folds held out in turn.
 
     Parameters
     ----------
@@ -195,123 +196,158 @@ class Procedure:
 
     def __init__(self, folds: Sequence[Moments], task: Task) -> None:
         self.folds, self.task = folds, task
-        self.settings = task.settings()
         self.groups = held_out_groups(len(folds))
-        if task.few_samples:
+        if task.wanted.plain.search != "training":
             self.groups = self.groups[-len(folds) :]  # these searches take long
         self.voters = voting_groups(len(folds))
         self.n_features = int(folds[0].n_features or 0)
-        self._ballots: dict[float | None, np.ndarray] = {}
-        self._sets: dict[tuple[tuple[int, ...], Setting], np.ndarray] = {}
+        self.defaults: dict[tuple[int, ...], Searched] = {}
+        self.known: dict[tuple[int, ...], Known] = {}
+        self._ballots: dict[tuple[float, tuple[int, ...]], list[int]] = {}
         # Features that nobody chose would make any choice look stable.
-        self._free = np.setdiff1d(np.arange(self.n_features), [*task.include, *task.exclude])
+        self._free = np.setdiff1d(np.arange(self.n_features), [*task.wanted.include, *task.wanted.exclude])
 
-    def choose(self, groups: Sequence[tuple[int, ...]], outside: tuple[int, ...] = ()) -> tuple[list[Point], int]:
-        """Measure the settings with each group of folds held out, and choose one.
+    @cached_property
+    def whole(self) -> Part:
+        """All samples."""
+        return Part(self, ())
 
-        Parameters
-        ----------
-        groups : sequence of tuples of int
-            Folds held out together.
-        outside : tuple of int
-            Folds that are not looked at.
-
-        Returns
-        -------
-        points : list of Point
-            The settings tried: one after the other, until one is stable enough or its error too large.
-        chosen : int
-            The one chosen.
-        """
-        points = self._measured(self.settings[:2], groups, outside)
-        for setting in self.settings[2:]:
-            least = min(point.error for point in points)
-            if points[-1].error > (1 + self.task.max_error_increase) * least:
+    def measure(self) -> tuple[list[Setting], Measured]:
+        """Return the settings tried, part by part until one is stable enough, and what was measured of them."""
+        own = float(self.whole.default.setting.ridge or 0.0)
+        cells = [sum(self.folds[fold].weight_sum for fold in group) * self.n_features for group in self.groups]
+        settings: list[Setting] = []
+        masks: list[np.ndarray] = []
+        errors: list[np.ndarray] = []
+        for step in self.task.steps(own):
+            found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)
+            error = np.zeros((len(step), len(self.groups)))
+            for number, group in enumerate(self.groups):
+                part = Part(self, group)
+                for row, setting in enumerate(step):
+                    chosen, error[row, number] = part.finish(setting)
+                    found[row, number, chosen] = True
+            settings += step
+            masks.append(found[:, :, self._free])
+            errors.append(error)
+            measured = Measured(np.concatenate(masks), np.concatenate(errors), np.array(cells))
+            if all(self._ends(measured.of(rounds)) for rounds in (range(len(self.groups)), *self._others())):
                 break
-            wanted = self.task.min_stability
-            if wanted is not None and points[self.task.choose(points)].stability >= wanted:
-                break
-            points += self._measured([setting], groups, outside)
-        return points, self.task.choose(points)
+        return settings, measured
 
-    def repeated(self) -> np.ndarray:
-        """Return what the whole procedure selects without each group of folds (runs x features that it may choose)."""
-        sets = []
-        for outside in self.groups:
-            left = [fold for fold in range(len(self.folds)) if fold not in outside]
-            inner = inner_groups(left, len(outside))
-            points, chosen = self.choose(inner[:2] if self.task.few_samples else inner, outside)
-            setting = replace(points[chosen].setting, map_ridge=None)
-            if (outside, setting) not in self._sets:
-                self._search([setting], outside, ())
-            sets.append(self._sets[outside, setting])
-        return np.array(sets)
+    def choose(self, measured: Measured) -> int:
+        """Return the number of the setting to take."""
+        return choose(measured, self.task.max_error_increase, self.task.min_stability)
+
+    def repeated(self, measured: Measured) -> np.ndarray:
+        """Return what the whole procedure selects in every round (rounds x features that it may choose)."""
+        chosen = [self.choose(measured.of(rounds)) for rounds in self._others()]
+        return np.array([measured.masks[setting, number] for number, setting in enumerate(chosen)])
 
     def votes(self, setting: Setting, outside: Sequence[int] = ()) -> np.ndarray:
         """Return for every feature the fraction of voters that select it, of those with no fold in ``outside``."""
-        task = self.task
-        if setting.ridge not in self._ballots:
-            ballot = np.zeros((len(self.voters), self.n_features), dtype=bool)
-            for number, voter in enumerate(self.voters):
+        wanted, ridge = self.task.wanted, float(setting.ridge or 0.0)
+        votes = np.zeros(self.n_features)
+        free = [voter for voter in self.voters if not set(voter) & set(outside)]
+        for voter in free:
+            if (ridge, voter) not in self._ballots:
                 gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
-                plain = Setting(setting.ridge, task.exchange)
-                ballot[number, find_columns(gram, task.k, plain, task.include, task.exclude).chosen] = True
-            self._ballots[setting.ridge] = ballot
-        free = [not set(voter) & set(outside) for voter in self.voters]
-        return np.asarray(self._ballots[setting.ridge][free].mean(axis=0))
+                plain = Setting(ridge, wanted.plain.exchange)
+                found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
+                self._ballots[ridge, voter] = found.chosen
+            votes[self._ballots[ridge, voter]] += 1
+        return votes / len(free)
 
-    def _measured(
-        self, settings: Sequence[Setting], groups: Sequence[tuple[int, ...]], outside: tuple[int, ...]
-    ) -> list[Point]:
-        """Return error and stability of settings, each with its best map."""
-        masks = np.zeros((len(groups), len(settings), len(self._free)), dtype=bool)
-        errors = np.zeros((len(settings), len(self.task.map_ridges)))
-        cells = sum(self.folds[fold].weight_sum for group in groups for fold in group) * self.n_features
-        for number, group in enumerate(groups):
-            masks[number], error = self._search(settings, group, outside)
-            errors += error
-        points = []
-        for row, setting in enumerate(settings):
-            best = int(np.argmin(errors[row]))
-            setting = replace(setting, map_ridge=self.task.map_ridges[best])
-            points.append(Point(setting, float(errors[row, best]) / cells, *nogueira(masks[:, row])))
-        return points
+    def _others(self) -> list[list[int]]:
+        """Return for every round those that hold out none of its folds."""
+        return [
+            [number for number, other in enumerate(self.groups) if not set(group) & set(other)] for group in self.groups
+        ]
 
-    def _search(
-        self, settings: Sequence[Setting], group: tuple[int, ...], outside: tuple[int, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each setting selects without some folds, and the errors of every map on those of the group."""
-        held = (*outside, *group)
-        train = merged([part for fold, part in enumerate(self.folds) if fold not in held])
-        part = Round(*compared(train, merged([self.folds[fold] for fold in group])))
-        masks, errors = np.zeros((len(settings), self.n_features), dtype=bool), []
-        starts: dict[float | None, list[int]] = {}
-        for mask, setting in zip(masks, settings, strict=True):
-            if setting.search == "training":
-                found, used = self._find(part.gram, setting, held, starts.get(setting.ridge)), setting
-                starts[setting.ridge] = found.chosen
-            else:
-                found, used = self._find_few(train, setting)
-            chosen, error = self.task.finish(part, found, used)
-            mask[chosen] = True
-            # Below this an error is rounding, and a fraction of it means nothing.
-            errors.append(part.weight * np.maximum(error, 1e-12 * self.n_features))
-            if not outside:
-                self._sets[group, setting] = mask[self._free]
-        return masks[:, self._free], np.array(errors)
+    def _ends(self, measured: Measured) -> bool:
+        """Tell whether no further setting needs to be tried."""
+        wanted = self.task.min_stability
+        if wanted is None or not measured.within(self.task.max_error_increase)[-1]:
+            return True
+        return not measured.stability(self.choose(measured)) < wanted
 
-    def _find_few(self, moments: Moments, setting: Setting) -> tuple[Found, Setting]:
-        """Return what a setting for few samples finds, and the setting with the ridge weight it took."""
-        task, samples = self.task, kept_samples(moments)
-        if samples is None:  # too few different samples are left to leave one out
-            setting = replace(setting, search="training")
-            return find_columns(
-                moments.operator().normalised()[0], task.k, setting, task.include, task.exclude
-            ), setting
-        few, setting = search_few_samples(samples, task.k, setting, task.include, task.exclude)
-        return few.found, setting
 
-    def _find(self, gram: Gram, setting: Setting, held: Sequence[int], start: Sequence[int] | None) -> Found:
-        task = self.task
-        votes = self.votes(setting, held) if setting.vote_weight else None
-        return find_columns(gram, task.k, setting, task.include, task.exclude, votes, start)
+class Part:
+    """The samples without some folds, and what the settings find in them.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        The folds, and what is known already.
+    held : tuple of int
+        The folds held out.
+    """
+
+    def __init__(self, procedure: Procedure, held: tuple[int, ...]) -> None:
+        self.procedure, self.held, self.wanted = procedure, held, procedure.task.wanted
+        self.left = [fold for fold in range(len(procedure.folds)) if fold not in held]
+        self.moments = merged([procedure.folds[fold] for fold in self.left])
+        self.known = procedure.known.setdefault(held, {})
+
+    @cached_property
+    def gram(self) -> Gram:
+        """The moments, of mean variance one."""
+        return self.moments.operator().normalised()[0]
+
+    @cached_property
+    def samples(self) -> KeptSamples | None:
+        """The samples, where they are few and the leave-one-out error decides."""
+        return None if self.wanted.plain.search == "training" else kept_samples(self.moments)
+
+    @cached_property
+    def round(self) -> Round:
+        """These samples, and those held out."""
+        test = merged([self.procedure.folds[fold] for fold in self.held])
+        return Round(*compared(self.moments, test))
+
+    @property
+    def default(self) -> Searched:
+        """What is selected without regard to stability."""
+        known = self.procedure.defaults
+        if self.held not in known:
+            known[self.held] = search_default(self.gram, self.samples, self._held_out(), self.wanted, self.known)
+        return known[self.held]
+
+    def taken(self, setting: Setting) -> Setting:
+        """Return a setting with the ridge weights it takes here."""
+        own = self.default.setting
+        if setting == self.wanted.plain:
+            return own
+        ridge, mapped = float(own.ridge or 0.0), own.ridge if self.procedure.task.own_map else None
+        least = ridge if setting.ridge is None else setting.ridge
+        return replace(setting, ridge=least if setting.search != "training" else max(ridge, least), map_ridge=mapped)
+
+    def search(self, setting: Setting) -> Searched:
+        """Return what a setting finds."""
+        wanted, taken = self.wanted, self.taken(setting)
+        if setting == wanted.plain:
+            return self.default
+        if taken.search != "training" and self.samples is not None:
+            few, taken = search_few_samples(self.samples, wanted.k, taken, wanted.include, wanted.exclude, self.known)
+            return Searched(few.found, taken, few)
+        start = votes = None
+        if taken.vote_weight:
+            votes = self.procedure.votes(taken, self.held)
+            start = self.default.found.chosen if taken.ridge == self.default.setting.ridge else None
+        taken = replace(taken, search="training")
+        return Searched(find_columns(self.gram, wanted.k, taken, wanted.include, wanted.exclude, votes, start), taken)
+
+    def finish(self, setting: Setting) -> tuple[list[int], float]:
+        """Return what a setting selects, and its error summed over the samples held out."""
+        searched, part = self.search(setting), self.round
+        chosen, error = self.procedure.task.finish(part, searched.found, searched.setting)
+        # Below this an error is rounding, and a fraction of it means nothing.
+        return chosen, part.weight * max(error, 1e-12 * self.procedure.n_features)
+
+    def _held_out(self) -> list[HeldOut]:
+        """Return the parts by whose error the default chooses its ridge."""
+        if self.samples is not None or self.wanted.plain.ridge is not None:
+            return []
+        n_parts = self.procedure.task.ridge_folds or len(self.procedure.folds)
+        parts = [[fold for fold in self.left if fold % n_parts == part] for part in range(n_parts)]
+        return hold_out_each([merged([self.procedure.folds[fold] for fold in part]) for part in parts if part])

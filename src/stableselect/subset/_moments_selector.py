@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -39,10 +39,11 @@ from ..base import (
     resolve_k,
     unchanged_on_error,
 )
-from ._few_samples import obstacle_to_leave_one_out, samples_to_leave_out, search_few_samples
-from ._frontier import MAP_RIDGES, RIDGES, STABILITY_FOLDS, Task, choose_setting, refit_finisher
+from ._default import Wanted, search_default
+from ._few_samples import obstacle_to_leave_one_out, samples_to_leave_out
+from ._frontier import STABILITY_FOLDS, Task, choose_stable
 from ._n_features import choose_n_features
-from ._ridge import FEWEST_FOLDS, N_FOLDS, choose_ridge
+from ._ridge import FEWEST_FOLDS, N_FOLDS
 from ._search import Found, Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
@@ -67,13 +68,9 @@ class Problem:
     include, exclude : list of int
         Features that must or must not be selected.
     setting : Setting
-        How to search.
-    votes : ndarray of shape (m,) or None
-        Fraction of subsamples that select each feature, where the setting uses it.
-    found : Found or None
-        The features, where they were searched on their leave-one-out error or beside it.
-    exact : bool
-        Whether the best features are to be found and proven, where there are not too many subsets.
+        How was searched.
+    found : Found
+        The features that the search found.
     """
 
     gram: Gram
@@ -84,9 +81,7 @@ class Problem:
     include: list[int]
     exclude: list[int]
     setting: Setting
-    votes: np.ndarray | None = None
-    found: Found | None = None
-    exact: bool = False
+    found: Found
 
 
 class MomentsSelector(StreamingSelector):
@@ -247,28 +242,24 @@ class MomentsSelector(StreamingSelector):
         for name in ("_path", "_frontier", "selection_frequency_", "leave_one_out_error_"):
             self.__dict__.pop(name, None)
         k, include, exclude = self._wanted(held_out, moments)
-        votes = found = None
-        self.search_criterion_ = "training"
-        if self._prefers_stability():
-            task = replace(self._frontier_task(k, include, exclude), few_samples=samples is not None)
-            setting, votes, frontier = choose_setting(folds, task)
-            self._frontier = vars(frontier)
-            if votes is not None:
-                self.selection_frequency_ = votes
-        elif samples is not None:
-            kind: Literal["few_samples", "leave_one_out"]
-            kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
-            ridge = None if self.ridge == "auto" else float(self.ridge)
-            setting = Setting(ridge, bool(self.exchange), search=kind)
-        else:
-            setting = Setting(self._choose_ridge(held_out, k, include, exclude), bool(self.exchange))
+        kind: Literal["training", "few_samples", "leave_one_out"] = "training"
         if samples is not None:
-            few, setting = search_few_samples(samples, k, setting, include, exclude)
-            found, self.search_criterion_, self.leave_one_out_error_ = few.found, few.criterion, few.error * unit
-        mean = to_numpy(moments.mean)
-        # Stability is that of the search as it was measured on the folds.
-        exact = bool(self.exchange) and not self._prefers_stability() and self.search_criterion_ == "training"
-        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, votes, found, exact)
+            kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
+        ridge = None if isinstance(self.ridge, str) else float(self.ridge)
+        plain = Setting(ridge, bool(self.exchange), search=kind)
+        wanted = Wanted(k, include, exclude, plain, self._fewest_folds())
+        if self._prefers_stability():
+            stable = choose_stable(folds, self._frontier_task(wanted))
+            searched, self._frontier = stable.searched, vars(stable.frontier)
+            if stable.votes is not None:
+                self.selection_frequency_ = stable.votes
+        else:
+            searched = search_default(gram, samples, held_out, wanted)
+        self.search_criterion_ = searched.criterion
+        if searched.few is not None:
+            self.leave_one_out_error_ = searched.few.error * unit
+        mean, setting = to_numpy(moments.mean), searched.setting
+        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, searched.found)
         selection = self._select_from(problem)
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge
@@ -283,32 +274,14 @@ class MomentsSelector(StreamingSelector):
             raise ValueError(f"search_criterion='leave_one_out' {obstacle}")
         return obstacle is None
 
-    def _choose_ridge(
-        self, held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]
-    ) -> float:
-        if self.ridge != "auto":
-            return float(self.ridge)
-        return choose_ridge(held_out, k, include, exclude) if len(held_out) >= self._fewest_folds() else 0.0
-
     def _fewest_folds(self) -> int:
         """Return how many parts must be held out for a choice to mean anything; a caller's own cv may have fewer."""
         return FEWEST_FOLDS if self.cv is None else 2
 
-    def _frontier_task(self, k: int, include: list[int], exclude: list[int]) -> Task:
-        """Return which settings to compare for stability, and how."""
-        automatic = self.ridge == "auto"
-        map_ridges = MAP_RIDGES if automatic else (None,)
-        return Task(
-            k=k,
-            include=include,
-            exclude=exclude,
-            ridges=RIDGES if automatic else (float(self.ridge),),
-            exchange=bool(self.exchange),
-            map_ridges=map_ridges,
-            finish=refit_finisher(map_ridges),
-            max_error_increase=float(self.max_error_increase),
-            min_stability=None if self.min_stability is None else float(self.min_stability),
-        )
+    def _frontier_task(self, wanted: Wanted) -> Task:
+        """Return what is to be selected for stability, and how."""
+        target = None if self.min_stability is None else float(self.min_stability)
+        return Task(wanted, float(self.max_error_increase), target, N_FOLDS if self.cv is None else None)
 
     def _folds_needed(self) -> int:
         if not (self._prefers_stability() or self._counts_features() or self.ridge == "auto"):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from .._core import Array, Gram, HeldOut, Moments, forward_search, index, merged, to_numpy
+from .._core import Array, Gram, HeldOut, Moments, forward_search, index, merged
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
 N_FOLDS = 5
 FEWEST_FOLDS = 3
 """Fewest folds with samples in them for a choice by held-out error."""
-_SINGULAR = 1e-12
-"""A direction with less than this fraction of the largest variance, times their number, counts as zero."""
 GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
 
@@ -36,29 +32,6 @@ def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> fl
     T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
     T_SS = xp.take(T_S, rows, axis=0)
     return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
-
-
-def refit_errors(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridges: Sequence[float]) -> np.ndarray:
-    """Return what :func:`held_out_error` gives for several ridge weights, at about the cost of one.
-
-    With C_SS = U diag(e) U' the map is C_S U diag(d) U', d = 1 / (e + ridge), so that all errors follow from three
-    k x k matrices: tr T - 2 sum_i d_i (U'C_S'T_S U)_ii + sum_ij d_i (U'C_S'C_S U)_ij d_j (U'T_SS U)_ij.
-    """
-    xp = gram.xp
-    C_S = gram.columns(chosen)
-    rows = index(chosen, C_S, xp)
-    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
-    values, U = xp.linalg.eigh(xp.take(C_S, rows, axis=0))
-    reach = to_numpy(xp.linalg.diagonal(U.T @ (C_S.T @ T_S) @ U))
-    spread = to_numpy((U.T @ (C_S.T @ C_S) @ U) * (U.T @ xp.take(T_S, rows, axis=0) @ U))
-    total = target.trace() + float(xp.sum(shift * shift))
-    size = to_numpy(values)
-    errors = []
-    for ridge in ridges:
-        kept = size + ridge > _SINGULAR * max(1, len(size)) * (size.max(initial=0.0) + ridge)
-        d = np.where(kept, 1 / np.where(kept, size + ridge, 1.0), 0.0)
-        errors.append(total - 2 * float(d @ reach) + float(d @ spread @ d))
-    return np.array(errors)
 
 
 def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""The record of held-out error against stability, and the two rules that choose from it."""
+"""The record of held-out error against stability, and the rule that chooses from it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from .._core import nogueira, stability_interval
+from .._core import nogueira, nogueira_difference, stability_interval
 from ..base import data_frame
 from ._search import Setting
 
@@ -17,13 +17,57 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Point:
-    """A setting, its mean squared error on held-out samples, and the stability of its sets with its standard error."""
+class Measured:
+    """What settings select in every round, and their errors.
 
-    setting: Setting
-    error: float
-    stability: float
-    standard_error: float
+    Attributes
+    ----------
+    masks : ndarray of bool, shape (settings, rounds, features)
+        The features selected, of those that may be chosen.
+    errors : ndarray of shape (settings, rounds)
+        Squared error summed over the samples held out and all features.
+    cells : ndarray of shape (rounds,)
+        Number of values that the error is a sum over.
+    """
+
+    masks: np.ndarray
+    errors: np.ndarray
+    cells: np.ndarray
+
+    def of(self, rounds: Sequence[int]) -> Measured:
+        """Return what was measured in some rounds."""
+        at = list(rounds)
+        return Measured(self.masks[:, at], self.errors[:, at], self.cells[at])
+
+    def stability(self, setting: int) -> float:
+        """Return the stability of what a setting selects."""
+        return nogueira(self.masks[setting])[0]
+
+    def within(self, max_error_increase: float) -> np.ndarray:
+        """Tell which settings stay within an increase over the least error, by more than a standard error."""
+        least = self.errors[np.argmin(self.errors.sum(axis=1))]
+        above = self.errors - (1 + max_error_increase) * least
+        margin = above.std(axis=1, ddof=1) / np.sqrt(above.shape[1])
+        return (above.mean(axis=1) + margin <= 0) | np.all(self.errors == least, axis=1)
+
+    def steadier(self) -> np.ndarray:
+        """Tell which settings are more stable than the first, by more than a standard error."""
+        gains = [nogueira_difference(masks, self.masks[0]) for masks in self.masks]
+        return np.array([gain > error for gain, error in gains])
+
+
+def choose(measured: Measured, max_error_increase: float, target: float | None) -> int:
+    """Return the number of the setting to take.
+
+    Those that may be taken are the first, and any that is steadier and within the allowed increase in error. Of these
+    it is the most stable, or the first as stable as the target where there is one.
+    """
+    allowed = [0, *np.flatnonzero(measured.steadier() & measured.within(max_error_increase)).tolist()]
+    values = np.array([measured.stability(setting) for setting in allowed])
+    if np.isnan(values).any():
+        return 0
+    enough = np.flatnonzero(values >= (np.inf if target is None else target))
+    return int(allowed[enough[0] if enough.size else np.argmax(values)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,28 +138,29 @@ class StabilityFrontier:
     reached: bool
 
     @classmethod
-    def from_points(
+    def from_measured(
         cls,
-        points: Sequence[Point],
+        settings: Sequence[Setting],
+        measured: Measured,
         chosen: int,
         repeats: np.ndarray,
         max_error_increase: float,
         target: float | None,
     ) -> Self:
         """Return the frontier of measured settings; ``repeats`` are the sets of the whole procedure repeated."""
-        settings = [point.setting for point in points]
-        value, error = nogueira(repeats)
+        found = [nogueira(masks) for masks in measured.masks]
+        value, _ = nogueira(repeats)
         return cls(
-            error=np.array([point.error for point in points]),
-            stability=np.array([point.stability for point in points]),
-            standard_error=np.array([point.standard_error for point in points]),
-            ridge=np.array([np.nan if setting.ridge is None else setting.ridge for setting in settings]),
+            error=measured.errors.sum(axis=1) / measured.cells.sum(),
+            stability=np.array([stability for stability, _ in found]),
+            standard_error=np.array([error for _, error in found]),
+            ridge=np.array([float(setting.ridge or 0.0) for setting in settings]),
             map_ridge=np.array([setting.refit for setting in settings]),
             vote_weight=np.array([setting.vote_weight for setting in settings]),
             leave_one_out=np.array([setting.search == "leave_one_out" for setting in settings]),
             chosen=chosen,
             procedure_stability=value,
-            procedure_interval=stability_interval(value, error, len(repeats)),
+            procedure_interval=repeated_interval(repeats),
             n_repeats=len(repeats),
             max_error_increase=max_error_increase,
             target=target,
@@ -166,8 +211,10 @@ class StabilityFrontier:
         """
         if self.leave_one_out[i]:
             kind = "leave-one-out search"
+        elif self.vote_weight[i]:
+            kind = f"votes of weight {self.vote_weight[i]:g}"
         else:
-            kind = "votes" if self.vote_weight[i] else "plain search"
+            kind = "the default"
         return f"{kind}, ridge {self.ridge[i]:g}" if self.ridge[i] > 0 else kind
 
 
@@ -179,24 +226,24 @@ def beaten(error: np.ndarray, stability: np.ndarray) -> np.ndarray:
     return np.any(no_worse & better, axis=0)
 
 
-def most_stable(points: Sequence[Point], max_error_increase: float) -> int:
-    """Return the number of the last setting that is within max_error_increase of the least error and not beaten."""
-    return int(_allowed(points, max_error_increase)[-1])
+_HELD_OUT = 0.25
+"""Samples held out in a round, for each one kept."""
 
 
-def first_stable(points: Sequence[Point], max_error_increase: float, target: float) -> int:
-    """Return the number of the first setting as stable as the target, of those :func:`most_stable` could take.
+def repeated_interval(repeats: np.ndarray) -> tuple[float, float]:
+    """Return a 95 % interval for the stability of sets from samples that overlap.
 
-    Where there is none it is the most stable one of these.
+    The rounds share most of their samples, so the standard error of as many independent ones is too small. It is raised
+    as for resampled errors [1]_. Sets that are all equal count as though one had another feature, so that few rounds
+    that agree do not prove that all would.
+
+    References
+    ----------
+    .. [1] Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52.
     """
-    allowed = _allowed(points, max_error_increase)
-    stability = np.array([points[i].stability for i in allowed])
-    enough = np.flatnonzero(~(stability < target))
-    return int(allowed[enough[0]] if enough.size else allowed[np.argmax(stability)])
-
-
-def _allowed(points: Sequence[Point], max_error_increase: float) -> np.ndarray:
-    error = np.array([point.error for point in points])
-    stability = np.array([point.stability for point in points])
-    near = error <= (1 + max_error_increase) * error.min()
-    return np.flatnonzero(near & ~beaten(error, stability))
+    value, error = nogueira(repeats)
+    if np.isfinite(error) and np.all(repeats == repeats[0]):
+        repeats = repeats.copy()
+        repeats[0, [np.argmax(repeats[0]), np.argmin(repeats[0])]] ^= True
+        return stability_interval(*nogueira(repeats), len(repeats))[0], value
+    return stability_interval(value, error * np.sqrt(1 + _HELD_OUT * len(repeats)), len(repeats))
