@@ -27,9 +27,8 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles
-from ._set_stability import nogueira, stability_interval, wilson_interval
-from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_samples
 from ._set_stability import nogueira, nogueira_difference, stability_interval, wilson_interval
+from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_samples
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
 
