@@ -6,7 +6,10 @@ from ..experiments import CURRENT, Revision, Run
 from .assumptions import TASKS
 from .methods import find_method
 
-_SELECTORS = ("ColumnSubset", "ScorerSelector", "ConsensusSelector", "AEFS", "AgnoSS", "LaplacianScore")
+_SELECTORS = (
+    *("ColumnSubset", "ScorerSelector", "ConsensusSelector"),
+    *("AEFS", "AgnoSS", "LaplacianScore", "MCFS", "UDFS"),  # ties between features or samples
+)
 """Those that compute other numbers than at first; a variant of a method has the revision of its selector."""
 
 
