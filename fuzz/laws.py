@@ -15,12 +15,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, laplacian
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import stableselect as ss
-from stableselect.graph._neighbours import neighbour_graph
 
 from .checks import (
     Refused,
@@ -415,17 +413,6 @@ def _told_apart(trial: Trial) -> bool:
     return bool(np.all(-np.diff(shares[: q + 1]) > 1e-6))
 
 
-def _distinct_spectrum(trial: Trial) -> bool:
-    """Tell whether a graph with edges of weight 1 has distinct eigenvalues and volumes of its parts (promises.md)."""
-    if trial.name != "MCFS" or trial.setting("weights") != "binary":
-        return True
-    W = neighbour_graph(trial.X, trial.setting("n_neighbors"), weights="binary")
-    count, parts = connected_components(W)
-    volumes = np.bincount(parts, W.sum(axis=1))
-    values = np.linalg.eigvalsh(laplacian(W, normed=True).toarray())[count:]
-    return len(np.unique(volumes)) == count and bool(np.all(np.diff(values) > 1e-6))
-
-
 def _places_do_not_matter(trial: Trial) -> bool:
     """Tell whether the order of the features may not change the choice: they do not tie, nor are drawn by position."""
     n, m = trial.X.shape
@@ -434,7 +421,7 @@ def _places_do_not_matter(trial: Trial) -> bool:
     complete = trial.name in GRAPH and trial.setting("weights") == "binary" and trial.setting("n_neighbors") >= n - 1
     # Folds follow the positions of the features.
     by_place = trial.name in BY_POSITION or trial.held_out
-    return not (trial.table.ties or pair or complete or by_place) and _to_rounding(trial) and _distinct_spectrum(trial)
+    return not (trial.table.ties or pair or complete or by_place) and _to_rounding(trial)
 
 
 def _streams(trial: Trial) -> bool:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from fuzz.cases import Outcome, run_case
+from fuzz.checks import Broken
+from fuzz.laws import Trial
 from fuzz.machine import CASES_PER_SEED, State, fuzz, run_cases
-from fuzz.tables import EXTREME
+from fuzz.tables import EXTREME, Table
+from stableselect import ScorerSelector
 from stableselect.base import ScoreSelector
 
 SHORT = {"selector": range(0, 240), "moments": range(0, 120), "file": range(0, 120)}
@@ -48,6 +51,13 @@ class FirstSample(Largest):
         return rows[0]
 
 
+class FirstFeature(Largest):
+    """The order of the features decides."""
+
+    def _of(self, rows):
+        return -np.arange(rows.shape[1])
+
+
 class Forgetful(Largest):
     """Selects a single feature, whatever was asked for."""
 
@@ -82,12 +92,24 @@ def test_a_sound_selector_holds():
     ("selector", "told"),
     [
         (FirstSample, "other row order: features"),
+        (FirstFeature, "other column order: features"),
         (Forgetful, "1 features for "),
         (Careless, "the table was changed"),
     ],
 )
 def test_a_broken_selector_is_found(selector, told):
     assert any(told in message for message in broken(selector))
+
+
+def test_another_twin_must_be_as_good(rng):
+    X = rng.normal(size=(30, 4))[:, [0, 1, 2, 3, 3]] + 1e-6 * rng.normal(size=(30, 5))
+    trial = Trial(rng, Table("near twins", X), ScorerSelector(2, ridge=0.0, include=[3]))
+    assert trial.determined
+    one = trial.selector.fit(X)
+    trial.same_to_rounding("the twin", one, ScorerSelector(2, ridge=0.0, include=[4], exclude=[3]).fit(X))
+    kept = [j for j in one.selected_ if j != 3]
+    with pytest.raises(Broken, match="another feature: the objective"):
+        trial.same_to_rounding("another feature", one, ScorerSelector(2, ridge=0.0, exclude=[3, 4, *kept]).fit(X))
 
 
 def test_a_broken_reader_is_found(monkeypatch):

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
-from stableselect.graph import _neighbours, _spectrum
+from stableselect._core import sorted_samples
+from stableselect.graph import MCFS, NDFS, _neighbours, _spectrum
 from stableselect.graph._neighbours import neighbour_graph, neighbour_indices
 from stableselect.graph._spectrum import default_clusters, degrees, laplacian, lowest_spectrum
 
@@ -204,3 +206,26 @@ def test_default_clusters_of_small_empty_and_scattered_graphs(rng):
     pairs = sparse.csr_array(np.kron(np.eye(30), [[0, 1], [1, 0]]))
     assert default_clusters(pairs) == 10
     assert default_clusters(pairs, limit=4) == 4
+
+
+@pytest.mark.parametrize("weights", ["heat", "binary", "cosine"])
+def test_the_order_of_the_features_changes_no_bit_of_the_graph(rng, weights):
+    X = rng.standard_cauchy((40, 9))
+    samples, _ = sorted_samples(X)
+    expected = neighbour_graph(samples, 3, weights=weights).toarray()
+    for _ in range(5):
+        moved, _ = sorted_samples(X[:, rng.permutation(9)])
+        np.testing.assert_array_equal(neighbour_graph(moved, 3, weights=weights).toarray(), expected)
+
+
+@pytest.mark.parametrize("selector", [MCFS(3, n_clusters=3), MCFS(3, n_clusters=12), NDFS(3, random_state=0)])
+def test_parts_of_equal_volume_and_equal_eigenvalues_do_not_let_the_order_of_the_features_decide(rng, selector):
+    selector = clone(selector).set_params(n_neighbors=1, weights="binary")  # many parts of two and three samples
+    for _ in range(3):
+        X = rng.normal(size=(32, 9))
+        expected = clone(selector).fit(X)
+        for _ in range(4):
+            order = rng.permutation(9)
+            found = clone(selector).fit(X[:, order])
+            assert set(order[found.selected_]) == set(expected.selected_)
+            np.testing.assert_allclose(found.scores_, expected.scores_[order], rtol=1e-7, atol=1e-9)

@@ -187,8 +187,8 @@ def test_fault_a_by_hand(tiny):
 def test_fault_a_gives_the_printed_figures(dataset, method, error, accuracy):
     need(dataset)
     record = evaluate(Run(dataset, method + FAULTY, "paper", 0, 0, 64), str(DATA))
-    # Features of zeros tie for the first places of the published SPEC (38 of glioma's test samples), and NumPy's default
-    # sort, which is not stable, orders them by its version: in random orders the error is 0.207 to 0.212.
+    # Features of zeros tie for the first places of the published SPEC (38 in glioma's test samples). NumPy's default
+    # sort is not stable and orders them by its version: in random orders the error is 0.207 to 0.212.
     assert record["least_squares"] == pytest.approx(error, rel=1.5e-2 if method == "SPEC" else 1e-3)
     assert record["accuracy"] == pytest.approx(accuracy, abs=5e-4)
 

@@ -28,7 +28,7 @@ from ._resampling import (
 )
 from ._roles import Roles, column_roles
 from ._set_stability import nogueira, nogueira_difference, stability_interval, wilson_interval
-from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_samples
+from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
 
@@ -95,6 +95,7 @@ __all__ = [
     "row_hashes",
     "seed_sequence",
     "significant",
+    "sorted_features",
     "sorted_samples",
     "split_moments",
     "splits_of",

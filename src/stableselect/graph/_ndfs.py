@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, without
-from .._core import Array, sorted_samples
+from .._core import Array, sorted_features, sorted_samples
 from ._graph_selector import POSITIVE
 from ._l21 import RowSparseSelector, varying_columns
 from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
@@ -184,8 +184,9 @@ class NDFS(RowSparseSelector):
         c = default_clusters(graph) if self.n_clusters is None else self.n_clusters
         c = min(c, distinct)
         centred = values - values.mean(axis=0)
-        unit = float(np.sqrt(np.einsum("ij,ij->", centred, centred) / len(columns)))
-        F = start_indicators(centred / unit, c, self.random_state)
+        ordered = sorted_features(centred)
+        unit = float(np.sqrt(np.einsum("ij,ij->", ordered, ordered) / len(columns)))
+        F = start_indicators(ordered / unit, c, self.random_state)
         table, unit = (centred / unit, 1.0) if self.rescale else (np.ldexp(values, exponent), np.ldexp(unit, exponent))
         terms = Terms(laplacian(graph, normalised=True), self.alpha, self.beta, self.gamma, SMOOTHING / unit)
         W, F, path = minimise(Regression(table, self.rescale), F, terms, self.max_iter, self.tol)

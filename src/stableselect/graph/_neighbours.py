@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from .._core import Array, byte_order, dense_rows
+from .._core import Array, byte_order, dense_rows, sorted_features
 
 _BLOCK_ROWS = 2048
 """Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
@@ -64,6 +64,7 @@ def neighbour_graph(
            [0., 1., 0.]])
     """
     values, exponent = dense_rows(X)
+    values = sorted_features(values)
     n = values.shape[0]
     rows, columns, squared = _directed(values, min(int(n_neighbors), n - 1), ties=True)
     if weights == "heat":
@@ -89,7 +90,7 @@ def neighbour_indices(X: Array, n_neighbors: int = 5) -> np.ndarray:
 
     Ties at the k-th distance go to the sample first in the sorting order of the samples' values.
     """
-    values, _ = dense_rows(X)
+    values = sorted_features(dense_rows(X)[0])
     n = values.shape[0]
     k = min(int(n_neighbors), n - 1)
     rows, columns, _ = _directed(values, k, ties=False)
