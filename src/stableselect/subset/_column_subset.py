@@ -125,7 +125,7 @@ class ColumnSubset(MomentsSelector):
     "auto", are chosen by forward search.
 
     For stability the same search runs on seventy subsamples, combinations of four of ten folds of the samples. A
-    feature that none of them selects is charged 5, 10 or 30 % of the loss more than one that all select, so that
+    feature that none of them selects is charged 5 or 10 % of the loss more than one that all select, so that
     features which serve almost equally well no longer take turns by chance. These settings and the default are repeated
     with fifteen pairs of folds held out. The default is kept unless another is more stable, and its error within the
     limit, each by more than a standard error. All of it uses the folds' moments from one pass. The stability stated is

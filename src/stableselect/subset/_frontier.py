@@ -36,7 +36,7 @@ from ._stability_frontier import Measured, StabilityFrontier, choose
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
-VOTE_WEIGHTS = (0.05, 0.1, 0.3)
+VOTE_WEIGHTS = (0.05, 0.1)
 """What a feature without a vote costs, as a fraction of the loss."""
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Relative ridge weights tried beyond the default's own where it is "auto" and a stability is asked for."""
