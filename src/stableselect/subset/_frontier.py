@@ -6,9 +6,10 @@ gives up a little error for features that other samples would select too. More r
 still, and costs more error.
 
 The settings are ordered by how much they give up; the first is the default, which gives up nothing. Each is measured on
-folds held out in turn: the sets found without them give the stability, their samples the error. In every such round all
-is found anew on the samples left, the default's ridge and the votes included. A setting takes the default's place only
-if its error stays within what is allowed, and its stability exceeds the default's, by more than a standard error.
+folds held out in turn: the sets found without them give the stability, their samples the error. In every such round the
+default is found anew on the samples left, its ridge included, and only combinations of these vote (with the ridge of
+all samples, so that each votes once). A setting takes the default's place only if its error stays within what is
+allowed, and its stability exceeds the default's, by more than a standard error.
 
 Which setting is chosen depends on the samples as well, so what is stated as the stability of the result is that of the
 whole procedure: for every round the setting is chosen anew by the rounds that hold out other folds.
@@ -332,7 +333,7 @@ class Part:
             return Searched(few.found, taken, few)
         start = votes = None
         if taken.vote_weight:
-            votes = self.procedure.votes(taken, self.held)
+            votes = self.procedure.votes(self.procedure.whole.taken(setting), self.held)
             start = self.default.found.chosen if taken.ridge == self.default.setting.ridge else None
         taken = replace(taken, search="training")
         return Searched(find_columns(self.gram, wanted.k, taken, wanted.include, wanted.exclude, votes, start), taken)
