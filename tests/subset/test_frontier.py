@@ -13,9 +13,10 @@ from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.subset._default import Wanted
 from stableselect.subset._fold_groups import held_out_groups, voting_groups
-from stableselect.subset._frontier import VOTE_WEIGHTS, Part, Procedure, Task
+from stableselect.subset._frontier import Part, Procedure
 from stableselect.subset._search import Setting, find_columns
 from stableselect.subset._stability_frontier import Measured, choose, repeated_interval
+from stableselect.subset._stability_task import VOTE_WEIGHTS, Task
 
 
 @pytest.fixture
