@@ -59,7 +59,7 @@ def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
             ("--ridge", 0.1, "--max-error-increase", 0.5),
             ColumnSubset(4, criterion="stability", max_error_increase=0.5, ridge=0.1),
         ),
-        (("--ridge", 0.1, "--min-stability", 0.2), ColumnSubset(4, min_stability=0.2, ridge=0.1)),
+        (("--ridge", 0.1, "--min-stability", 0.05), ColumnSubset(4, min_stability=0.05, ridge=0.1)),
         (("--method", "scorer-selector", "--ridge", 0.1), ScorerSelector(4, criterion="stability", ridge=0.1)),
     ],
 )

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
-from stableselect._core import nogueira, nogueira_difference, stability_interval
+from stableselect._core import forward_leave_one_out, nogueira, nogueira_difference, stability_interval
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.subset._default import Wanted
 from stableselect.subset._fold_groups import held_out_groups, voting_groups
-from stableselect.subset._frontier import VOTE_WEIGHTS, Part, Procedure, Task
+from stableselect.subset._frontier import Part, Procedure
 from stableselect.subset._search import Setting, find_columns
 from stableselect.subset._stability_frontier import Measured, choose, repeated_interval
+from stableselect.subset._stability_task import VOTE_WEIGHTS, Task
 
 
 @pytest.fixture
@@ -205,6 +206,22 @@ def test_a_wish_is_met_by_the_first_setting_that_is_stable_enough(rng):
     assert choose(some, 0.3, 1.0) == 3
 
 
+def test_the_error_of_a_difference_is_how_far_it_varies_when_both_follow_the_same_samples(rng):
+    """Against repetition: with shared samples the difference varies less than of two lists by themselves."""
+    found, apart = [], []
+    for _ in range(400):
+        noise = rng.normal(size=(20, 12))
+        first, second = (
+            np.argsort(np.argsort(np.arange(12) * drift + noise + 0.3 * rng.normal(size=(20, 12)), axis=1), axis=1) < 4
+            for drift in (0.35, 0.3)
+        )
+        found.append(nogueira_difference(first, second))
+        apart.append(np.hypot(nogueira(first)[1], nogueira(second)[1]))
+    differences, errors = np.array(found).T
+    assert np.mean(errors) == pytest.approx(np.std(differences), rel=0.15)
+    assert np.std(differences) < 0.8 * np.mean(apart)
+
+
 def test_rounds_that_share_samples_say_less_than_as_many_that_do_not(rng):
     masks = sets_that_differ(rng, 15, 0.6)
     value, error = nogueira(masks)
@@ -219,11 +236,23 @@ def test_rounds_that_agree_do_not_prove_that_all_would(rng):
 
 
 @pytest.mark.slow
-def test_a_wish_the_default_meets_costs_nothing(twins):
-    default = ColumnSubset(8, ridge=0.1).fit(twins)
-    asked = ColumnSubset(8, ridge=0.1, min_stability=0.01).fit(twins)
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+def test_a_wish_the_default_meets_costs_nothing(twins, kind):
+    X = twins[:, ::2]  # few enough subsets for a proof
+    default, asked = kind(6).fit(X), kind(6, min_stability=0.01).fit(X)
     np.testing.assert_array_equal(asked.selected_, default.selected_)
     assert asked.frontier_.chosen == 0 and asked.frontier_.reached
+    assert asked.ridge_ == default.ridge_ and asked.objective_ == pytest.approx(default.objective_)
+    if kind is ColumnSubset:
+        assert asked.proven_optimal_ and default.proven_optimal_
+
+
+@pytest.mark.slow
+def test_the_first_setting_of_the_scorer_is_its_default_on_the_same_samples(twins):
+    X, folds = twins[:, ::2], row_folds(twins[:, ::2], 10)
+    sets = [ScorerSelector(6).fit(X[~np.isin(folds, held)]).selected_ for held in held_out_groups(10)]
+    frontier = ScorerSelector(6, criterion="stability").fit(X).frontier_
+    assert frontier.stability[0] == pytest.approx(stability(sets, n_features=16).nogueira)
 
 
 @pytest.mark.slow
@@ -279,6 +308,22 @@ def test_votes_make_the_choice_among_neighbours_repeat():
         gain.append(stable - plain)
     assert np.mean(gain) > 0.1
     assert errors["stability"] < 1.05 * errors["error"]
+
+
+@pytest.mark.slow
+def test_few_samples_are_not_searched_twice_with_one_ridge(rng, monkeypatch):
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 260)) + rng.normal(size=(60, 260))
+    calls = []
+
+    def counted(samples, k, ridge, include=(), exclude=()):
+        calls.append((samples.gram.A.tobytes(), ridge))
+        return forward_leave_one_out(samples, k, ridge, include, exclude)
+
+    monkeypatch.setattr("stableselect.subset._few_samples.forward_leave_one_out", counted)
+    frontier = ColumnSubset(6, criterion="stability").fit(X).frontier_
+    assert len(calls) == len(set(calls))
+    assert len({samples for samples, _ in calls}) == frontier.n_repeats + 1
+    assert frontier.leave_one_out.tolist() == [False, True, True]
 
 
 @pytest.mark.slow

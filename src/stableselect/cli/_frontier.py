@@ -136,9 +136,10 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
 
 
 def _why(frontier: StabilityFrontier) -> str:
-    allowed = f"within {100 * frontier.max_error_increase:g}% of the lowest error"
-    if frontier.target is None:
-        return f"the most stable {allowed}"
-    if frontier.stability[frontier.chosen] >= frontier.target:
-        return f"the first {allowed} at a stability of {frontier.target:g} or more"
-    return f"the most stable {allowed}, since none of these reaches {frontier.target:g}"
+    allowed, target = f"within {100 * frontier.max_error_increase:g}% of the lowest error", frontier.target
+    if target is not None and frontier.stability[frontier.chosen] >= target:
+        return f"the first {allowed} at a stability of {target:g} or more"
+    since = "" if target is None else f", since none of these reaches {target:g}"
+    if frontier.chosen == 0:
+        return f"no other {allowed} is more stable by more than chance{since}"
+    return f"the most stable {allowed}{since}"

@@ -113,8 +113,8 @@ def frontier_words(scaling: str) -> RenderableType:
     table.add_row("stability", f"Nogueira's measure with this setting held fixed, ± standard error ({_SCALE})")
     table.add_row(
         "setting",
-        "votes favour columns that are also selected on parts of the rows; a larger ridge favours columns that explain "
-        "many others",
+        "the default is the choice without regard to stability; votes favour columns that are also selected on parts "
+        "of the rows; a larger ridge favours columns that explain many others",
     )
     return table
 

@@ -104,14 +104,9 @@ def _kinds(frontier: StabilityFrontier) -> np.ndarray:
 
 def _diameters(frontier: StabilityFrontier) -> dict[float, float]:
     """Return the size of the marks of each ridge weight."""
-    ridges = np.unique(_ridges(frontier))
+    ridges = np.unique(frontier.ridge)
     sizes = np.linspace(_SMALLEST, _LARGEST, len(ridges)) if len(ridges) > 1 else [6.0]
     return dict(zip(ridges.tolist(), map(float, sizes), strict=True))
-
-
-def _ridges(frontier: StabilityFrontier) -> np.ndarray:
-    """Return the ridge weights, 0 where it was left to the search."""
-    return np.nan_to_num(frontier.ridge)
 
 
 def _draw_limits(axes: Axes, frontier: StabilityFrontier) -> None:
@@ -135,7 +130,7 @@ def _draw_settings(axes: Axes, frontier: StabilityFrontier, above: np.ndarray, s
             yerr=np.nan_to_num(frontier.standard_error[i]),
             fmt=mark,
             color=colour,
-            markersize=diameters[float(_ridges(frontier)[i])],
+            markersize=diameters[float(frontier.ridge[i])],
             elinewidth=1.0,
         )
 
@@ -187,7 +182,7 @@ def _x_label(frontier: StabilityFrontier, beyond: int) -> str:
 
 def _legend(axes: Axes, frontier: StabilityFrontier, shown: np.ndarray) -> list[Any]:
     """Return the entries: kinds and ridges that are drawn, then the lines."""
-    kinds, ridges = _kinds(frontier)[shown], _ridges(frontier)[shown]
+    kinds, ridges = _kinds(frontier)[shown], frontier.ridge[shown]
     styles, sizes = list(_KINDS.items()), _diameters(frontier)
     marks: list[dict[str, Any]] = []
     for name, (colour, mark) in (styles[kind] for kind in np.unique(kinds)):

@@ -48,13 +48,13 @@ class ScorerSelector(MomentsSelector):
     max_features : int or None, default=None
         For "auto": the most features to consider; None for 200 beyond those included.
     criterion : {"error", "stability"}, default="error"
-        "stability": among candidate search settings, choose a compromise between the most stable whose held-out error
-        is within ``max_error_increase`` of the minimum, as in :class:`ColumnSubset`. The settings also differ in latent
-        width, where that is None.
+        "stability": prefer features that subsamples select too, where that is more stable than the default and raises
+        the held-out error by no more than ``max_error_increase``, as in :class:`ColumnSubset`.
     max_error_increase : float, default=0.05
         For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
-        Choose the setting of least held-out error that is at least this stable, as in :class:`ColumnSubset`.
+        Give up more error, by more ridge (where it is "auto"), until the stability is at least this, as in
+        :class:`ColumnSubset`.
     search_criterion : {"auto", "training", "leave_one_out"}, default="auto"
         What the search that this one starts from lowers, as in :class:`ColumnSubset`. The model's objective has no
         leave-one-out form, and swaps by it would lead back to the training loss: a set that was searched on its

@@ -2,12 +2,12 @@
 
 from ._column_subset import ColumnSubset, bounds
 from ._default import Wanted
-from ._frontier import Finish, Round, Task
 from ._moments_selector import MomentsSelector, Problem
 from ._ridge import N_FOLDS, map_error
 from ._search import Found, Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
+from ._stability_task import Finish, Round, Task
 
 __all__ = [
     "N_FOLDS",

@@ -37,8 +37,8 @@ class ColumnSubset(MomentsSelector):
     max_features : int or None, default=None
         For "auto": the most features to consider; None for 200 beyond those included.
     criterion : {"error", "stability"}, default="error"
-        "stability": prefer features that subsamples select too, unless that raises the held-out error by more than
-        ``max_error_increase`` or is no more stable. Takes some hundred searches.
+        "stability": prefer features that subsamples select too, where that is more stable than the default and raises
+        the held-out error by no more than ``max_error_increase``. Takes some hundred searches.
     max_error_increase : float, default=0.05
         Largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
@@ -120,14 +120,15 @@ class ColumnSubset(MomentsSelector):
     is on work, never on time; where it is reached, only the bound gets better. Of subsets whose losses differ by less
     than 1e-10, or by less than 1e-12 of the total variance, the one whose sorted indices come first is selected. The
     proof is one for the training loss with ``ridge_``; the ridge itself, and the number of features where that is
-    "auto", are chosen by forward search. When asking for stability, nothing beyond the exchange is tried, since
-    stability is measured for that.
+    "auto", are chosen by forward search.
 
-    For stability the same search runs on sixty subsamples, combinations of three of ten folds of the samples. A
-    feature that none of them selects is charged 5 % of the loss more than one that all select, so that features which
-    serve almost equally well no longer take turns by chance. All of it uses the folds' moments from one pass. The
-    stability stated is that of the whole procedure: it is repeated with fifteen pairs of folds held out, choice of the
-    setting included.
+    For stability the same search runs on seventy subsamples, combinations of four of ten folds of the samples. A
+    feature that none of them selects is charged 5 or 10 % of the loss more than one that all select, so that
+    features which serve almost equally well no longer take turns by chance. These settings and the default are repeated
+    with fifteen pairs of folds held out. The default is kept unless another is more stable, and its error within the
+    limit, each by more than a standard error. All of it uses the folds' moments from one pass. The stability stated is
+    that of the whole procedure: for each of the fifteen rounds the setting is chosen anew, by the rounds that hold out
+    other folds.
 
     References
     ----------

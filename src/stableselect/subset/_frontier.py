@@ -6,9 +6,10 @@ gives up a little error for features that other samples would select too. More r
 still, and costs more error.
 
 The settings are ordered by how much they give up; the first is the default, which gives up nothing. Each is measured on
-folds held out in turn: the sets found without them give the stability, their samples the error. In every such round all
-is found anew on the samples left, the default's ridge and the votes included. A setting takes the default's place only
-if its error stays within what is allowed, and its stability exceeds the default's, by more than a standard error.
+folds held out in turn: the sets found without them give the stability, their samples the error. In every such round the
+default is found anew on the samples left, its ridge included, and only combinations of these vote (with the ridge of
+all samples, so that each votes once). A setting takes the default's place only if its error stays within what is
+allowed, and its stability exceeds the default's, by more than a standard error.
 
 Which setting is chosen depends on the samples as well, so what is stated as the stability of the result is that of the
 whole procedure: for every round the setting is chosen anew by the rounds that hold out other folds.
@@ -17,100 +18,26 @@ whole procedure: for every round the setting is chosen anew by the rounds that h
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Array, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
+from .._core import Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._default import Searched, Wanted, search_default
 from ._few_samples import Known, search_few_samples
 from ._fold_groups import held_out_groups, voting_groups
-from ._ridge import compared, held_out_error
-from ._search import Found, Setting, find_columns
+from ._ridge import compared
+from ._search import Setting, find_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
+from ._stability_task import Round, Task
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
-VOTE_WEIGHTS = (0.05, 0.1, 0.3)
-"""What a feature without a vote costs, as a fraction of the loss."""
-RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""Relative ridge weights tried beyond the default's own where it is "auto" and a stability is asked for."""
-FEW_SAMPLES_RIDGES = (1.0, 3.0)
-"""Relative ridge weights of searches on the leave-one-out error."""
-MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
-"""Those tried only where a stability is asked for."""
-
-
-@dataclass(frozen=True)
-class Round:
-    """Some folds held out, and the others: the moments of these, and of those in the same units.
-
-    ``shift`` is the difference of the means, and an error per sample times ``weight`` is one in the units of the
-    samples, summed over the samples held out.
-    """
-
-    gram: Gram
-    target: Gram
-    shift: Array
-    weight: float
-
-
-Finish = Callable[[Round, Found, Setting], tuple[list[int], float]]
-"""From the features found in a round to those selected, and their error per sample on the folds held out."""
-
-
-def refit_finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
-    """Take the features found in a round as they are, and tell the error of their map."""
-    return found.chosen, held_out_error(part.gram, part.target, part.shift, found.chosen, setting.refit)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be selected, and how.
-
-    Attributes
-    ----------
-    wanted : Wanted
-        What is to be selected, and the default's setting.
-    max_error_increase : float
-        Largest relative increase in held-out error accepted for stability.
-    min_stability : float or None
-        The stability asked for, if any.
-    ridge_folds : int or None
-        In how many parts the default holds out the samples to choose its ridge; None for one fold at a time.
-    finish : callable
-        See :data:`Finish`.
-    own_map : bool
-        Whether the map keeps the default's ridge where the search takes a larger one.
-    """
-
-    wanted: Wanted
-    max_error_increase: float
-    min_stability: float | None
-    ridge_folds: int | None = None
-    finish: Finish = refit_finish
-    own_map: bool = True
-
-    def steps(self, own: float) -> list[list[Setting]]:
-        """Return the settings, from the one that gives up nothing to the one that gives up most.
-
-        They come in steps; one is only taken where no setting before is stable enough. A setting's ridge is the least
-        one for its search, which takes the default's where that is larger; ``own`` is that of all samples.
-        """
-        plain = self.wanted.plain
-        if plain.search == "training":
-            first = [plain, *(replace(plain, vote_weight=weight) for weight in VOTE_WEIGHTS)]
-            more = [replace(first[-1], ridge=ridge) for ridge in RIDGES if ridge > own and plain.ridge is None]
-        else:
-            stable = replace(plain, exchange=False, search="leave_one_out")
-            first = [plain, *(replace(stable, ridge=ridge) for ridge in FEW_SAMPLES_RIDGES)]
-            more = [replace(stable, ridge=ridge) for ridge in MORE_FEW_SAMPLES_RIDGES]
-        return [first] if self.min_stability is None else [first, *([setting] for setting in more)]
 
 
 @dataclass(frozen=True)
@@ -332,7 +259,7 @@ class Part:
             return Searched(few.found, taken, few)
         start = votes = None
         if taken.vote_weight:
-            votes = self.procedure.votes(taken, self.held)
+            votes = self.procedure.votes(self.procedure.whole.taken(setting), self.held)
             start = self.default.found.chosen if taken.ridge == self.default.setting.ridge else None
         taken = replace(taken, search="training")
         return Searched(find_columns(self.gram, wanted.k, taken, wanted.include, wanted.exclude, votes, start), taken)

@@ -74,7 +74,7 @@ def choose(measured: Measured, max_error_increase: float, target: float | None) 
 class StabilityFrontier:
     """Held-out error and stability of every search setting tried; entry i of every array is one setting.
 
-    The settings are ordered: the first is the search without regard to stability, each later one gives up more error
+    The settings are ordered: the first is the default, without regard to stability, each later one gives up more error
     for it. Printing the frontier gives a summary.
 
     Attributes
@@ -87,8 +87,8 @@ class StabilityFrontier:
     standard_error : ndarray of shape (p,)
         Its asymptotic standard error.
     ridge, map_ridge : ndarray of shape (p,)
-        Relative ridge weight of the search (NaN where it is that of least leave-one-out error), and of the map from
-        the selected to all features.
+        Relative ridge weight of the search, and of the map from the selected to all features, on all samples. With
+        ``ridge="auto"`` the default's, and that of every map, is chosen anew in every round.
     vote_weight : ndarray of shape (p,)
         Weight of the votes of subsamples, as a fraction of the loss.
     leave_one_out : ndarray of bool, shape (p,)
@@ -96,10 +96,10 @@ class StabilityFrontier:
     chosen : int
         The setting chosen.
     procedure_stability : float
-        Stability of the whole procedure: of the sets selected with a fifth of the samples held out when the choice of
-        the setting is repeated without them too. This is the stability of the result.
+        Stability of the whole procedure: of the sets selected with a fifth of the samples held out, each by the setting
+        that the rounds with other samples held out speak for. This is the stability of the result.
     procedure_interval : tuple of float
-        95 % interval for it.
+        95 % interval for it, which allows for samples that the rounds share.
     n_repeats : int
         How often the procedure was repeated.
     max_error_increase : float

@@ -1,0 +1,87 @@
+"""What is to be selected for stability: the settings in their order, and how the features of a round are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from .._core import Array, Gram
+from ._default import Wanted
+from ._ridge import held_out_error
+from ._search import Found, Setting
+
+VOTE_WEIGHTS = (0.05, 0.1)
+"""What a feature without a vote costs, as a fraction of the loss."""
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Relative ridge weights tried beyond the default's own where it is "auto" and a stability is asked for."""
+FEW_SAMPLES_RIDGES = (1.0, 3.0)
+"""Relative ridge weights of searches on the leave-one-out error."""
+MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
+"""Those tried only where a stability is asked for."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """Some folds held out, and the others: the moments of these, and of those in the same units.
+
+    ``shift`` is the difference of the means, and an error per sample times ``weight`` is one in the units of the
+    samples, summed over the samples held out.
+    """
+
+    gram: Gram
+    target: Gram
+    shift: Array
+    weight: float
+
+
+Finish = Callable[[Round, Found, Setting], tuple[list[int], float]]
+"""From the features found in a round to those selected, and their error per sample on the folds held out."""
+
+
+def refit_finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
+    """Take the features found in a round as they are, and tell the error of their map."""
+    return found.chosen, held_out_error(part.gram, part.target, part.shift, found.chosen, setting.refit)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be selected, and how.
+
+    Attributes
+    ----------
+    wanted : Wanted
+        What is to be selected, and the default's setting.
+    max_error_increase : float
+        Largest relative increase in held-out error accepted for stability.
+    min_stability : float or None
+        The stability asked for, if any.
+    ridge_folds : int or None
+        In how many parts the default holds out the samples to choose its ridge; None for one fold at a time.
+    finish : callable
+        See :data:`Finish`.
+    own_map : bool
+        Whether the map keeps the default's ridge where the search takes a larger one.
+    """
+
+    wanted: Wanted
+    max_error_increase: float
+    min_stability: float | None
+    ridge_folds: int | None = None
+    finish: Finish = refit_finish
+    own_map: bool = True
+
+    def steps(self, own: float) -> list[list[Setting]]:
+        """Return the settings, from the one that gives up nothing to the one that gives up most.
+
+        They come in steps; one is only taken where no setting before is stable enough. A setting's ridge is the least
+        one for its search, which takes the default's where that is larger; ``own`` is that of all samples.
+        """
+        plain = self.wanted.plain
+        if plain.search == "training":
+            first = [plain, *(replace(plain, vote_weight=weight) for weight in VOTE_WEIGHTS)]
+            more = [replace(first[-1], ridge=ridge) for ridge in RIDGES if ridge > own and plain.ridge is None]
+        else:
+            stable = replace(plain, exchange=False, search="leave_one_out")
+            first = [plain, *(replace(stable, ridge=ridge) for ridge in FEW_SAMPLES_RIDGES)]
+            more = [replace(stable, ridge=ridge) for ridge in MORE_FEW_SAMPLES_RIDGES]
+        return [first] if self.min_stability is None else [first, *([setting] for setting in more)]
