@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ._arrays import Array, float64, namespace, to_numpy
-from ._blocks import BLOCK_ELEMENTS, memory_limit, row_blocks, take_rows
+from ._arrays import BLOCK_ELEMENTS, Array, float64, memory_limit, namespace, row_blocks, take_rows, to_numpy
 from ._moments import Moments
 
 _MIX = (-7046029254386353131, -4417276706812531889)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ._arrays import Array, float64, index, namespace, to_numpy
-from ._blocks import row_blocks, take_rows
+from ._arrays import Array, float64, index, namespace, row_blocks, take_rows, to_numpy
 from ._folds import gather, gather_each, row_folds
 from ._moments import Moments
 from ._resampling import Resample

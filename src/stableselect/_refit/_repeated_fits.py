@@ -17,8 +17,8 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from sklearn.base import clone
 
-from .._core import Resample, ResampledMoments, take_rows, to_numpy, whole_fits
-from ..base import BaseSelector, resolve_columns
+from .._core import Resample, ResampledMoments, take_rows, to_numpy
+from ..base import BaseSelector, resolve_columns, whole_fits
 from ._features import Origin, steps_of, support_of, trace
 
 

@@ -229,9 +229,9 @@ class MomentsSelector(StreamingSelector):
         held_out: Sequence[HeldOut] | None = None,
     ) -> Selection:
         moments = merged(folds)
-        samples = None
-        if self._leaves_one_out():
-            samples = samples_to_leave_out(moments, required=self.search_criterion == "leave_one_out")
+        samples, required = None, self.search_criterion == "leave_one_out"
+        if (required or moments.form == "dual") and self._leaves_one_out():  # the primal form keeps no samples
+            samples = samples_to_leave_out(moments, required)
         parts = folds if held_out is None else [split.test for split in held_out]
         if samples is not None and not (self._counts_features() or self._prefers_stability()):
             parts = [moments]
@@ -251,8 +251,7 @@ class MomentsSelector(StreamingSelector):
             if votes is not None:
                 self.selection_frequency_ = votes
         elif samples is not None:
-            kind: Literal["few_samples", "leave_one_out"]
-            kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
+            kind: Literal["few_samples", "leave_one_out"] = "leave_one_out" if required else "few_samples"
             ridge = None if self.ridge == "auto" else float(self.ridge)
             setting = Setting(ridge, bool(self.exchange), search=kind)
         else:

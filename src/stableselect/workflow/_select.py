@@ -14,8 +14,7 @@ import sklearn
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
-from .._core import whole_fits
-from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning
+from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning, whole_fits
 from ..inspection import HeldOutErrors, held_out_report
 from ..io import Table
 from ..persistence import SelectedColumn, TableSelection
