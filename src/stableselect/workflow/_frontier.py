@@ -13,8 +13,7 @@ from .. import __version__
 from ..base import whole_fits
 from ..io import Table
 from ..subset import StabilityFrontier
-from ._prepare import Prepared, fitted_scaler, prepare
-from ._request import RequestError, SelectionRequest
+from ._prepare import Prepared, RequestError, SelectionRequest, fitted_scaler, prepare
 from ._select import notes_of
 
 

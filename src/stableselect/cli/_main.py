@@ -1,4 +1,4 @@
-"""How the program ends where it is not by itself: Ctrl-C, a signal, a closed pipe, a full disk."""
+"""The program, and how it ends where that is not by itself: Ctrl-C, a signal, a closed pipe, a full disk."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from types import FrameType
+
+from .._files import complain
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _PIPE_CLOSED = 128 + 13
 """What a shell gives for a program that wrote to a pipe nobody reads any more."""
 
 
-class Ended(SystemExit):
+class _Ended(SystemExit):
     """A signal told the program to end; the exit code is the one that shells give for it."""
 
     def __init__(self, number: int) -> None:
@@ -23,10 +26,45 @@ class Ended(SystemExit):
         self.exit_code = 128 + number
 
 
-def ending(run: Callable[[], int]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    The code is 0 for success and 2 for input that cannot be used; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP
+    and 141 where the output is no longer read, and then nothing was written.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> from stableselect.cli import main
+    >>> main(["select", "no such table.csv"])
+    2
+    """
+    return _ending(lambda: _main(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: Sequence[str]) -> int:
+    missing = [name for name in ("typer", "rich", "pyarrow") if find_spec(name) is None]
+    if missing:
+        print(f'The command line needs {", ".join(missing)}: pip install "stableselect[cli]"', file=sys.stderr)
+        return 2
+    from ._app import run
+
+    return run(argv)
+
+
+def _ending(run: Callable[[], int]) -> int:
     """Run the program and return its exit code.
 
-    A signal to end raises :class:`Ended` in it, so that files half written are removed on the way out.
+    A signal to end raises :class:`_Ended` in it, so that files half written are removed on the way out.
     """
     code = 0
     try:
@@ -39,7 +77,7 @@ def ending(run: Callable[[], int]) -> int:
         code = 130
         # Python remembers an interruption within exec, which imports use, and would end itself by the signal.
         exec("")
-    except Ended as ended:
+    except _Ended as ended:
         code = ended.exit_code
     except (BrokenPipeError, SystemExit):  # rich and typer exit with 1 at a closed pipe, and at nothing else
         code = _PIPE_CLOSED
@@ -49,14 +87,6 @@ def ending(run: Callable[[], int]) -> int:
             code = 2
     _give_up_output()
     return code
-
-
-def complain(sentence: str, program: str = "stableselect") -> None:
-    """Print a sentence on standard error, if there still is one."""
-    from .._files import printable
-
-    with suppress(OSError):
-        print(f"{program}: {printable(sentence)}", file=sys.stderr)
 
 
 @contextmanager
@@ -71,7 +101,7 @@ def _signals_raise() -> Iterator[None]:
         # A second one must not interrupt what the first sets off; a terminal that is closed sends several.
         for each in handled:
             signal.signal(each, signal.SIG_IGN)
-        raise Ended(number)
+        raise _Ended(number)
 
     for number in handled:
         signal.signal(number, end)
