@@ -2,12 +2,3 @@
 
 from ._features import resolve_names
 from ._repeated_fits import Fit, Source, repeated_fits, seed_parameters, with_held_seed
-
-__all__ = [
-    "Fit",
-    "Source",
-    "repeated_fits",
-    "resolve_names",
-    "seed_parameters",
-    "with_held_seed",
-]
