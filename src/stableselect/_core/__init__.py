@@ -21,12 +21,11 @@ from ._arrays import (
     to_numpy,
 )
 from ._exact_search import ExactResult, exact_search
-from ._folds import HeldOut, fold_moments, hold_out_each, merged, row_hashes, split_moments
+from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
 from ._moments import Moments, normalised_moments
-from ._resampled_moments import ResampledMoments
 from ._resampling import (
     Bootstrap,
     ComplementaryPairs,

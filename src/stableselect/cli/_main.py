@@ -18,7 +18,7 @@ _PIPE_CLOSED = 128 + 13
 """What a shell gives for a program that wrote to a pipe nobody reads any more."""
 
 
-class _Ended(SystemExit):
+class Ended(SystemExit):
     """A signal told the program to end; the exit code is the one that shells give for it."""
 
     def __init__(self, number: int) -> None:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["select", "no such table.csv"])
     2
     """
-    return _ending(lambda: _main(sys.argv[1:] if argv is None else argv))
+    return ending(lambda: _main(sys.argv[1:] if argv is None else argv))
 
 
 def _main(argv: Sequence[str]) -> int:
@@ -61,10 +61,10 @@ def _main(argv: Sequence[str]) -> int:
     return run(argv)
 
 
-def _ending(run: Callable[[], int]) -> int:
+def ending(run: Callable[[], int]) -> int:
     """Run the program and return its exit code.
 
-    A signal to end raises :class:`_Ended` in it, so that files half written are removed on the way out.
+    A signal to end raises :class:`Ended` in it, so that files half written are removed on the way out.
     """
     code = 0
     try:
@@ -77,7 +77,7 @@ def _ending(run: Callable[[], int]) -> int:
         code = 130
         # Python remembers an interruption within exec, which imports use, and would end itself by the signal.
         exec("")
-    except _Ended as ended:
+    except Ended as ended:
         code = ended.exit_code
     except (BrokenPipeError, SystemExit):  # rich and typer exit with 1 at a closed pipe, and at nothing else
         code = _PIPE_CLOSED
@@ -101,7 +101,7 @@ def _signals_raise() -> Iterator[None]:
         # A second one must not interrupt what the first sets off; a terminal that is closed sends several.
         for each in handled:
             signal.signal(each, signal.SIG_IGN)
-        raise _Ended(number)
+        raise Ended(number)
 
     for number in handled:
         signal.signal(number, end)
