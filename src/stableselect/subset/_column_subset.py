@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
-from .._core import EXHAUSTED, TIE, column_roles, exact_search, forward_search, loss_bound
+from .._core import EXHAUSTED, TIE, column_roles, loss_bound
 from ..base import Selection
 from ._moments_selector import MomentsSelector, Problem
+from ._proof import prove_columns
 from ._search import Found, find_columns
 
 
@@ -172,24 +169,9 @@ class ColumnSubset(MomentsSelector):
 
 def search_columns(problem: Problem) -> Found:
     """Return what the search of a problem's setting finds."""
-    setting, include, exclude = problem.setting, problem.include, problem.exclude
-    found = problem.found or find_columns(problem.gram, problem.k, setting, include, exclude, problem.votes)
-    return _proven(found, problem) if problem.exact else found
-
-
-def _proven(found: Found, problem: Problem) -> Found:
-    """Return the best features there are, with a proof; what was found, with a bound, where that would take too long.
-
-    They are in greedy order within the set; those that are new count as swaps.
-    """
-    gram, include, alpha = problem.gram, problem.include, float(problem.setting.ridge or 0.0)
-    chosen, n_swaps = found.chosen, found.n_swaps
-    exact = exact_search(gram, chosen, alpha, include, problem.exclude)
-    n_new = len(set(exact.chosen) - set(chosen))
-    if n_new:
-        others = np.setdiff1d(np.arange(gram.n_features), exact.chosen).tolist()
-        chosen, n_swaps = forward_search(gram, len(chosen), alpha, include, others), n_swaps + n_new
-    return replace(found, chosen=chosen, n_swaps=n_swaps, lower_bound=exact.lower_bound, proven=exact.proven)
+    gram, setting, include, exclude = problem.gram, problem.setting, problem.include, problem.exclude
+    found = problem.found or find_columns(gram, problem.k, setting, include, exclude, problem.votes)
+    return prove_columns(gram, found, setting, include, exclude) if problem.exact else found
 
 
 def bounds(objective: float, bound: float, problem: Problem) -> tuple[float, float, float]:

@@ -251,7 +251,8 @@ class MomentsSelector(StreamingSelector):
             if votes is not None:
                 self.selection_frequency_ = votes
         elif samples is not None:
-            kind: Literal["few_samples", "leave_one_out"] = "leave_one_out" if required else "few_samples"
+            kind: Literal["few_samples", "leave_one_out"]
+            kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
             ridge = None if self.ridge == "auto" else float(self.ridge)
             setting = Setting(ridge, bool(self.exchange), search=kind)
         else:
