@@ -125,6 +125,7 @@ def test_block_size_does_not_matter(make, name, rng, monkeypatch):
     assert parts.score(X) == pytest.approx(whole.score(X), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_thread_count_does_not_matter(make, rng):
     X = rng.normal(size=(300, 40)) @ rng.normal(size=(40, 40))
     results = []

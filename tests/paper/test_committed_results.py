@@ -114,6 +114,7 @@ def slower_than_its_runs(lines, runs):
     return found
 
 
+@pytest.mark.slow
 def test_every_run_is_stored(runs):
     first = [item for item in runs if item.ended <= FIRST_ENDED]
     assert len(first) == FIRST
