@@ -93,30 +93,36 @@ def test_rounding_does_not_build_up(wide, rng):
     assert not state.stale
 
 
-def test_forward_search_takes_the_best_of_all_candidates_at_every_step(wide):
+@pytest.mark.parametrize("priced", [False, True])
+def test_forward_search_takes_the_best_of_all_candidates_at_every_step(wide, rng, priced):
     ridge = 0.3
+    unit = float(np.mean(wide.var(axis=0)))
+    prices = rng.uniform(0, 0.5, size=40) if priced else np.zeros(40)
     assert kept_samples(Moments.from_array(wide)).shared_variance.all()
-    state = forward_leave_one_out(kept_samples(Moments.from_array(wide)), 6, ridge, [11], [0, 1, 2])
+    state = forward_leave_one_out(kept_samples(Moments.from_array(wide)), 6, ridge, [11], [0, 1, 2], prices)
     expected = [11]
     while len(expected) < 6:
-        error = {j: refitted(wide, [*expected, j], ridge) for j in range(3, 40) if j not in expected}
-        expected.append(min(error, key=error.get))
+        cost = {j: refitted(wide, [*expected, j], ridge) / unit + prices[j] for j in range(3, 40) if j not in expected}
+        expected.append(min(cost, key=cost.get))
     assert state.chosen == expected
 
 
-def test_no_swap_helps_after_the_exchange(wide):
+@pytest.mark.parametrize("priced", [False, True])
+def test_no_swap_helps_after_the_exchange(wide, rng, priced):
     ridge, include, exclude = 0.3, [11], [0, 1, 2]
     unit = float(np.mean(wide.var(axis=0)))
+    prices = rng.uniform(0, 0.5, size=40) if priced else np.zeros(40)
     state = LeaveOneOutState(kept_samples(Moments.from_array(wide)), ridge, [11, 20, 21, 22, 23])
-    before = state.error * unit
-    assert exchange_leave_one_out(state, include, exclude) > 0
+    before = state.error + prices[state.chosen].sum()
+    assert exchange_leave_one_out(state, include, exclude, prices) > 0
     assert 11 in state.chosen and not {0, 1, 2} & set(state.chosen)
-    error = refitted(wide, state.chosen, ridge)
-    assert error < before
+    cost = refitted(wide, state.chosen, ridge) / unit + prices[state.chosen].sum()
+    assert cost < before
     for old in set(state.chosen) - {11}:
         left = [j for j in state.chosen if j != old]
         for new in outside(40, [*state.chosen, *exclude]):
-            assert refitted(wide, [*left, int(new)], ridge) >= error * (1 - 1e-9)
+            swapped = [*left, int(new)]
+            assert refitted(wide, swapped, ridge) / unit + prices[swapped].sum() >= cost * (1 - 1e-9)
 
 
 def test_a_weight_of_two_is_a_sample_listed_twice(wide):

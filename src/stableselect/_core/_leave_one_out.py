@@ -172,9 +172,14 @@ def _residual_maker(samples: KeptSamples, chosen: Sequence[int], alpha: float) -
 
 
 def forward_leave_one_out(
-    samples: KeptSamples, k: int, alpha: float, include: Sequence[int] = (), exclude: Sequence[int] = ()
+    samples: KeptSamples,
+    k: int,
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
 ) -> LeaveOneOutState:
-    """Choose k features one at a time, each by the least leave-one-out error.
+    """Choose k features one at a time, each by the least leave-one-out error, and its price where features have one.
 
     Features whose variance rests on one sample come after all others, and constant ones last. Where no feature lowers
     the error, the one that lowers the training loss most is taken.
@@ -189,6 +194,8 @@ def forward_leave_one_out(
         Ridge weight, above zero.
     include, exclude : sequence of int
         Features that come first, in this order, and features that are never chosen.
+    prices : array of length m, optional
+        What keeping a feature costs beside the error, in its units; none below zero.
 
     Returns
     -------
@@ -196,6 +203,7 @@ def forward_leave_one_out(
         ``chosen`` holds the features in order of selection.
     """
     gram, xp = samples.gram, samples.gram.xp
+    price = 0.0 if prices is None else prices
     state = LeaveOneOutState(samples, alpha, include)
     allowed = open_columns(gram, [*include, *exclude])
     errors = state.errors_with()
@@ -203,15 +211,17 @@ def forward_leave_one_out(
         usable = _first_tier(samples, allowed)
         falls = state.error - errors
         helps = bool(xp.any(usable & (falls > TIE * state.error)))
-        gain = xp.where(usable, falls if helps else state.training_gains(), -float("inf"))
+        gain = xp.where(usable, (falls if helps else state.training_gains()) - price, -float("inf"))
         j = _first_of_best(gain, TIE * state.error if helps else 0.0, xp)
         allowed[j] = False
         errors = state.add(j)
     return state
 
 
-def exchange_leave_one_out(state: LeaveOneOutState, include: Sequence[int] = (), exclude: Sequence[int] = ()) -> int:
-    """Swap kept features for others until no single swap lowers the leave-one-out error.
+def exchange_leave_one_out(
+    state: LeaveOneOutState, include: Sequence[int] = (), exclude: Sequence[int] = (), prices: Array = None
+) -> int:
+    """Swap kept features for others until no single swap lowers the leave-one-out error and prices.
 
     Kept features are tried in turn, each against its best replacement.
 
@@ -219,7 +229,7 @@ def exchange_leave_one_out(state: LeaveOneOutState, include: Sequence[int] = (),
     ----------
     state : LeaveOneOutState
         The start, changed in place.
-    include, exclude
+    include, exclude, prices
         As for :func:`forward_leave_one_out`.
 
     Returns
@@ -228,13 +238,14 @@ def exchange_leave_one_out(state: LeaveOneOutState, include: Sequence[int] = (),
         Number of swaps made.
     """
     gram, xp = state.gram, state.gram.xp
+    price = xp.zeros_like(state.s) if prices is None else prices
     n_swaps, unchanged = 0, 0
     free = [position for position, feature in enumerate(state.chosen) if feature not in set(include)]
     while unchanged < len(free):
         for position in free:
             old, error = state.chosen[position], state.error
             usable = _first_tier(state.samples, open_columns(gram, [*state.chosen, *exclude]))
-            gain = xp.where(usable, error - state.errors_without(old), -float("inf"))
+            gain = xp.where(usable, error - state.errors_without(old) + price[old] - price, -float("inf"))
             new = _first_of_best(gain, TIE * error, xp)
             unchanged += 1
             if float(gain[new]) > TIE * error:
