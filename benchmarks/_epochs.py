@@ -36,8 +36,8 @@ def torch_makers(X: np.ndarray, k: int, batch_size: int, decoder: Any, device: s
     """Return makers of a plain autoencoder and of a scorer-selector of the same sizes, in torch."""
     import torch
 
+    from stableselect.neural._torch._device import Rows
     from stableselect.neural._torch._networks import build_network
-    from stableselect.neural._torch._rows import Rows
     from stableselect.neural._torch._scorer import ScorerModel
     from stableselect.neural._torch._trainable import Model, TorchTrainable
 

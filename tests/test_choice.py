@@ -132,6 +132,7 @@ def test_runs_of_another_revision_are_not_mixed_in(choice, made_up):
         choice.render([*made_up, replace(made_up[0], run=replace(made_up[0].run, split=5), revision=older)])
 
 
+@pytest.mark.slow
 def test_committed_page_is_what_the_committed_store_renders(choice):
     assert choice.PAGE.read_text(encoding="utf-8") == choice.render(choice.stored()), (
         "docs/choice.md is not what benchmarks/results/choice gives; run python benchmarks/choice.py page"

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import stableselect as ss
-from stableselect._core import _blocks, _folds, _sorted_samples
+from stableselect._core import _arrays, _folds, _sorted_samples
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
 SELECTORS |= {
@@ -116,15 +116,16 @@ def test_row_order_does_not_matter(make, name, table, tall, rng):
 def test_block_size_does_not_matter(make, name, rng, monkeypatch):
     X = rng.normal(size=(1100, 12)) @ rng.normal(size=(12, 12))
     whole = make(4).fit(X)
-    for module in (_blocks, _folds):
+    for module in (_arrays, _folds):
         monkeypatch.setattr(module, "BLOCK_ELEMENTS", 1)
-    assert len(_blocks.row_blocks(*X.shape)) == 2  # blocks of 1,024 samples at least
+    assert len(_arrays.row_blocks(*X.shape)) == 2  # blocks of 1,024 samples at least
     parts = make(4).fit(X)
     np.testing.assert_array_equal(whole.selected_, parts.selected_)
     np.testing.assert_allclose(whole.reconstruction_coef_, parts.reconstruction_coef_, rtol=1e-6, atol=1e-9)
     assert parts.score(X) == pytest.approx(whole.score(X), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_thread_count_does_not_matter(make, rng):
     X = rng.normal(size=(300, 40)) @ rng.normal(size=(40, 40))
     results = []

@@ -65,6 +65,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", REPEATED)
 def test_repeated_fits_are_interrupted(X, work):
     with pytest.raises(KeyboardInterrupt):

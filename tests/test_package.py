@@ -20,6 +20,7 @@ def test_import_loads_nothing_else():
     assert not {"numpy", "sklearn", "torch", "pyarrow"} & loaded_by("import stableselect")
 
 
+@pytest.mark.slow
 def test_selectors_need_no_extra():
     # scikit-learn itself loads pandas, pyarrow and rich where they are installed.
     loaded = loaded_by("import stableselect; stableselect.all_selectors(); stableselect.load")
@@ -32,6 +33,7 @@ def test_help_loads_no_numerics():
         assert not {"numpy", "sklearn", "torch", "pyarrow", "matplotlib"} & loaded
 
 
+@pytest.mark.slow
 def test_names_and_submodules_come_when_they_are_used():
     code = ["import sys, stableselect"]
     for name in ss._SUBMODULES:

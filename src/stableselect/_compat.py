@@ -37,17 +37,3 @@ def without(constraints: Constraints, *names: str) -> Constraints:
 def validates_parameters(method: F) -> F:
     """Return a method that fits, made to check the parameters against ``_parameter_constraints`` first."""
     return _fit_context(prefer_skip_nested_validation=True)(method)
-
-
-__all__ = [
-    "HAS_CALLBACKS",
-    "CallbackSupportMixin",
-    "Constraints",
-    "HasMethods",
-    "Interval",
-    "RealNotInt",
-    "StrOptions",
-    "validates_parameters",
-    "with_callbacks",
-    "without",
-]

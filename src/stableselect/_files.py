@@ -7,6 +7,7 @@ import io
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,12 @@ class OutputExistsError(FileExistsError):
 def printable(text: str) -> str:
     """Return ``text`` with control characters written out, so that a file cannot steer the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def complain(sentence: str, program: str = "stableselect") -> None:
+    """Print a sentence on standard error, if there still is one."""
+    with suppress(OSError):
+        print(f"{program}: {printable(sentence)}", file=sys.stderr)
 
 
 def check_outputs(paths: Iterable[PathLike], *, overwrite: bool, inputs: Iterable[PathLike] = ()) -> list[Path]:

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 )
 from sklearn.tree import DecisionTreeRegressor
 
-from stableselect._core._blocks import take_rows
+from stableselect._core._arrays import take_rows
 from stableselect._core._resampling import Bootstrap, ComplementaryPairs, Subsample, resamples
 
 OURS = [Subsample, Bootstrap, ComplementaryPairs]

@@ -158,7 +158,7 @@ def test_a_fault_of_the_program_says_so(run, messy, monkeypatch):
 
 @pytest.mark.parametrize("missing", ["typer", "rich", "pyarrow"])
 def test_a_missing_extra_gets_a_hint(run, monkeypatch, missing):
-    monkeypatch.setattr(stableselect.cli, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(stableselect.cli._main, "find_spec", lambda name: None if name == missing else object())
     code, _, err = run("methods")
     assert code == 2
     assert err == f'The command line needs {missing}: pip install "stableselect[cli]"\n'

@@ -107,6 +107,7 @@ def test_the_command_it_names_takes_that_setting(run, groups, tmp_path):
     assert "gene 3" not in load(tmp_path / "kept.selection.json").selected_names
 
 
+@pytest.mark.slow
 def test_an_increase_of_zero_stays_in_the_command(run, groups):
     out = frontier(run, groups, *FEW, "--max-error-increase", 0)
     assert "--criterion stability --max-error-increase 0" in out and "within 0% of the lowest error" in " ".join(
@@ -145,12 +146,14 @@ def test_picture_and_figures_are_written(run, groups, tmp_path, suffix):
     assert sorted(os.listdir(tmp_path)) == sorted([groups.name, picture.name, "out.frontier.csv"])
 
 
+@pytest.mark.slow
 def test_nothing_is_written_unasked_and_quiet_is_quiet(run, groups, tmp_path):
     assert "-o frontier.png" in frontier(run, groups, *FEW)
     assert frontier(run, groups, *FEW, "--quiet") == ""
     assert os.listdir(tmp_path) == [groups.name]
 
 
+@pytest.mark.slow
 def test_without_matplotlib_there_are_figures_and_a_hint(run, groups, tmp_path, monkeypatch):
     real = builtins.__import__
 
@@ -165,6 +168,7 @@ def test_without_matplotlib_there_are_figures_and_a_hint(run, groups, tmp_path, 
     assert sorted(os.listdir(tmp_path)) == ["a.frontier.csv", groups.name]
 
 
+@pytest.mark.slow
 def test_a_target_that_none_reaches_is_said(run, groups):
     said = " ".join(frontier(run, groups, *FEW, "--min-stability", 1).split())
     assert "since none of these reaches 1" in said
@@ -174,6 +178,7 @@ def test_a_target_that_none_reaches_is_said(run, groups):
     assert err.count("is not reached") == 1
 
 
+@pytest.mark.slow
 def test_an_open_number_of_columns(run, groups):
     selector = ColumnSubset("auto", min_explained_variance=0.5, ridge=RIDGE, criterion="stability")
     k = selector.fit(scaled(groups)).path_.n_features

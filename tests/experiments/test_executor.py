@@ -147,6 +147,7 @@ def test_a_record_that_json_cannot_hold_is_a_failure(tmp_path, runs):
     assert outcome.error.startswith("ValueError: Out of range float values are not JSON compliant")
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_process_fails(tmp_path, runs):
     def evaluate(run, data_home):
         os._exit(1)
@@ -221,6 +222,7 @@ def test_a_run_that_makes_do_with_less_when_interrupted_is_not_stored(tmp_path, 
     assert done(tmp_path) == {0}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_worker_stores_nothing(tmp_path, runs):
     def evaluate(run, data_home):

@@ -192,6 +192,7 @@ def test_a_far_sample_does_not_turn_scores_into_rounding(far):
         np.testing.assert_allclose(nudged, scores, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
 def test_groups_far_off_do_not_turn_scores_into_rounding(load, rng):
     """In these units a few samples are far from the others, some of them close together."""

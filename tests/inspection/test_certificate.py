@@ -281,6 +281,7 @@ def test_the_certificate_prints_a_summary_and_makes_a_frame():
     np.testing.assert_array_equal(frame["margin"], certificate.margin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_fraction_that_differs_counts_searches_without_the_row(ridge):
     X = correlated(40, 12, 6, rank=8, noise=1.0)

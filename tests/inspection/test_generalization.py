@@ -63,6 +63,7 @@ def test_leave_one_out_loss_of_a_regression_in_closed_form(tables):
     assert result.leave_one_out == pytest.approx(np.mean(residual**2))
 
 
+@pytest.mark.slow
 def test_sampled_rows_have_a_standard_error(tables):
     X, points = tables
     selector = ColumnSubset(2, include=[0, 5], ridge=0.0)

@@ -107,6 +107,7 @@ def test_losses_that_are_not_compared_at_do_not_count():
     assert np.isnan(change.sup_same_set)
 
 
+@pytest.mark.slow
 def test_wide_table_and_a_row_that_alone_moves_a_column(rng):
     X, points = rng.normal(size=(12, 30)), rng.normal(size=(4, 30))
     X[:, 5] = 0.0

@@ -186,6 +186,7 @@ def test_torch_agrees_on_the_objective_and_stands_still_at_the_minimum(tall):
     assert abs(float(moved.detach()) / float(loss.detach()) - 1) < 1e-3
 
 
+@pytest.mark.slow
 def test_nonlinear_network_rebuilds_from_the_kept_columns_alone(tall):
     torch = pytest.importorskip("torch")
     X = tall / tall.std()

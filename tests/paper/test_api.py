@@ -196,6 +196,7 @@ def test_quiet_says_nothing():
     assert stream.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_command_line(pretend, tmp_path, capsys):
     assert main(["paper", "list"]) == 0
     assert "table2" in capsys.readouterr().out

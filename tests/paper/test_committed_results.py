@@ -117,6 +117,7 @@ def slower_than_its_runs(lines, runs):
     return found
 
 
+@pytest.mark.slow
 def test_every_run_is_stored(runs):
     first = [item for item in runs if item.ended <= FIRST_ENDED and item.current == Revision()]
     assert len(first) == FIRST
@@ -281,7 +282,10 @@ def to_rounding(cell):
     return pytest.approx(float(cell), rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ("figure1", "stability") else ()) for name in EXPERIMENTS],
+)
 def test_pages_are_those_of_the_stored_runs(name, results, monkeypatch):
     if name in ("figure1", "figure2") and not all(map(is_available, ("usps", "coil20", "mnist_fashion"))):
         pytest.skip("the images are not in the data folder")

@@ -36,6 +36,7 @@ def is_white(path):
     return plt.imread(path)[..., :3].min() == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_savefig_of_pyplot_writes_the_picture(name, drawings, tmp_path):
     draw, shape = drawings[name]

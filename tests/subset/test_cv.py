@@ -77,6 +77,7 @@ def test_the_number_of_features_follows_the_splits(X):
     assert two.path_.fold_explained_variance_ratio.shape[0] == 2 and two.fold_sizes_.tolist() == [60, 60]
 
 
+@pytest.mark.slow
 def test_stability_takes_splitters_that_hold_every_sample_once(X):
     selector = ColumnSubset(4, criterion="stability", cv=GroupKFold(10)).fit(X, groups=GROUPS)
     folds = np.empty(120, dtype=int)

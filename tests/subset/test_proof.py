@@ -43,6 +43,7 @@ def test_where_the_exchange_misses_the_best_set_the_proof_finds_it():
     assert missed > 0
 
 
+@pytest.mark.slow
 def test_without_exchange_nothing_is_proven_and_for_stability_the_default_is(tall):
     forward = ColumnSubset(4, ridge=0.0, exchange=False).fit(tall)
     assert forward.proven_optimal_ is False and forward.n_swaps_ == 0

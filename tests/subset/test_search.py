@@ -65,7 +65,9 @@ def ways(X, make, rng):
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("beyond", [-1, 0, 2])
+@pytest.mark.parametrize(
+    "beyond", [pytest.param(-1, marks=pytest.mark.slow), 0, pytest.param(2, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("family", [ColumnSubset, ScorerSelector])
 def test_only_the_table_decides_near_and_beyond_the_rank(kind, beyond, family, rng):
     make_table, seeds = TABLES[kind]

@@ -210,19 +210,16 @@ def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Arr
     return values[:rank], vectors[:, :rank]
 
 
-def pseudo_inverse(M: Array, alpha: float, xp: ModuleType, *, scale: bool = True) -> Array:
+def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
     """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
 
-    With ``scale`` rows and columns are first brought to unit diagonal, so that columns in very different units are
-    judged alike; without, directions are judged by their size in M.
+    Rows and columns are first brought to unit diagonal, so that columns in very different units are judged alike.
     """
     total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
     diagonal = xp.linalg.diagonal(total)
     unit = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    unit = unit if scale else xp.ones_like(unit)
     values, vectors = xp.linalg.eigh(total * unit[:, None] * unit[None, :])
-    largest = 1.0 if scale or not M.shape[0] else float(xp.max(values))
-    kept = values > _RANK_TOLERANCE * M.shape[0] * largest
+    kept = values > _RANK_TOLERANCE * M.shape[0]
     inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
     return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
 

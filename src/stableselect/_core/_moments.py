@@ -6,7 +6,6 @@ Every linear reconstruction loss is a function of the features' means and of C =
 
 from __future__ import annotations
 
-import copy
 from numbers import Integral
 from types import ModuleType
 from typing import Literal
@@ -14,12 +13,20 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from ._arrays import Array, index, is_foreign, like, namespace
-from ._block_sums import block_sums
-from ._blocks import memory_limit, row_blocks, take_rows
-from ._checks import SMALLEST, as_block, check_shape, check_spread, check_values, check_weights
+from ._arrays import (
+    SMALLEST,
+    Array,
+    as_block,
+    check_shape,
+    check_spread,
+    check_weights,
+    is_foreign,
+    memory_limit,
+    namespace,
+    row_blocks,
+)
 from ._gram import DualGram, Gram
-from ._removal import check_removable, remaining_weights
+from ._sums import block_sums, check_alike, check_removable, remaining_samples
 
 
 class Moments:
@@ -159,12 +166,11 @@ class Moments:
         if other.n_samples == 0:
             return self
         if self.n_features is None:
-            self.__dict__.update(copy.copy(other).__dict__)
+            self.__dict__.update(vars(other))
             self._rows, self._weights = list(other._rows), list(other._weights)
-            if other._second is not None:
-                self._second = namespace(other._second).asarray(other._second, copy=True)
+            self._second = None if other._second is None else _copy(other._second)
         else:
-            self._check_like(other)
+            check_alike(other, self)
             self._combine(other, 1.0)
             xp = namespace(self._low)
             self._low = xp.minimum(self._low, other._low)
@@ -262,28 +268,13 @@ class Moments:
 
     def _read(self, block: Array, weights: np.ndarray | None) -> Moments | None:
         """Return the moments of one block, or None if no sample has weight."""
-        if weights is not None and not np.all(weights > 0):
-            check_values(block)  # a missing value is one whatever the weight of its sample
-            kept = np.flatnonzero(weights)
-            block, weights = take_rows(block, kept), weights[kept]
-        if block.shape[0] == 0:
+        sums = block_sums(block, weights)
+        if sums is None:
             return None
         part = Moments()
-        part.__dict__.update(block_sums(block, weights))
-        self._check_like(part)
+        part.__dict__.update(sums)
+        check_alike(part, self)
         return part
-
-    def _check_like(self, other: Moments) -> None:
-        """Raise if another object does not go with this one."""
-        if self.n_features is None:
-            return
-        if other.n_features != self.n_features:
-            raise ValueError(f"Expected {self.n_features} features as before, got {other.n_features}.")
-        if type(other._mean) is not type(self._mean):
-            raise TypeError(
-                f"These moments hold {type(self._mean).__name__} arrays, the new samples are "
-                f"{type(other._mean).__name__}; convert them first."
-            )
 
     def _combine(self, other: Moments, sign: float) -> None:
         """Add (sign 1) or take away (sign -1) another object's sums; Chan's pairwise formula."""
@@ -304,14 +295,12 @@ class Moments:
 
     def _drop_rows(self, part: Moments) -> None:
         """Take samples out of those kept in the dual form."""
-        xp = namespace(self._mean)
-        rows, weights = self._stacked(xp)
-        gone, taken = part._stacked(xp)
-        left = remaining_weights(rows, weights, gone + (part._shift - self._shift), taken, self._high - self._low)
-        kept = np.flatnonzero(left)
-        self._rows, self._weights = [xp.take(rows, index(kept, rows, xp), axis=0)], [like(left[kept], rows, xp)]
-        self.n_samples, self.weight_sum = self.n_samples - part.n_samples, float(left.sum())
-        self._mean = self._shift + (self._weights[0] @ self._rows[0]) / self.weight_sum
+        samples, (gone, taken) = (moments._stacked(namespace(self._mean)) for moments in (self, part))
+        gone = gone + (part._shift - self._shift)
+        rows, weights, self.weight_sum = remaining_samples(*samples, gone, taken, self._high - self._low)
+        self._rows, self._weights = [rows], [weights]
+        self.n_samples -= part.n_samples
+        self._mean = self._shift + (weights @ rows) / self.weight_sum
 
     def _settle_form(self) -> None:
         """Hold the cheaper form; refuse when neither fits in memory."""
@@ -348,3 +337,13 @@ class Moments:
 
 def _copy(x: Array) -> Array:
     return namespace(x).asarray(x, copy=True)
+
+
+def normalised_moments(moments: Moments) -> tuple[Gram, float]:
+    """Return the moments scaled to mean variance one, and that variance; raise if double precision cannot hold them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram, unit = moments.operator().normalised()
+    varies = bool(gram.xp.any(moments._high > moments._low))
+    if not np.isfinite(unit) or not np.isfinite(1 / unit) or (varies and gram.trace() == 0):
+        raise ValueError("The features' variances leave the range of double precision; scale the table first.")
+    return gram, unit

@@ -1,7 +1,12 @@
-"""What every feature does for a finished selection, from the moments alone.
+"""What a finished selection does and how good it can be at most, from the moments alone.
 
 One pass of algebra over the chosen subset S gives the linear map that reconstructs all features, the fraction of every
 feature that is explained and by whom, what each kept feature is worth, and the best replacement for it.
+
+The bound on the loss of any k features, for tables with too many subsets to try, is the larger of two. k features
+cannot do better than k principal components, shrunk by the same ridge, of what the prescribed features leave. And a
+feature left out is predicted no better from k features than from all others, so that the loss is at least the sum of
+the m - k smallest of these errors: far above the first bound where k is large.
 """
 
 from __future__ import annotations
@@ -10,12 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg.lapack import dpotrf, dpotri
 
-from ._arrays import to_numpy
-from ._gram import Gram
+from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
+from ._gram import DualGram, Gram, pseudo_inverse
 from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._swap_state import SwapState
 
+_EPSILON = 1e-15
 _NEAR_COPY = 1e-9
 """A feature with less than this fraction of its variance left adds nothing that second moments can tell."""
 
@@ -89,3 +97,78 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
         substitutes=np.where(none, -1, best),
         costs=np.where(none, np.nan, -gains / total),
     )
+
+
+def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least-squares coefficients (k x m) from the chosen features of X to all, and the feature means.
+
+    Only the moments between the chosen and all features are gathered, a block of samples at a time; the cost is n k m.
+    """
+    n, m = X.shape
+    xp = namespace(X)
+    blocks = row_blocks(n, m)
+
+    def dense(part: slice) -> Array:
+        return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
+
+    mean = sum(xp.sum(dense(part), axis=0) for part in blocks) / n
+    cross: Array = 0.0
+    for part in blocks:
+        centred = dense(part) - mean[None, :]
+        cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
+    moments = to_numpy(cross)
+    return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)
+
+
+def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), exclude: Sequence[int] = ()) -> float:
+    """Return a bound that the loss tr R of no k features is below.
+
+    Parameters
+    ----------
+    gram, k, alpha, include, exclude
+        As for :func:`~stableselect._core._subset_search.forward_search`.
+
+    Returns
+    -------
+    float
+    """
+    left = gram.split(include, alpha)[2] if len(include) else gram
+    return max(left.floor(k - len(include), alpha), _bound_by_the_others(gram, k, alpha, include, exclude))
+
+
+def _bound_by_the_others(gram: Gram, k: int, alpha: float, include: Sequence[int], exclude: Sequence[int]) -> float:
+    """Return sum_j u_j and the smallest v_j - u_j of m - k features, v_j with feature j left out, u_j with it kept.
+
+    With Q the diagonal of (C + alpha I)^-1, v = 1 / Q - alpha and u = alpha - alpha^2 Q.
+    """
+    Q = _inverse_diagonal(gram, alpha)
+    if Q is None:
+        return 0.0
+    kept = alpha - alpha**2 * Q
+    extra = np.maximum(1 / Q - alpha - kept, 0.0)
+    extra[list(include)] = 0.0
+    free = np.setdiff1d(np.arange(gram.n_features), [*include, *exclude])
+    n_out = gram.n_features - k - len(exclude)
+    out = float(extra[list(exclude)].sum() + np.sort(extra[free])[:n_out].sum())
+    return max(0.0, float(kept.sum())) + out
+
+
+def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
+    """Return the diagonal of (C + alpha I)^-1 or slightly more, for rounding; None where that is singular."""
+    pivots = to_numpy(gram.diagonal()) + alpha
+    if alpha and isinstance(gram, DualGram):
+        # (C + alpha I)^-1 = (I - A'(AA' + alpha I)^-1 A) / alpha
+        A = to_numpy(gram.A)
+        inner = np.linalg.solve(A @ A.T + alpha * np.eye(len(A)), A)
+        return np.asarray((1 - (A * inner).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
+    if isinstance(gram, DualGram) or not (pivots > 0).all():
+        return None
+    unit = 1 / np.sqrt(pivots)
+    scaled = to_numpy(gram.dense()) * unit[:, None] * unit[None, :]
+    np.fill_diagonal(scaled, 1.0)
+    factor, failed = dpotrf(scaled, lower=1, overwrite_a=1)
+    if failed:
+        return None
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    Q = np.diagonal(inverse)
+    return np.asarray(Q * (1 + _EPSILON * len(Q) * Q.sum()) / pivots)

@@ -1,13 +1,4 @@
 """Fit a selector again and again: on resamples of the samples, with other seeds, without one sample."""
 
-from ._features import resolve_names
+from ._names import resolve_names
 from ._repeated_fits import Fit, Source, repeated_fits, seed_parameters, with_held_seed
-
-__all__ = [
-    "Fit",
-    "Source",
-    "repeated_fits",
-    "resolve_names",
-    "seed_parameters",
-    "with_held_seed",
-]

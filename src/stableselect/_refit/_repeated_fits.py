@@ -11,15 +11,15 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from sklearn.base import clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
-from .._core import Resample, ResampledMoments, take_rows, to_numpy, whole_fits
-from ..base import BaseSelector, resolve_columns
-from ._features import Origin, steps_of, support_of, trace
+from .._core import Resample, ResampledMoments, take_rows, to_numpy
+from ..base import BaseSelector, resolve_columns, whole_fits
 
 
 class Source:
@@ -57,6 +57,37 @@ class Source:
             if self.moments is not None:
                 return model.fit_moments(self.moments.of(part), self._feature_names)
             return model.fit(self.X if part is None else take_rows(self.X, part.drawn))
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where the features come from that the selector, or the last step of a pipeline, saw.
+
+    Attributes
+    ----------
+    places : ndarray of int
+        Each feature's place in the table, or among the made features.
+    size : int
+        Number of features of the table, or of made ones.
+    names : ndarray of str or None
+        Names of the features of the table, where it has them, or of the made ones.
+    made : tuple or None
+        What a step made new features from, and their names; None where the features are the table's.
+    traced : bool
+        Whether every step says that its features are the table's; false where one only has as many of them.
+    """
+
+    places: np.ndarray
+    size: int
+    names: np.ndarray | None
+    made: tuple[Any, ...] | None
+    traced: bool
+
+    def spread(self, values: np.ndarray, dropped: Any) -> np.ndarray:
+        """Return one number for each feature of the table, ``dropped`` for those that the selector did not see."""
+        spread = np.full(self.size, dropped, dtype=values.dtype)
+        spread[self.places] = values
+        return spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,3 +231,94 @@ def _by_feature(model: Any, name: str, m: int) -> np.ndarray | None:
     values = getattr(model, name, None)
     values = None if values is None else to_numpy(values)
     return values.copy() if values is not None and values.shape == (m,) and values.dtype.kind in "biuf" else None
+
+
+def steps_of(model: Any) -> list[Any]:
+    """Return the steps of a pipeline, those of pipelines in it in their place; of anything else itself."""
+    if model is None or isinstance(model, str):  # "passthrough"
+        return []
+    return [inner for _, step in model.steps for inner in steps_of(step)] if hasattr(model, "steps") else [model]
+
+
+def support_of(model: Any) -> np.ndarray:
+    """Return the mask of the features that a fitted selector keeps."""
+    told = model.get_support() if hasattr(model, "get_support") else getattr(model, "support_", None)
+    if told is None:
+        raise TypeError(
+            f"{type(model).__name__} must tell its features by get_support() or support_ but has neither; pass a "
+            "feature selector."
+        )
+    support = to_numpy(told)
+    if support.dtype.kind != "b" or support.ndim != 1:
+        raise TypeError(
+            f"{type(model).__name__} must tell its features by a Boolean mask but gives dtype {support.dtype} and "
+            f"shape {support.shape}; pass a feature selector."
+        )
+    return support.copy()
+
+
+def trace(steps: list[Any], X: Any, width: int) -> Origin:
+    """Trace the features that the last of the fitted steps saw back to the table.
+
+    A selector says which features it keeps. Another step keeps those whose names it gives its output, as scalers and
+    imputers do; one that gives other names makes new features. One that gives none is taken to keep the features one
+    by one; raise if their number shows that it does not.
+
+    Parameters
+    ----------
+    steps : list
+        Of the fitted pipeline.
+    X : table of shape (n, m)
+        What it was fitted on; not looked at where there is one step.
+    width : int
+        Number of features that the last step saw.
+    """
+    m = width if len(steps) == 1 else int(X.shape[1])
+    all_names = (getattr(step, "feature_names_in_", None) for step in steps)
+    table = next((names for names in all_names if names is not None and len(names) == m), None)
+    names = np.array([f"x{j}" for j in range(m)], dtype=object) if table is None else np.asarray(table, dtype=object)
+    places, traced = np.arange(m), True
+    made: tuple[Any, ...] | None = None
+    for step, following in pairwise(steps):
+        width_before = places.size
+        kept, new = _output(step, names)
+        if kept is not None:
+            places, names = places[kept], names[kept]
+        else:
+            traced = False
+        if new is not None:
+            made = made, tuple(places.tolist()), tuple(new)
+            places, table = np.arange(len(new)), np.array(new, dtype=object)
+            names = table
+        seen = width if following is steps[-1] else getattr(following, "n_features_in_", None)
+        if seen is not None and seen != places.size:
+            raise ValueError(
+                f"{type(step).__name__} turns {width_before} features into {seen} but does not tell which; use a step "
+                "with get_support() or get_feature_names_out() before the selector."
+            )
+    return Origin(places, m if made is None else len(made[-1]), table, made, traced)
+
+
+def _output(step: Any, names: np.ndarray) -> tuple[np.ndarray | None, list[str] | None]:
+    """Return which features a fitted step keeps, or the names of those that it makes; twice None if it does not say.
+
+    Parameters
+    ----------
+    step : transformer
+        Not the last one of its pipeline.
+    names : ndarray of str
+        Names of the features before it.
+    """
+    if hasattr(step, "get_support"):
+        return np.flatnonzero(support_of(step)), None
+    given = getattr(step, "feature_names_in_", names)
+    try:
+        output = [str(name) for name in step.get_feature_names_out(given)]
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return None, None
+    place = {str(name): j for j, name in enumerate(given)}
+    # What counts its output, as "pca0", may count the way the table does.
+    counts = isinstance(step, ClassNamePrefixFeaturesOutMixin)
+    if counts or len(set(output)) < len(output) or not place.keys() >= set(output):
+        return None, output
+    return np.array([place[name] for name in output], dtype=np.intp), None

@@ -1,6 +1,10 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
 from ._checks import (
+    TargetNotReachedWarning,
+    TooFewSamplesError,
+    UnevenFoldsWarning,
+    check_columns,
     check_count,
     check_labels,
     check_number,
@@ -8,22 +12,15 @@ from ._checks import (
     check_some_selected,
     check_supports,
     check_table,
-)
-from ._explanation import Explanation
-from ._families import SamplesSelector, ScoreSelector
-from ._figures import Figures
-from ._frames import data_frame
-from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
-from ._streaming import StreamingSelector
-from ._validation import (
-    TargetNotReachedWarning,
-    TooFewSamplesError,
-    UnevenFoldsWarning,
-    check_columns,
     resolve_columns,
     resolve_include_exclude,
     resolve_k,
 )
+from ._explanation import Explanation
+from ._families import SamplesSelector, ScoreSelector
+from ._figures import Figures, data_frame
+from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, may_stop_short, unchanged_on_error, whole_fits
+from ._streaming import StreamingSelector
 
 __all__ = [
     "FEATURES",
@@ -47,8 +44,10 @@ __all__ = [
     "check_supports",
     "check_table",
     "data_frame",
+    "may_stop_short",
     "resolve_columns",
     "resolve_include_exclude",
     "resolve_k",
     "unchanged_on_error",
+    "whole_fits",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ._frames import data_frame
+from ._figures import data_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._compat import Constraints, validates_parameters
 from .._core import Array, check_spread, extremes, significant
+from ._checks import resolve_include_exclude, resolve_k
 from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
-from ._validation import resolve_include_exclude, resolve_k
 
 
 class SamplesSelector(BaseSelector):

@@ -1,15 +1,33 @@
-"""What results of a few numbers share: a short text and a data frame."""
+"""Results as data frames, and what those of a few numbers share: a short text and a frame of one row."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from ._frames import data_frame
-
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+def data_frame(columns: Mapping[str, Any]) -> DataFrame:
+    """Return a pandas data frame; pandas is imported here only, and an error names it where it is missing.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        Names and values of its columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        raise ImportError("to_frame needs pandas; install it with: pip install pandas") from None
+    return DataFrame(dict(columns))
 
 
 class Figures:

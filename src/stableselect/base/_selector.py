@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,24 +25,25 @@ from .._core import (
     as_numbers,
     check_values,
     column_roles,
-    float64,
     index,
     is_foreign,
+    least_squares_map,
     like,
     namespace,
-    pseudo_inverse,
     row_blocks,
     significant,
     to_dense,
     to_numpy,
 )
+from ._checks import check_columns
 from ._explanation import Explanation, build_explanation
-from ._validation import check_columns
 
 N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 """Constraint of ``n_features_to_select``."""
 FEATURES = [Iterable, Integral, None]
 """Constraint of ``include`` and ``exclude``."""
+_WHOLE = ContextVar("whole", default=False)
+"""Whether a fit that is interrupted ends all the work it is part of, or may return what it has."""
 
 
 @dataclass
@@ -70,6 +72,25 @@ class Selection:
     mean: np.ndarray | None = None
     intercept: np.ndarray | None = None
     include: Sequence[int] = ()
+
+
+@contextmanager
+def whole_fits() -> Iterator[None]:
+    """Let Ctrl-C through: a fit in here is finished or raises ``KeyboardInterrupt``.
+
+    For work in which one fit is a part: repeated, stored, or written to a file. Set it where the fit is called, in the
+    worker's own process or thread, since workers do not inherit it.
+    """
+    token = _WHOLE.set(True)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(token)
+
+
+def may_stop_short() -> bool:
+    """Tell whether a fit that is interrupted may keep what it has reached: only one that was asked for by itself."""
+    return not _WHOLE.get()
 
 
 @contextmanager
@@ -322,24 +343,3 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least-squares coefficients (k x m) from the chosen features of X to all, and the feature means.
-
-    Only the moments between the chosen and all features are gathered, a block of samples at a time; the cost is n k m.
-    """
-    n, m = X.shape
-    xp = namespace(X)
-    blocks = row_blocks(n, m)
-
-    def dense(part: slice) -> Array:
-        return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
-
-    mean = sum(xp.sum(dense(part), axis=0) for part in blocks) / n
-    cross: Array = 0.0
-    for part in blocks:
-        centred = dense(part) - mean[None, :]
-        cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
-    moments = to_numpy(cross)
-    return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._compat import validates_parameters
 from .._core import Array, Moments, check_spread, check_weights, fold_moments, in_own_order, to_numpy
+from ._checks import check_names
 from ._selector import BaseSelector, Selection, unchanged_on_error
-from ._validation import check_names
 
 
 class StreamingSelector(BaseSelector):

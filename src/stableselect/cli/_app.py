@@ -9,9 +9,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
+from .._files import complain
 from ._apply import apply, reconstruct
 from ._demo import demo
-from ._ending import complain
 from ._frontier import frontier
 from ._methods import methods
 from ._paper import paper

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ._ending import complain
+from .._files import complain
 from ._options import option
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")]

@@ -17,7 +17,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from .._core import whole_fits
+from ..base import whole_fits
 from ._run import CURRENT, Current, Run
 from ._store import Rename, Store, Stored
 

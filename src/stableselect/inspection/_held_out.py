@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._core import splits_of, whole_fits
+from .._core import splits_of
 from .._refit import resolve_names
-from ..base import BaseSelector, check_table
+from ..base import BaseSelector, check_table, whole_fits
 from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
 
 _TEST_FRACTION = 0.2

@@ -10,9 +10,8 @@ except ImportError as error:
 
 from ._apply import apply, id_columns, reconstruct
 from ._formulas import formulas, quote_formulas
-from ._names import NotFiniteError, NotNumericError, TableError, listed, looks_like_data, quoted
-from ._read import FORMATS, Table, read_table, table_format
-from ._tables import numeric_matrix
+from ._read import FORMATS, read_table, table_format
+from ._tables import NotFiniteError, NotNumericError, Table, TableError, listed, looks_like_data, numeric_matrix, quoted
 from ._write import check_writable, write_stream, write_table
 
 __all__ = [

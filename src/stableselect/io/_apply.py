@@ -12,9 +12,7 @@ import pyarrow as pa
 from .._files import printable
 from ..base import BaseSelector
 from ..persistence import TableSelection
-from ._names import TableError, listed
-from ._read import Table
-from ._tables import numeric_matrix
+from ._tables import Table, TableError, listed, numeric_matrix
 
 Made = TableSelection | BaseSelector
 

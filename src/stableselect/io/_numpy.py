@@ -10,7 +10,7 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from .._files import printable
-from ._names import TableError, listed
+from ._tables import TableError, listed
 
 ARCHIVE_LIMIT = 4 << 30
 """The largest array, in bytes, that is taken out of a compressed archive."""

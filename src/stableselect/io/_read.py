@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -16,8 +15,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from .._files import PathLike, open_plain, printable
-from ._names import TableError, listed, looks_like_data
 from ._numpy import read_numpy
+from ._tables import Table, TableError, listed, looks_like_data
 
 FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 """The file extensions that can be read and written."""
@@ -26,36 +25,6 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 _BLOCK_BYTES = 1 << 26
 """A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table as it was read.
-
-    Parameters
-    ----------
-    data : pyarrow.Table
-        The columns, in file order and with the file's types.
-    name : str
-        File name without its folder.
-    named : bool, default=True
-        False where the file has no column names: columns are then known by position and called c0, c1, ...
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> Table(pa.table({"a": [1, 2], "b": [3, 4]}), "small.csv").columns
-    ['a', 'b']
-    """
-
-    data: pa.Table
-    name: str
-    named: bool = True
-
-    @property
-    def columns(self) -> list[str]:
-        """Column names in file order."""
-        return list(self.data.column_names)
 
 
 def table_format(path: PathLike, formats: tuple[str, ...] = FORMATS, kind: str = "") -> str:

@@ -1,8 +1,9 @@
-"""From table columns to a matrix of finite numbers, with errors that name the columns at fault."""
+"""A table as it was read: its column names in messages, and its columns as a matrix of finite numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +11,83 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
-from ._names import NotFiniteError, NotNumericError, TableError, listed, quoted
-from ._read import Table
+
+_LISTED = 5
+"""How many names a message lists before it counts the rest."""
+
+
+class TableError(ValueError):
+    """A table or file that cannot be used; the message is one sentence for the person who gave it.
+
+    Examples
+    --------
+    >>> issubclass(TableError, ValueError)
+    True
+    """
+
+
+class NotNumericError(TableError):
+    """Columns that do not hold numbers."""
+
+
+class NotFiniteError(TableError):
+    """Columns with missing or infinite values."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it was read.
+
+    Parameters
+    ----------
+    data : pyarrow.Table
+        The columns, in file order and with the file's types.
+    name : str
+        File name without its folder.
+    named : bool, default=True
+        False where the file has no column names: columns are then known by position and called c0, c1, ...
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> Table(pa.table({"a": [1, 2], "b": [3, 4]}), "small.csv").columns
+    ['a', 'b']
+    """
+
+    data: pa.Table
+    name: str
+    named: bool = True
+
+    @property
+    def columns(self) -> list[str]:
+        """Column names in file order."""
+        return list(self.data.column_names)
+
+
+def quoted(name: str) -> str:
+    """Return ``name`` as messages show it; the empty header of a row index gets words of its own."""
+    return f"'{printable(name)}'" if name else "'' (the column without a name)"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return quoted names for a message, five at most and then a count.
+
+    Examples
+    --------
+    >>> listed("abcdefg")
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    names = list(names)
+    rest = len(names) - _LISTED
+    return ", ".join(quoted(name) for name in names[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Tell whether a header row is all numbers, which is what a file without a header looks like."""
+    try:
+        return len([float(name) for name in names]) > 1
+    except ValueError:
+        return False
 
 
 def is_number(type_: pa.DataType) -> bool:

@@ -11,9 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from .._files import PathLike, write_whole
-from ._names import TableError, listed
 from ._read import DELIMITERS, table_format
-from ._tables import is_number, plain
+from ._tables import TableError, is_number, listed, plain
 
 
 def write_table(table: pa.Table, path: PathLike) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from .._compat import Constraints, StrOptions
 from .._core import Array, Gram, Moments, in_own_order, normalised_moments, to_numpy
 from ..base import SamplesSelector, Selection
-from ._cae_moments import ConcreteTrainable, assign, fill, log_odds, noise_source, sampling_quality, take
+from ._cae_moments import ConcreteTrainable, assign, default_steps, fill, log_odds, noise_source, sampling_quality, take
 from ._specs import Spec, is_linear, require_torch
 from ._trained_selector import NOT_NEGATIVE, POSITIVE, TrainedSelector
 from ._training import History, Stopping, hold_out, warn_not_converged
@@ -348,8 +348,3 @@ class CAE(TrainedSelector, SamplesSelector):
             raise ValueError(
                 f"temperature must be two numbers above 0, the first and the last; got {self.temperature!r}."
             )
-
-
-def default_steps(n_logits: int, most: int, fewest: int, work: float) -> int:
-    """Return the number of steps that keeps steps x logits near ``work``, within bounds."""
-    return int(min(most, max(fewest, work // n_logits)))

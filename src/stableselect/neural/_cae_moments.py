@@ -242,3 +242,8 @@ def sampling_quality(gram: Gram, logits: np.ndarray, features: np.ndarray) -> fl
 def fill(order: np.ndarray, m: int, k: int) -> list[int]:
     """Return the features in order, followed by those of lowest index up to k."""
     return [*order.tolist(), *np.setdiff1d(np.arange(m), order)[: k - len(order)].tolist()]
+
+
+def default_steps(n_logits: int, most: int, fewest: int, work: float) -> int:
+    """Return the number of steps that keeps steps x logits near ``work``, within bounds."""
+    return int(min(most, max(fewest, work // n_logits)))

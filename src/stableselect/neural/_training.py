@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core import may_stop_short
+from ..base import may_stop_short
 
 Watch = Callable[[int, Callable[[], tuple[float, ...]]], bool]
 """Runs one epoch, a function that returns its losses, between callbacks; returns True to stop the training."""

@@ -229,10 +229,9 @@ class MomentsSelector(StreamingSelector):
         sample_weight: np.ndarray | None = None,
         held_out: Sequence[HeldOut] | None = None,
     ) -> Selection:
-        moments = merged(folds)
-        samples = None
-        if self._leaves_one_out():
-            samples = samples_to_leave_out(moments, required=self.search_criterion == "leave_one_out")
+        moments, required = merged(folds), self.search_criterion == "leave_one_out"
+        keeps = (required or moments.form == "dual") and self._leaves_one_out()  # the primal form keeps no samples
+        samples = samples_to_leave_out(moments, required) if keeps else None
         parts = folds if held_out is None else [split.test for split in held_out]
         if samples is not None and not (self._counts_features() or self._prefers_stability()):
             parts = [moments]

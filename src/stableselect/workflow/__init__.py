@@ -1,7 +1,7 @@
 """What the command line offers, callable from Python: select from a table, and measure error against stability."""
 
 from ._frontier import TableFrontier, measure_frontier
-from ._request import RequestError, Scaling, SelectionRequest
+from ._prepare import RequestError, Scaling, SelectionRequest
 from ._select import select_table
 
 __all__ = ["RequestError", "Scaling", "SelectionRequest", "TableFrontier", "measure_frontier", "select_table"]

@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from .. import __version__
-from .._core import whole_fits
+from ..base import whole_fits
 from ..io import Table
 from ..subset import StabilityFrontier
-from ._prepare import Prepared, fitted_scaler, prepare
-from ._request import RequestError, SelectionRequest
+from ._prepare import Prepared, RequestError, SelectionRequest, fitted_scaler, prepare
 from ._select import notes_of
 
 

@@ -14,13 +14,11 @@ import sklearn
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
-from .._core import whole_fits
-from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning
+from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning, whole_fits
 from ..inspection import HeldOutErrors, held_out_report
 from ..io import Table
 from ..persistence import SelectedColumn, TableSelection
-from ._prepare import Prepared, Scaler, fitted_scaler, prepare, unscale_map
-from ._request import SelectionRequest
+from ._prepare import Prepared, Scaler, SelectionRequest, fitted_scaler, prepare, unscale_map
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""

@@ -6,15 +6,15 @@ from scipy import sparse
 
 torch = pytest.importorskip("torch")
 
-from stableselect.neural._torch import _rows  # noqa: E402
-from stableselect.neural._torch._rows import Rows  # noqa: E402
+from stableselect.neural._torch import _device  # noqa: E402
+from stableselect.neural._torch._device import Rows  # noqa: E402
 
 CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("resident", [2**30, 0])
 def test_batches_come_alike_from_every_kind_of_table(rng, tmp_path, monkeypatch, resident):
-    monkeypatch.setattr(_rows, "_RESIDENT_BYTES", resident)
+    monkeypatch.setattr(_device, "_RESIDENT_BYTES", resident)
     X = np.where(rng.random((30, 5)) < 0.4, rng.normal(size=(30, 5)), 0.0)
     rows, order = np.arange(3, 27), rng.permutation(24)
     mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=X.shape)

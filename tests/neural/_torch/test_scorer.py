@@ -18,8 +18,8 @@ from stableselect.persistence import save
 torch = pytest.importorskip("torch")
 
 from stableselect.neural._torch import _scorer, _trainable  # noqa: E402
+from stableselect.neural._torch._device import Rows  # noqa: E402
 from stableselect.neural._torch._networks import build_network  # noqa: E402
-from stableselect.neural._torch._rows import Rows  # noqa: E402
 from stableselect.neural._torch._scorer import ScorerModel  # noqa: E402
 from stableselect.neural._torch._trainable import TorchTrainable  # noqa: E402
 

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from stableselect.neural._torch._session import resolve_device, session  # noqa: E402
+from stableselect.neural._torch._device import resolve_device, session  # noqa: E402
 
 CPU = torch.device("cpu")
 

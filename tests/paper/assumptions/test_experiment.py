@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from stableselect.experiments import Stored
 from stableselect.paper import _report
 from stableselect.paper._measure import evaluate
@@ -16,6 +18,7 @@ from stableselect.paper.methods import Options, Results
 EXPERIMENT = EXPERIMENTS["assumptions"]
 
 
+@pytest.mark.slow
 def test_nothing_some_and_all_of_it_is_shown(tiny, tmp_path, monkeypatch):
     panels = []
     draw = _report.picture

@@ -37,6 +37,7 @@ def test_beta_under_paper_leaves_out_the_last_sample(tiny, losses, network, meth
     assert ("held" in record) == (method == SEARCH)
 
 
+@pytest.mark.slow
 def test_beta_under_the_corrected_protocol_leaves_samples_out_in_turn(tiny, losses, bounded):
     run = replace(FASHION, method=SEARCH, protocol="corrected", seed=0, split=2, cap=None)
     # All 25 samples in turn: then the order in which they are drawn does not matter.

@@ -28,7 +28,10 @@ def test_fast_runs_are_small(name):
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, Options()) for name in ("figure3a", "figure3d", "figure3f", "figure3h")),
+        *(
+            pytest.param(name, Options(), marks=pytest.mark.slow)
+            for name in ("figure3a", "figure3d", "figure3f", "figure3h")
+        ),
         ("figure3e", Options(fast=True)),
     ],
 )

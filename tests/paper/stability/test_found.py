@@ -101,6 +101,7 @@ def test_runs_of_another_limit_are_left_out(tiny, tmp_path):
     assert find(Results(items, data_home=tmp_path)) == {}
 
 
+@pytest.mark.slow
 def test_errors_side_by_side_are_over_the_same_subsamples(made, of, tmp_path):
     """LS and random features have two hard subsamples more than PFA; on what they share all err alike."""
 

@@ -6,6 +6,7 @@ import zlib
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from scipy.stats import t as student
 
 from stableselect.experiments import Comparison, Stored
@@ -52,6 +53,7 @@ def test_few_subsamples_have_to_differ_more(made, of):
         assert [side(1 / 1.5, share * edge, splits) for share in (0.99, 1.01)] == [-1, 0]
 
 
+@pytest.mark.slow
 def test_limits_and_methods_that_are_one_are_named(made, of, tmp_path):
     names = ("LS", "SPEC", "UDFS", "ConsensusSelector", "|W|", RANDOM)
     runs = [run for name in names for run in of(name, range(10), "arcene")]
@@ -79,6 +81,7 @@ def test_limits_and_methods_that_are_one_are_named(made, of, tmp_path):
     assert text.count("times as much") == 2
 
 
+@pytest.mark.slow
 def test_render_with_nothing_some_and_all(tmp_path):
     empty = EXPERIMENT.render(Results([], data_home=tmp_path))
     assert empty.data == []
@@ -103,6 +106,7 @@ def test_render_with_nothing_some_and_all(tmp_path):
     assert full.csv().count("\n") == len(full.data) + 1
 
 
+@pytest.mark.slow
 def test_what_is_said_is_what_the_runs_say(tmp_path):
     """Invented: LS never moves and loses to random, the network follows its seed, ridge 0 moves with the samples."""
 

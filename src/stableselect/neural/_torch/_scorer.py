@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from .._scorer_parameters import Objective, Parameters
 from .._scorer_settings import NetworkSettings
+from ._device import Rows
 from ._networks import build_network, first_linear
-from ._rows import Rows
 from ._trainable import Model
 
 _LEVELS = 100

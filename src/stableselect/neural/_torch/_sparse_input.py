@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from .._elimination import Elimination
+from ._device import Rows
 from ._networks import ACTIVATIONS, first_linear, to_arrays
-from ._rows import Rows
 from ._trainable import Model
 
 Networks = tuple[nn.Module, nn.Module]

@@ -12,8 +12,7 @@ from torch import nn
 
 from .._training import History, Stopping, Trainable
 from ._cuda_graph import Recorder
-from ._rows import Rows
-from ._session import resolve_device, session
+from ._device import Rows, resolve_device, session
 
 _EPSILON = 1e-7
 """Adam's epsilon, that of Keras."""

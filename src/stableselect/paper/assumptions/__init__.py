@@ -5,5 +5,3 @@ from ._task import TASK, measure_assumptions
 
 EXPERIMENTS = (assumptions,)
 TASKS = {TASK: measure_assumptions}
-
-__all__ = ["EXPERIMENTS", "TASKS"]

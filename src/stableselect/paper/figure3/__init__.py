@@ -10,5 +10,3 @@ from ._shared import PUBLISHED_EPOCHS, epochs
 
 EXPERIMENTS = (*_CURVES, *_BETA, *_OVERLAP)
 TASKS = {"gap": measure_gap, "beta": measure_beta, "overlap": measure_overlap}
-
-__all__ = ["EXPERIMENTS", "PUBLISHED_EPOCHS", "TASKS", "epochs"]

@@ -5,5 +5,3 @@ from ._report import stability
 
 EXPERIMENTS = (stability,)
 TASKS = {INTERCHANGEABLE: interchangeable, TASK: fitted}
-
-__all__ = ["EXPERIMENTS", "TASKS"]

@@ -7,5 +7,3 @@ from ._table1 import table1
 from ._timing import timing
 
 EXPERIMENTS = (table1, table2, table3, summary, supp_table1, halves, timing)
-
-__all__ = ["EXPERIMENTS"]

@@ -1,4 +1,4 @@
-"""How the program ends where it is not by itself: Ctrl-C, a signal, a closed pipe, a full disk."""
+"""The program, and how it ends where that is not by itself: Ctrl-C, a signal, a closed pipe, a full disk."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from types import FrameType
+
+from .._files import complain
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _PIPE_CLOSED = 128 + 13
@@ -21,6 +24,41 @@ class Ended(SystemExit):
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
         self.exit_code = 128 + number
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    The code is 0 for success and 2 for input that cannot be used; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP
+    and 141 where the output is no longer read, and then nothing was written.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments after the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> from stableselect.cli import main
+    >>> main(["select", "no such table.csv"])
+    2
+    """
+    return ending(lambda: _main(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: Sequence[str]) -> int:
+    missing = [name for name in ("typer", "rich", "pyarrow") if find_spec(name) is None]
+    if missing:
+        print(f'The command line needs {", ".join(missing)}: pip install "stableselect[cli]"', file=sys.stderr)
+        return 2
+    from ._app import run
+
+    return run(argv)
 
 
 def ending(run: Callable[[], int]) -> int:
@@ -56,14 +94,6 @@ def ending(run: Callable[[], int]) -> int:
         code = 128 + received[0] if received else 130
     _give_up_output()
     return code
-
-
-def complain(sentence: str, program: str = "stableselect") -> None:
-    """Print a sentence on standard error, if there still is one."""
-    from .._files import printable
-
-    with suppress(OSError):
-        print(f"{program}: {printable(sentence)}", file=sys.stderr)
 
 
 @contextmanager
