@@ -19,6 +19,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import stableselect as ss
+from stableselect.base import ScoreSelector
 
 from .checks import (
     Refused,
@@ -153,7 +154,19 @@ def column_order(trial: Trial) -> None:
     for name in ("include", "exclude"):
         if trial.setting(name):
             moved.set_params(**{name: place[trial.setting(name)].tolist()})
-    trial.same("other column order", must_fit("columns", moved, trial.X[:, order]), order, scores=trial.clear)
+    other = must_fit("columns", moved, trial.X[:, order])
+    if isinstance(trial.selector, ScoreSelector) and tied(trial):  # "Exact ties go to the lowest index"
+        return
+    trial.same("other column order", other, order, scores=trial.clear)
+
+
+def tied(trial: Trial) -> bool:
+    """Tell whether a discarded feature scores as high as one that is not selected for being included."""
+    scores, support = trial.fitted.scores_, trial.fitted.support_
+    earned = np.setdiff1d(trial.fitted.selected_, trial.setting("include") or [])
+    allowed = np.setdiff1d(np.flatnonzero(~support), trial.setting("exclude") or [])
+    least, most = scores[earned].min(initial=np.inf), scores[allowed].max(initial=-np.inf)
+    return bool(most >= least - 1e-9 * abs(least)) if earned.size else False
 
 
 def form(trial: Trial) -> None:
@@ -415,13 +428,9 @@ def _told_apart(trial: Trial) -> bool:
 
 def _places_do_not_matter(trial: Trial) -> bool:
     """Tell whether the order of the features may not change the choice: they do not tie, nor are drawn by position."""
-    n, m = trial.X.shape
-    # Two features tie by their correlation alone, and all do in a graph that joins every sample to every other.
-    pair = m == 2 and (trial.setting("standardise", False) or trial.setting("alpha") == 0)
-    complete = trial.name in GRAPH and trial.setting("weights") == "binary" and trial.setting("n_neighbors") >= n - 1
-    # Folds follow the positions of the features.
-    by_place = trial.name in BY_POSITION or trial.held_out
-    return not (trial.table.ties or pair or complete or by_place) and _to_rounding(trial)
+    # Two standardised features have the same loadings. Folds follow the positions of the features.
+    ties = trial.table.ties or (trial.setting("standardise", False) and trial.X.shape[1] == 2)
+    return not (ties or trial.name in BY_POSITION or trial.held_out) and _to_rounding(trial)
 
 
 def _streams(trial: Trial) -> bool:

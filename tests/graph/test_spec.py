@@ -136,3 +136,10 @@ def test_published_settings(tall):
 def test_bad_settings_are_refused(tall, given, message):
     with pytest.raises(ValueError, match=message):
         SPEC(**given).fit(tall)
+
+
+def test_no_cosines_at_all_are_a_tie_and_not_rounding(tall):
+    X = np.vstack([tall, np.full(12, 1e6), np.full(12, -1e6)])  # two samples that nothing joins take both places
+    selector = SPEC(3, criterion="phi3", n_clusters=3).fit(X)
+    np.testing.assert_array_equal(selector.scores_, 0)
+    np.testing.assert_array_equal(selector.selected_, [0, 1, 2])

@@ -265,8 +265,8 @@ def splits_of(cv: Any, X: Any, groups: Any = None) -> list[tuple[np.ndarray, np.
 
 
 def check_cv(cv: Any) -> None:
-    """Raise if ``cv`` is neither a number of folds nor gives splits; text has a method ``split`` too."""
-    if isinstance(cv, str | bool) or not (hasattr(cv, "split") or isinstance(cv, Integral | Iterable)):
+    """Raise if ``cv`` is neither None nor a number of folds nor gives splits; text has a method ``split`` too."""
+    if isinstance(cv, str | bool) or not (hasattr(cv, "split") or isinstance(cv, Integral | Iterable | None)):
         raise ValueError(
             f"cv must be a number of folds, a scikit-learn splitter or pairs of (train, test) indices but is {cv!r}; "
             "use for example 5 or ShuffleSplit()."

@@ -179,8 +179,7 @@ class ConsensusSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            if self.cv is not None:
-                check_cv(self.cv)
+            check_cv(self.cv)
             if self.cv is not None and self.perturb == "seed":
                 raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
             X, groups = self._in_own_order(self._check_table(X), groups)

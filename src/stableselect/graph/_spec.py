@@ -14,6 +14,9 @@ from ._graph_selector import GraphSelector
 from ._laplacian_score import CONSTANT, GraphMoments
 from ._spectrum import default_clusters, lowest_spectrum
 
+_NOTHING = 1e-24
+"""A sum of squared cosines below this is the square of rounding."""
+
 
 class SPEC(GraphSelector):
     """Select the features that follow the smooth eigenvectors of the neighbour graph.
@@ -137,4 +140,4 @@ def _phi3(values: np.ndarray, W: sparse.csr_array, n_clusters: int) -> np.ndarra
     length = moments.spread + moments.offset
     total = (2.0 - values_of) @ moments.projections**2
     phi3 = np.divide(total, length, out=np.zeros(values.shape[1]), where=moments.spread > 0)
-    return np.where(moments.constant, CONSTANT, phi3)
+    return np.where(moments.constant, CONSTANT, np.where(phi3 > _NOTHING, phi3, 0.0))

@@ -183,8 +183,7 @@ class MomentsSelector(StreamingSelector):
         self
         """
         with unchanged_on_error(self):
-            if self.cv is not None:
-                check_cv(self.cv)
+            check_cv(self.cv)
             X = self._check_table(X)
             weights = check_weights(sample_weight, X.shape[0])
             self.__dict__.pop("moments_", None)
