@@ -19,11 +19,14 @@ from stableselect.subset._stability_frontier import Measured, choose, repeated_i
 from stableselect.subset._stability_task import VOTE_WEIGHTS, Task
 
 
-@pytest.fixture
-def twins(rng):
+@pytest.fixture(scope="module")
+def twins():
     """Eight groups of columns, each four near copies of one factor: which copy is kept is almost a toss-up."""
+    rng = np.random.default_rng(0)
     factors = rng.normal(size=(240, 8)) * np.linspace(2, 1, 8)
-    return np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
+    table = np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
+    table.flags.writeable = False
+    return table
 
 
 def columns_task(k, ridge=0.1, search="training", **given):
@@ -99,7 +102,7 @@ def by_hand(X, folds, held, k, vote_weight):
     return S, mean, np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rounds(twins):
     """The sets and errors of every setting in every round, by hand."""
     folds = row_folds(twins, 10)
