@@ -130,17 +130,16 @@ def test_a_setting_is_measured_by_refits_without_the_folds(twins, rounds):
 
 
 def chosen_by_hand(sets, errors, m=32):
-    """The most stable setting within 5 % of the least error and more stable than the default, by a standard error."""
+    """The last setting within 5 % of the least error that is more stable than the one before, by a standard error."""
     masks = np.array([[np.isin(np.arange(m), S) for S in each] for each in sets])
     least = errors[np.argmin(errors.sum(axis=1))]
-    best, most = 0, nogueira(masks[0])[0]
+    chosen = 0
     for number in range(1, len(sets)):
-        gain, error = nogueira_difference(masks[number], masks[0])
+        gain, error = nogueira_difference(masks[number], masks[chosen])
         above = errors[number] - 1.05 * least
-        fits = above.mean() + above.std(ddof=1) / len(above) ** 0.5 <= 0
-        if fits and gain > error and nogueira(masks[number])[0] > most:
-            best, most = number, nogueira(masks[number])[0]
-    return best
+        if above.mean() + above.std(ddof=1) / len(above) ** 0.5 <= 0 and gain > error:
+            chosen = number
+    return chosen
 
 
 @pytest.mark.slow
@@ -175,7 +174,7 @@ def measured(rng, *figures, n_rounds=15):
     )
 
 
-def test_the_most_stable_setting_within_the_allowed_error_is_taken(rng):
+def test_a_steadier_setting_within_the_allowed_error_is_taken(rng):
     assert choose(measured(rng, (1.0, 0.9), (1.04, 0.2)), 0.05, None) == 1
     assert choose(measured(rng, (1.0, 0.9), (1.06, 0.2)), 0.05, None) == 0
     assert choose(measured(rng, (1.0, 0.9), (1.01, 0.2), (1.02, 0.0), (1.03, 0.5)), 0.05, None) == 2
