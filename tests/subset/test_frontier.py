@@ -19,11 +19,14 @@ from stableselect.subset._stability_frontier import Measured, choose, repeated_i
 from stableselect.subset._stability_task import VOTE_WEIGHTS, Task
 
 
-@pytest.fixture
-def twins(rng):
+@pytest.fixture(scope="module")
+def twins():
     """Eight groups of columns, each four near copies of one factor: which copy is kept is almost a toss-up."""
+    rng = np.random.default_rng(0)
     factors = rng.normal(size=(240, 8)) * np.linspace(2, 1, 8)
-    return np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
+    table = np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
+    table.flags.writeable = False
+    return table
 
 
 def columns_task(k, ridge=0.1, search="training", **given):
@@ -99,7 +102,7 @@ def by_hand(X, folds, held, k, vote_weight):
     return S, mean, np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rounds(twins):
     """The sets and errors of every setting in every round, by hand."""
     folds = row_folds(twins, 10)
@@ -127,17 +130,16 @@ def test_a_setting_is_measured_by_refits_without_the_folds(twins, rounds):
 
 
 def chosen_by_hand(sets, errors, m=32):
-    """The most stable setting within 5 % of the least error and more stable than the default, by a standard error."""
+    """The last setting within 5 % of the least error that is more stable than the one before, by a standard error."""
     masks = np.array([[np.isin(np.arange(m), S) for S in each] for each in sets])
     least = errors[np.argmin(errors.sum(axis=1))]
-    best, most = 0, nogueira(masks[0])[0]
+    chosen = 0
     for number in range(1, len(sets)):
-        gain, error = nogueira_difference(masks[number], masks[0])
+        gain, error = nogueira_difference(masks[number], masks[chosen])
         above = errors[number] - 1.05 * least
-        fits = above.mean() + above.std(ddof=1) / len(above) ** 0.5 <= 0
-        if fits and gain > error and nogueira(masks[number])[0] > most:
-            best, most = number, nogueira(masks[number])[0]
-    return best
+        if above.mean() + above.std(ddof=1) / len(above) ** 0.5 <= 0 and gain > error:
+            chosen = number
+    return chosen
 
 
 @pytest.mark.slow
@@ -172,7 +174,7 @@ def measured(rng, *figures, n_rounds=15):
     )
 
 
-def test_the_most_stable_setting_within_the_allowed_error_is_taken(rng):
+def test_a_steadier_setting_within_the_allowed_error_is_taken(rng):
     assert choose(measured(rng, (1.0, 0.9), (1.04, 0.2)), 0.05, None) == 1
     assert choose(measured(rng, (1.0, 0.9), (1.06, 0.2)), 0.05, None) == 0
     assert choose(measured(rng, (1.0, 0.9), (1.01, 0.2), (1.02, 0.0), (1.03, 0.5)), 0.05, None) == 2

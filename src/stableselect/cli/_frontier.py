@@ -140,6 +140,4 @@ def _why(frontier: StabilityFrontier) -> str:
     if target is not None and frontier.stability[frontier.chosen] >= target:
         return f"the first {allowed} at a stability of {target:g} or more"
     since = "" if target is None else f", since none of these reaches {target:g}"
-    if frontier.chosen == 0:
-        return f"no other {allowed} is more stable by more than chance{since}"
-    return f"the most stable {allowed}{since}"
+    return f"no setting after it {allowed} is more stable by more than chance{since}"

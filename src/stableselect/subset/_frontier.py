@@ -8,8 +8,8 @@ still, and costs more error.
 The settings are ordered by how much they give up; the first is the default, which gives up nothing. Each is measured on
 folds held out in turn: the sets found without them give the stability, their samples the error. In every such round the
 default is found anew on the samples left, its ridge included, and only combinations of these vote (with the ridge of
-all samples, so that each votes once). A setting takes the default's place only if its error stays within what is
-allowed, and its stability exceeds the default's, by more than a standard error.
+all samples, so that each votes once). A setting takes the place of one before it only if its error stays within what is
+allowed, and its stability exceeds that one's, by more than a standard error.
 
 Which setting is chosen depends on the samples as well, so what is stated as the stability of the result is that of the
 whole procedure: for every round the setting is chosen anew by the rounds that hold out other folds.

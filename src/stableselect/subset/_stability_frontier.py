@@ -50,24 +50,25 @@ class Measured:
         margin = above.std(axis=1, ddof=1) / np.sqrt(above.shape[1])
         return (above.mean(axis=1) + margin <= 0) | np.all(self.errors == least, axis=1)
 
-    def steadier(self) -> np.ndarray:
-        """Tell which settings are more stable than the first, by more than a standard error."""
-        gains = [nogueira_difference(masks, self.masks[0]) for masks in self.masks]
-        return np.array([gain > error for gain, error in gains])
+    def steadier(self, setting: int, other: int) -> bool:
+        """Tell whether a setting is more stable than another, by more than a standard error."""
+        gain, error = nogueira_difference(self.masks[setting], self.masks[other])
+        return gain > error
 
 
 def choose(measured: Measured, max_error_increase: float, target: float | None) -> int:
     """Return the number of the setting to take.
 
-    Those that may be taken are the first, and any that is steadier and within the allowed increase in error. Of these
-    it is the most stable, or the first as stable as the target where there is one.
+    From the first on, a later one is taken if it is steadier than the one before it that was, and within the allowed
+    increase in error; where there is a target, until that is reached.
     """
-    allowed = [0, *np.flatnonzero(measured.steadier() & measured.within(max_error_increase)).tolist()]
-    values = np.array([measured.stability(setting) for setting in allowed])
-    if np.isnan(values).any():
-        return 0
-    enough = np.flatnonzero(values >= (np.inf if target is None else target))
-    return int(allowed[enough[0] if enough.size else np.argmax(values)])
+    within, chosen = measured.within(max_error_increase), 0
+    for setting in range(1, len(within)):
+        if target is not None and measured.stability(chosen) >= target:
+            break
+        if within[setting] and measured.steadier(setting, chosen):
+            chosen = setting
+    return chosen
 
 
 @dataclass(frozen=True, repr=False)
