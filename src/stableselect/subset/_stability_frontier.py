@@ -28,16 +28,21 @@ class Measured:
         Squared error summed over the samples held out and all features.
     cells : ndarray of shape (rounds,)
         Number of values that the error is a sum over.
+    caution : float
+        Number of standard errors that count as a difference. Some of the rounds stand for as many rounds as there are
+        in all: their standard errors are those of fewer rounds, and count for less by as much.
     """
 
     masks: np.ndarray
     errors: np.ndarray
     cells: np.ndarray
+    caution: float = 1.0
 
     def of(self, rounds: Sequence[int]) -> Measured:
         """Return what was measured in some rounds."""
         at = list(rounds)
-        return Measured(self.masks[:, at], self.errors[:, at], self.cells[at])
+        caution = self.caution * (len(at) / len(self.cells)) ** 0.5
+        return Measured(self.masks[:, at], self.errors[:, at], self.cells[at], caution)
 
     def stability(self, setting: int) -> float:
         """Return the stability of what a setting selects."""
@@ -45,15 +50,16 @@ class Measured:
 
     def within(self, max_error_increase: float) -> np.ndarray:
         """Tell which settings stay within an increase over the least error, by more than a standard error."""
-        least = self.errors[np.argmin(self.errors.sum(axis=1))]
-        above = self.errors - (1 + max_error_increase) * least
-        margin = above.std(axis=1, ddof=1) / np.sqrt(above.shape[1])
-        return (above.mean(axis=1) + margin <= 0) | np.all(self.errors == least, axis=1)
+        errors = self.errors / self.errors.max()  # their squares may not overflow
+        least = errors[np.argmin(errors.sum(axis=1))]
+        above = errors - (1 + max_error_increase) * least
+        margin = self.caution * above.std(axis=1, ddof=1) / np.sqrt(above.shape[1])
+        return (above.mean(axis=1) + margin <= 0) | np.all(errors == least, axis=1)
 
     def steadier(self, setting: int, other: int) -> bool:
         """Tell whether a setting is more stable than another, by more than a standard error."""
         gain, error = nogueira_difference(self.masks[setting], self.masks[other])
-        return gain > error
+        return gain > self.caution * error
 
 
 def choose(measured: Measured, max_error_increase: float, target: float | None) -> int:
