@@ -8,8 +8,8 @@ from sklearn.model_selection import KFold, LeaveOneOut
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core import fold_moments
 from stableselect.metrics import reconstruction_error
-from stableselect.subset import _few_samples
-from stableselect.subset._few_samples import RIDGES
+from stableselect.subset import _default
+from stableselect.subset._default import RIDGES
 
 
 def genes(rng, n=40, m=600):
@@ -63,8 +63,8 @@ def test_curves_are_searched_on_the_training_loss_with_a_ridge_by_leave_one_out(
 
 def test_the_search_is_tried_with_many_features_a_sample_only(rng, monkeypatch):
     tried = []
-    search = _few_samples.forward_leave_one_out
-    monkeypatch.setattr(_few_samples, "forward_leave_one_out", lambda *given: tried.append(1) or search(*given))
+    search = _default.forward_leave_one_out
+    monkeypatch.setattr(_default, "forward_leave_one_out", lambda *given: tried.append(1) or search(*given))
     ColumnSubset(5).fit(curves(rng, m=159))
     assert not tried
     ColumnSubset(5).fit(curves(rng, m=160))

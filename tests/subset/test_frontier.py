@@ -12,11 +12,10 @@ from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
 from stableselect.metrics import stability
 from stableselect.subset._default import Wanted
-from stableselect.subset._fold_groups import held_out_groups, voting_groups
 from stableselect.subset._frontier import Part, Procedure
 from stableselect.subset._search import Setting, find_columns
 from stableselect.subset._stability_frontier import Measured, choose, repeated_interval
-from stableselect.subset._stability_task import VOTE_WEIGHTS, Task
+from stableselect.subset._stability_task import VOTE_WEIGHTS, Task, held_out_groups, voting_groups
 
 
 @pytest.fixture(scope="module")
@@ -321,7 +320,7 @@ def test_few_samples_are_not_searched_twice_with_one_ridge(rng, monkeypatch):
         calls.append((samples.gram.A.tobytes(), ridge))
         return forward_leave_one_out(samples, k, ridge, include, exclude)
 
-    monkeypatch.setattr("stableselect.subset._few_samples.forward_leave_one_out", counted)
+    monkeypatch.setattr("stableselect.subset._default.forward_leave_one_out", counted)
     frontier = ColumnSubset(6, criterion="stability").fit(X).frontier_
     assert len(calls) == len(set(calls))
     assert len({samples for samples, _ in calls}) == frontier.n_repeats + 1

@@ -17,7 +17,7 @@ from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
 from stableselect.subset._n_features import fewest_to_explain
 from stableselect.subset._path_errors import prefix_errors
-from stableselect.subset._ridge import choose_ridge, held_out_error, leave_out
+from stableselect.subset._search import choose_ridge, compared, held_out_error
 
 
 def planted(rng, rank=4, m=20, n=200, noise=0.05):
@@ -78,8 +78,8 @@ def test_with_a_free_ridge_the_curve_has_the_least_error_of_the_grid_for_every_k
 @pytest.mark.parametrize("ridge", [0.0, 0.2])
 def test_errors_of_all_prefixes_are_those_of_each(request, name, ridge):
     X = request.getfixturevalue(name)
-    rounds = leave_out([Moments.from_array(part) for part in (X[:2], X[2:5], X[5:])], [1])
-    gram, target, shift, _ = rounds
+    split = hold_out_each([Moments.from_array(part) for part in (X[:2], X[2:5], X[5:])])[1]
+    gram, target, shift, _ = compared(split.train, split.test)
     # No more columns than rows: beyond, which of many equal maps is meant is not said by the training rows.
     columns = forward_search(gram, 5, ridge)
     errors = prefix_errors(gram, target, shift, columns, ridge)
@@ -90,7 +90,8 @@ def test_errors_of_all_prefixes_are_those_of_each(request, name, ridge):
 
 def test_columns_that_others_determine_add_nothing(rng):
     a, b = rng.normal(size=(2, 80))
-    gram, target, shift, _ = leave_out(fold_moments(np.c_[a, b, a, np.full(80, 3.0), a + b, b], None, 4), [0])
+    split = hold_out_each(fold_moments(np.c_[a, b, a, np.full(80, 3.0), a + b, b], None, 4))[0]
+    gram, target, shift, _ = compared(split.train, split.test)
     errors = prefix_errors(gram, target, shift, [0, 2, 3, 1, 4, 5], 0.0)
     assert errors[1] == errors[2] == errors[3] and errors[0] > errors[1] > 1e-3
     np.testing.assert_allclose(errors[4:], 0.0, atol=1e-12)

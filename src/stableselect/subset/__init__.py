@@ -3,8 +3,7 @@
 from ._column_subset import ColumnSubset, bounds
 from ._default import Wanted
 from ._moments_selector import MomentsSelector, Problem
-from ._ridge import N_FOLDS, map_error
-from ._search import Found, Setting
+from ._search import N_FOLDS, Found, Setting, map_error
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Finish, Round, Task

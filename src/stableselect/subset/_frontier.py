@@ -27,13 +27,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ..base import TargetNotReachedWarning, TooFewSamplesError
-from ._default import Searched, Wanted, search_default
-from ._few_samples import Known, search_few_samples
-from ._fold_groups import held_out_groups, voting_groups
-from ._ridge import compared
-from ._search import Setting, find_columns
+from ._default import Known, Searched, Wanted, search_default, search_few_samples
+from ._search import Setting, compared, find_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
-from ._stability_task import Round, Task
+from ._stability_task import Round, Task, held_out_groups, voting_groups
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6

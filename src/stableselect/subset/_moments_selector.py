@@ -39,12 +39,10 @@ from ..base import (
     resolve_k,
     unchanged_on_error,
 )
-from ._default import Wanted, search_default
-from ._few_samples import obstacle_to_leave_one_out, samples_to_leave_out
+from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
 from ._n_features import choose_n_features
-from ._ridge import FEWEST_FOLDS, N_FOLDS
-from ._search import Found, Setting
+from ._search import FEWEST_FOLDS, N_FOLDS, Found, Setting
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Task

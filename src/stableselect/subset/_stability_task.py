@@ -1,14 +1,14 @@
-"""What is to be selected for stability: the settings in their order, and how the features of a round are finished."""
+"""What is to be selected for stability: the settings in their order, the folds held out, the finish of a round."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from .._core import Array, Gram
 from ._default import Wanted
-from ._ridge import held_out_error
-from ._search import Found, Setting
+from ._search import Found, Setting, held_out_error
 
 VOTE_WEIGHTS = (0.05, 0.1)
 """What a feature without a vote costs, as a fraction of the loss."""
@@ -18,6 +18,9 @@ FEW_SAMPLES_RIDGES = (1.0, 3.0)
 """Relative ridge weights of searches on the leave-one-out error."""
 MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
 """Those tried only where a stability is asked for."""
+_MOST_VOTERS = 70
+_FEWEST_FOR_PAIRS = 8
+"""With fewer folds one is held out at a time, else two."""
 
 
 @dataclass(frozen=True)
@@ -85,3 +88,33 @@ class Task:
             first = [plain, *(replace(stable, ridge=ridge) for ridge in FEW_SAMPLES_RIDGES)]
             more = [replace(stable, ridge=ridge) for ridge in MORE_FEW_SAMPLES_RIDGES]
         return [first] if self.min_stability is None else [first, *([setting] for setting in more)]
+
+
+def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
+    """Return the folds held out together: pairs, such that every fold is held out equally often; or each alone.
+
+    Examples
+    --------
+    >>> len(held_out_groups(10)), held_out_groups(10)[:7]
+    (15, [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 1), (1, 2)])
+    >>> held_out_groups(6)
+    [(0,), (1,), (2,), (3,), (4,), (5,)]
+    """
+    if n_folds < _FEWEST_FOR_PAIRS:
+        return [(fold,) for fold in range(n_folds)]
+    half = n_folds // 2
+    across = [(fold, (fold + half) % n_folds) for fold in range(n_folds if n_folds % 2 else half)]
+    return [tuple(sorted(pair)) for pair in (*across, *((fold, (fold + 1) % n_folds) for fold in range(n_folds)))]
+
+
+def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
+    """Return combinations of two fifths of the folds, an even selection of about seventy at most.
+
+    Examples
+    --------
+    >>> voters = voting_groups(10)
+    >>> len(voters), voters[:3]
+    (70, [(0, 1, 2, 3), (0, 1, 2, 6), (0, 1, 2, 9)])
+    """
+    every = list(combinations(range(n_folds), max(2, round(0.4 * n_folds))))
+    return every[:: -(-len(every) // _MOST_VOTERS)]
