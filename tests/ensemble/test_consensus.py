@@ -296,11 +296,18 @@ def test_few_rows_are_all_used(tall):
     assert few().fit(tall[:4]).n_pairs_ == 3
 
 
+def test_an_odd_number_of_halves_is_refused_with_few_rows_too(tall):
+    for n in (2, 3, 4, 60):
+        with pytest.raises(ValueError, match="n_resamples must be even but is 5; add one"):
+            few(n_resamples=5).fit(tall[:n])
+    assert len(few(RandomSelector(), n_resamples=5, perturb="seed").fit(tall[:3]).supports_) == 5
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"n_resamples": 1}, "The 'n_resamples' parameter .* must be an int in the range"),
-        ({"n_resamples": 5}, "must be even but is 5; add one"),
+        ({"n_resamples": 5}, "n_resamples must be even but is 5; add one"),
         ({"n_resamples": 2.5}, "The 'n_resamples' parameter"),
         ({"cv": "halves"}, "cv must be a number of folds, a scikit-learn splitter or pairs .* but is 'halves'"),
         ({"cv": 5, "perturb": "seed"}, 'cv splits the samples but perturb="seed" fits all of them'),

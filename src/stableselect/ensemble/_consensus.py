@@ -182,6 +182,10 @@ class ConsensusSelector(BaseSelector):
             check_cv(self.cv)
             if self.cv is not None and self.perturb == "seed":
                 raise ValueError('cv splits the samples but perturb="seed" fits all of them; leave one of the two out.')
+            if self.cv is None and self.perturb != "seed" and self.n_resamples % 2:
+                raise ValueError(
+                    f"n_resamples must be even but is {self.n_resamples}; add one, since halves are drawn in pairs."
+                )
             X, groups = self._in_own_order(self._check_table(X), groups)
             k = resolve_k(self.n_features_to_select, X.shape[1])
             estimator, include, exclude = self._prepared(k)
