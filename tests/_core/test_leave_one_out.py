@@ -168,3 +168,14 @@ def test_what_holds_no_samples_has_no_leave_one_out_error(tall, wide):
     assert kept_samples(Moments.from_array(wide[[0, 1, 0, 1]])) is None  # two samples
     assert kept_samples(Moments.from_array(wide[[0, 1, 0, 2]])).gram.A.shape == (3, 40)
     assert kept_samples(Moments.from_array(np.ones((5, 20)))) is None
+
+
+def test_a_feature_just_at_the_limit_of_one_sample_does_not_follow_rounding():
+    X = np.random.default_rng(0).integers(0, 2, size=(6, 28)).astype(float)
+    X[:, 4], X[:, 26] = [1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 0, 0]
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(6)
+        moments = Moments()
+        for rows in np.array_split(X[order], 3):
+            moments.update(rows)
+        assert kept_samples(moments).shared_variance[[4, 26]].all()
