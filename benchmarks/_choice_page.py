@@ -29,6 +29,8 @@ from stableselect.metrics import Stability
 from stableselect.paper._report import NONE, Document, Table
 
 NEAR = 0.1
+CLEAR = 0.05
+"""A gain in stability that counts."""
 ALLOWED = 1.05
 """The error that asking for stability may cost: `max_error_increase` is 5 %."""
 
@@ -209,13 +211,15 @@ def _asked_against_default(tables: Sequence[Found]) -> Section:
     if not known:
         return Section(blocks, [])
     more = [gain > 0 for gain in gains]
+    clearly = [round(gain, 2) >= CLEAR for gain in gains]
     less = [gain < 0 for gain in gains]
     dear = [cost > ALLOWED for cost in costs]
     return Section(
         blocks,
         [
-            f"Asked for stability, the choice is more stable than the default on {_both(known, more)}, by "
-            f"{np.mean(gains):+.2f} in the mean; less stable: {_named(known, gains, less, '+.2f')}. The error stays "
+            f"Asked for stability, the choice is more stable than the default on {_both(known, more)}, by at least "
+            f"{CLEAR} on {_both(known, clearly)}, by {np.mean(gains):+.2f} in the mean; less stable: "
+            f"{_named(known, gains, less, '+.2f')}. The error stays "
             f"within 5 % of the default's on {_both(known, [not flag for flag in dear])}; beyond: "
             f"{_named(known, costs, dear, '.3f')}."
         ],
