@@ -177,6 +177,7 @@ DAMAGE = {
     "score of text": (("selected", 0, "score"), "high", "score should be a finite number"),
     "selected twice": (("selected",), [{"name": "price", "index": 1, "score": 1.0}] * 2, "not different ones"),
     "repeated features": (("features",), ["price"] * 7, "repeat a name"),
+    "repeated id columns": (("id_columns",), ["id", "id"], "repeat a name"),
     "other features": (("features",), ["a", "b", "c", "d", "e", "f", "g"], "not different ones of the features"),
     "names of numbers": (("columns",), [1, 2], "should be of type str"),
     "errors of text": (("errors", "random"), "x", "random should be a finite number"),

@@ -104,7 +104,7 @@ class TableSelection:
     versions: dict[str, str]
 
     def __post_init__(self) -> None:
-        for what in ("columns", "features"):
+        for what in ("columns", "features", "id_columns"):
             if len(set(getattr(self, what))) != len(getattr(self, what)):
                 raise ValueError(f"{what} repeat a name")
         for column in self.selected:
