@@ -152,7 +152,7 @@ def test_runs_that_this_version_may_not_repeat_are_counted():
     kept, older = revised("a", OLD, OLD), revised("b", OLD, NEW)
     assert stale_words([]) == stale_words([kept, revised("b", NEW, NEW), replace(older, status="failed")]) == ""
     assert stale_words([kept, older, older]) == (
-        "2 of 3 runs are of an earlier revision (engine 1, folds 1, protocol 1); this version computes engine 2, folds "
+        "2 of 3 runs are of another revision (engine 1, folds 1, protocol 1); this version computes engine 2, folds "
         "1, protocol 1."
     )
 

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 
 import pytest
 
@@ -139,6 +140,14 @@ def test_a_run_is_computed_again_where_its_own_revision_was_raised(tmp_path, run
     assert [(item.run.split, item.revision.engine, item.stale) for item in ended] == [(1, 2, False), (2, 3, False)]
     assert [item.revision.engine for item in Store(tmp_path, current=current).runs()] == [1, 2, 3]
     assert not any(item.stale for item in Store(tmp_path, current=current).runs())
+
+
+def test_a_run_of_a_later_version_is_left_as_it_is(tmp_path, runs):
+    later = Stored(runs[0], "done", {"later": 1}, "", replace(CURRENT, engine=CURRENT.engine + 1))
+    with Store(tmp_path, write=True) as store:
+        store.add(later)
+    assert execute(runs[:1], tmp_path, lambda run, data_home: {"new": 1}) == []
+    assert Store(tmp_path).get(runs[0]).record == {"later": 1}
 
 
 def test_a_record_that_json_cannot_hold_is_a_failure(tmp_path, runs):

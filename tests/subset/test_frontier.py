@@ -1,6 +1,7 @@
 """Asking for stability: the frontier against its definition, the choice among its points, and what a user may ask."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def twins():
 
 def columns_task(k, ridge=0.1, search="training", **given):
     plain = Setting(ridge, search=search)
-    return Task(Wanted(k, [], [], plain), 0.05, None, 5, **given)
+    return Task(Wanted(k, [], [], plain), 0.05, None, tuple(fold % 5 for fold in range(10)), **given)
 
 
 def test_exchange_under_prices_ends_where_no_swap_lowers_loss_and_prices(tall, rng):
@@ -437,3 +438,34 @@ def test_a_known_start_gives_the_set_that_a_whole_search_gives(twins, rng):
     one = find_columns(gram, 8, setting, votes=votes)
     other = find_columns(gram, 8, setting, votes=votes, start=plain)
     assert one.chosen == other.chosen
+
+
+def test_the_first_setting_is_the_default_where_a_fold_is_empty():
+    checked = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(24, 4)) @ rng.normal(size=(4, 12)) + 0.5 * rng.normal(size=(24, 12))
+        sizes = [fold.n_samples for fold in fold_moments(X, None, 10)]
+        if 0 in sizes and sum(size > 0 for size in sizes) >= 6:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                first = ColumnSubset(4, criterion="stability").fit(X).frontier_.ridge[0]
+                assert first == ColumnSubset(4).fit(X).ridge_
+            checked += 1
+    assert checked >= 5
+
+
+def test_the_leave_one_out_error_is_that_of_the_fitted_map(rng):
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 300)) + 0.5 * rng.normal(size=(40, 300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = ColumnSubset(5, criterion="stability", search_criterion="leave_one_out").fit(X)
+    assert selector.frontier_.ridge[selector.frontier_.chosen] != selector.ridge_
+    kept, alpha, error = selector.selected_, selector.ridge_ * X.var(axis=0).mean(), 0.0
+    for i in range(40):
+        others = np.delete(X, i, axis=0)
+        A, left = others - others.mean(axis=0), X[i] - others.mean(axis=0)
+        C = A.T @ A / 40
+        B = np.linalg.solve(C[np.ix_(kept, kept)] + alpha * np.eye(5), C[kept])
+        error += np.sum((left - left[kept] @ B) ** 2)
+    assert selector.leave_one_out_error_ == pytest.approx(error / 40 / 300, rel=1e-9)

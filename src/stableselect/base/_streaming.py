@@ -101,10 +101,10 @@ class StreamingSelector(BaseSelector):
                     "fit_moments expects a Moments or a list of them; gather a table with Moments.from_array(X), or "
                     "call fit(X)."
                 )
-            folds = [fold for fold in folds if fold.n_samples]
-            if not folds:
+            filled = [fold for fold in folds if fold.n_samples]
+            if not filled:
                 raise ValueError("These moments hold no samples yet; call update() first.")
-            self.n_features_in_ = int(folds[0].n_features or 0)
+            self.n_features_in_ = int(filled[0].n_features or 0)
             for name in ("feature_names_in_", "moments_"):
                 self.__dict__.pop(name, None)
             if feature_names is not None:

@@ -106,7 +106,8 @@ class ConsensusSelector(BaseSelector):
     choice itself may well be repeatable.
 
     The halves, and the draws of ``Subsample`` and ``Bootstrap``, depend on the values of the samples and the seed, not
-    on the order of the samples. Other splitters see the samples in the order of the table.
+    on the order of the samples. Other splitters see the samples in the order of the table. Tables of up to a million
+    values reach ``estimator`` as dense arrays of doubles, whatever held them.
 
     With fewer than four samples (or groups) there is nothing to resample: every fit sees all samples, and there is no
     error control.

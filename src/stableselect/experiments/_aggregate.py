@@ -89,7 +89,7 @@ def stale_words(runs: Iterable[Stored]) -> str:
     done = [item for item in runs if item.status == "done"]
     found = Counter((item.revision, item.current) for item in done if item.stale)
     return " ".join(
-        f"{number:,} of {len(done):,} runs are of an earlier revision ({revision}); this version computes {current}."
+        f"{number:,} of {len(done):,} runs are of another revision ({revision}); this version computes {current}."
         for (revision, current), number in sorted(found.items())
     )
 

@@ -100,8 +100,8 @@ def execute(
 
 
 def _is_open(found: Stored | None, retry: bool) -> bool:
-    """Tell whether a run has no result of the current revision; a failed one is open with ``retry`` only."""
-    return found is None or found.stale or (retry and found.status == "failed")
+    """Tell whether a run has no result of the current revision or a later; a failed one is open with ``retry`` only."""
+    return found is None or found.revision < found.current or (retry and found.status == "failed")
 
 
 def _in_processes(wanted: list[Run], jobs: int, compute: Compute, take: Callable[[Stored], None]) -> None:

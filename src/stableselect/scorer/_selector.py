@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -221,9 +221,9 @@ class ScorerSelector(MomentsSelector):
         order = sorted(sorted(chosen), key=lambda j: -weights[j])
         return Selection(order, weights, M[order] @ self.decoder_)
 
-    def _frontier_task(self, wanted: Wanted) -> Task:
+    def _frontier_task(self, wanted: Wanted, numbers: Sequence[int]) -> Task:
         return replace(
-            super()._frontier_task(wanted),
+            super()._frontier_task(wanted, numbers),
             finish=scorer_finisher(float(self.scorer_weight), self.latent_width, wanted.include, wanted.exclude),
             own_map=False,  # the objective has one ridge weight, for the search and for the map
         )

@@ -28,7 +28,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._core import Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._default import Known, Searched, Wanted, search_default, search_few_samples
-from ._search import Setting, compared, find_columns
+from ._search import N_FOLDS, Setting, compared, find_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
 from ._stability_task import Round, Task, held_out_groups, voting_groups
 
@@ -70,6 +70,8 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
         )
     if len(folds) > STABILITY_FOLDS:
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
+        if task.ridge_parts is not None:
+            task = replace(task, ridge_parts=tuple(number % N_FOLDS for number in range(STABILITY_FOLDS)))
     _warn_without_choice(task.wanted, int(folds[0].n_features or 0))
     procedure = Procedure(folds, task)
     settings, measured = procedure.measure()
@@ -272,6 +274,6 @@ class Part:
         """Return the parts by whose error the default chooses its ridge."""
         if self.samples is not None or self.wanted.plain.ridge is not None:
             return []
-        n_parts = self.procedure.task.ridge_folds or len(self.procedure.folds)
-        parts = [[fold for fold in self.left if fold % n_parts == part] for part in range(n_parts)]
+        part_of = self.procedure.task.ridge_parts or tuple(range(len(self.procedure.folds)))
+        parts = [[fold for fold in self.left if part_of[fold] == part] for part in range(max(part_of) + 1)]
         return hold_out_each([merged([self.procedure.folds[fold] for fold in part]) for part in parts if part])

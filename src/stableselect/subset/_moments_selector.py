@@ -21,6 +21,7 @@ from .._core import (
     check_weights,
     fold_moments,
     hold_out_each,
+    leave_one_out_error,
     in_own_order,
     merged,
     normalised_moments,
@@ -219,12 +220,19 @@ class MomentsSelector(StreamingSelector):
             )
         return folds, None
 
+    def _finish(
+        self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any
+    ) -> None:
+        numbers = [number for number, fold in enumerate(folds) if fold.n_samples]
+        super()._finish(folds, X, sample_weight, numbers=numbers, **given)
+
     def _select_from_folds(
         self,
         folds: Sequence[Moments],
         X: Array = None,
         sample_weight: np.ndarray | None = None,
         held_out: Sequence[HeldOut] | None = None,
+        numbers: Sequence[int] = (),
     ) -> Selection:
         moments, required = merged(folds), self.search_criterion == "leave_one_out"
         keeps = (required or moments.form == "dual") and self._leaves_one_out()  # the primal form keeps no samples
@@ -246,16 +254,19 @@ class MomentsSelector(StreamingSelector):
         plain = Setting(ridge, bool(self.exchange), search=kind)
         wanted = Wanted(k, include, exclude, plain, self._fewest_folds())
         if self._prefers_stability():
-            stable = choose_stable(folds, self._frontier_task(wanted))
+            stable = choose_stable(folds, self._frontier_task(wanted, numbers))
             searched, self._frontier = stable.searched, vars(stable.frontier)
             if stable.votes is not None:
                 self.selection_frequency_ = stable.votes
         else:
             searched = search_default(gram, samples, held_out, wanted)
         self.search_criterion_ = searched.criterion
-        if searched.few is not None:
-            self.leave_one_out_error_ = searched.few.error * unit
         mean, setting = to_numpy(moments.mean), searched.setting
+        if searched.few is not None and samples is not None:
+            error = searched.few.error
+            if setting.refit != setting.ridge:  # the map has another ridge than the search
+                error = leave_one_out_error(samples, searched.found.chosen, setting.refit) / self.n_features_in_
+            self.leave_one_out_error_ = error * unit
         problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, searched.found)
         selection = self._select_from(problem)
         selection.mean, selection.include = mean, include
@@ -275,10 +286,11 @@ class MomentsSelector(StreamingSelector):
         """Return how many parts must be held out for a choice to mean anything; a caller's own cv may have fewer."""
         return FEWEST_FOLDS if self.cv is None else 2
 
-    def _frontier_task(self, wanted: Wanted) -> Task:
-        """Return what is to be selected for stability, and how."""
+    def _frontier_task(self, wanted: Wanted, numbers: Sequence[int]) -> Task:
+        """Return what is to be selected for stability, and how; ``numbers`` are those of the folds with samples."""
         target = None if self.min_stability is None else float(self.min_stability)
-        return Task(wanted, float(self.max_error_increase), target, N_FOLDS if self.cv is None else None)
+        parts = tuple(number % N_FOLDS for number in numbers) if self.cv is None else None
+        return Task(wanted, float(self.max_error_increase), target, parts)
 
     def _folds_needed(self) -> int:
         if not (self._prefers_stability() or self._counts_features() or self.ridge == "auto"):

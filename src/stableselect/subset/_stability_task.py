@@ -58,8 +58,9 @@ class Task:
         Largest relative increase in held-out error accepted for stability.
     min_stability : float or None
         The stability asked for, if any.
-    ridge_folds : int or None
-        In how many parts the default holds out the samples to choose its ridge; None for one fold at a time.
+    ridge_parts : tuple of int or None
+        By fold, the part of the samples with which the default holds it out to choose its ridge; None for one fold at a
+        time.
     finish : callable
         See :data:`Finish`.
     own_map : bool
@@ -69,7 +70,7 @@ class Task:
     wanted: Wanted
     max_error_increase: float
     min_stability: float | None
-    ridge_folds: int | None = None
+    ridge_parts: tuple[int, ...] | None = None
     finish: Finish = refit_finish
     own_map: bool = True
 
