@@ -408,6 +408,8 @@ def _to_rounding(trial: Trial) -> bool:
         return False
     if trial.name in COMPONENTS and not _told_apart(trial):
         return False
+    if trial.name == "PFA" and trial.setting("retained_variance") == 1.0:  # all features may be equally far apart
+        return False
     # neighbour_graph: "beyond 4 k + 16 neighbours the list is cut ... The order of samples then still does not matter,
     # except for which of several equal samples is joined."
     base = type(trial.setting("estimator")).__name__
