@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -188,7 +189,7 @@ def form(trial: Trial) -> None:
         "pandas": lambda: pd.DataFrame(X, columns=names),
         "polars": lambda: pl.DataFrame(double, schema=names),
         "lists": double.tolist,
-        "a tensor": lambda: import_module("torch").asarray(double),
+        **({"a tensor": lambda: import_module("torch").asarray(double)} if find_spec("torch") else {}),
         **{kind: lambda kind=kind: sparse.coo_array(double).asformat(kind) for kind in ("csr", "csc", "coo")},
     }
     what = str(trial.rng.choice(list(forms)))

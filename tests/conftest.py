@@ -58,6 +58,12 @@ def wide(rng):
 
 
 @pytest.fixture
+def data_home():
+    """The folder of the benchmark tables, which may be absent."""
+    return str(DATA)
+
+
+@pytest.fixture
 def load_data():
     """Return a function that loads one of the benchmark tables, or skips where the folder is absent."""
 

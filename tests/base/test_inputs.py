@@ -216,7 +216,7 @@ def test_weights_are_refused_by_fit_and_moments_alike(name, weights, message, ta
     for use in (make(name).fit, make(name).partial_fit):
         with pytest.raises(ValueError, match=message):
             use(tall, sample_weight=weights)
-    if np.any(weights):
+    if "Every" not in message:
         for use in (Moments.from_array, Moments().update):
             with pytest.raises(ValueError, match=message):
                 use(tall, weights)

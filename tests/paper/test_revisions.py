@@ -41,14 +41,14 @@ def changed(item, record):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, ALL_FEATURES.name])
-def test_a_stored_run_is_what_this_version_computes(method, stored, load_data):
+def test_a_stored_run_is_what_this_version_computes(method, stored, load_data, data_home):
     load_data("mice_protein")  # or skip
     item = stored.get(method)
     if item is None or item.stale:
         pytest.skip(f"{method} has no stored run, or of an earlier revision")
     if not find_method(method).available():
         pytest.skip(f"{method} is not available")
-    assert changed(item, evaluate(item.run)) == []
+    assert changed(item, evaluate(item.run, data_home)) == []
 
 
 def test_another_number_would_be_noticed(stored):
