@@ -80,7 +80,7 @@ def refuse_mixed(runs: Iterable[Stored]) -> None:
     if len(found) > 1 and (stale := sorted({item.run.method for item in done if item.stale})):
         raise MixedRevisionsError(
             f"Runs of different revisions cannot be compared ({'; '.join(map(str, found))}); run {', '.join(stale)} "
-            "again."
+            "again, with the newest version of this package."
         )
 
 

@@ -29,8 +29,8 @@ class Measured:
     cells : ndarray of shape (rounds,)
         Number of values that the error is a sum over.
     caution : float
-        Number of standard errors that count as a difference. Some of the rounds stand for as many rounds as there are
-        in all: their standard errors are those of fewer rounds, and count for less by as much.
+        Number of standard errors that count as a difference. A choice from some of the rounds should be as certain as
+        one from all: fewer rounds have larger standard errors, so a smaller number of them counts.
     """
 
     masks: np.ndarray
