@@ -9,10 +9,10 @@ import pytest
 
 from fuzz.cases import Outcome, run_case
 from fuzz.checks import Broken
-from fuzz.laws import Trial
+from fuzz.laws import Trial, centred, loss, optimum
 from fuzz.machine import CASES_PER_SEED, State, fuzz, run_cases
 from fuzz.tables import EXTREME, Table
-from stableselect import ScorerSelector
+from stableselect import ColumnSubset, ScorerSelector
 from stableselect.base import ScoreSelector
 
 SHORT = {"selector": range(0, 240), "moments": range(0, 120), "file": range(0, 120)}
@@ -110,6 +110,41 @@ def test_another_twin_must_be_as_good(rng):
     kept = [j for j in one.selected_ if j != 3]
     with pytest.raises(Broken, match="another feature: the objective"):
         trial.same_to_rounding("another feature", one, ScorerSelector(2, ridge=0.0, exclude=[3, 4, *kept]).fit(X))
+
+
+def test_the_difference_of_twins_counts_from_a_millionth_of_their_spread(rng):
+    X = rng.normal(size=(20, 4))
+    X = np.column_stack([X, X[:, 0]])
+    X[:, 4] += 1e-7 * rng.normal(size=20)
+    trial = Trial(rng, Table("near twins", X), ColumnSubset(2, ridge=0.0, include=[0, 4]))
+    trial.fitted = trial.selector.fit(X)
+    optimum(trial)
+    A = centred(X)
+    assert trial.fitted.objective_ == pytest.approx(loss(A, [0], 0.0)[0])
+    assert loss(A, [0, 4], 0.0, limit=0.0)[0] < 0.999 * trial.fitted.objective_
+    trial.fitted.objective_ = loss(A, [0, 4], 0.0, limit=0.0)[0]
+    with pytest.raises(Broken, match="by definition"):
+        optimum(trial)
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-3])
+def test_a_loss_is_as_exact_as_second_moments_allow(rng, apart):
+    X = rng.normal(size=(20, 4))
+    X = np.column_stack([X, X[:, 0]])
+    X[:, 4] += apart * rng.normal(size=20)
+    A = centred(X)
+    mine, rounding = loss(A, [0, 4], 0.0)
+    residual = A - A[:, [0, 4]] @ np.linalg.lstsq(A[:, [0, 4]], A, rcond=1e-15)[0]
+    assert mine == pytest.approx(np.mean(residual**2), rel=1e-9)
+    # What their difference explains, known to 8 eps over its share of the variance, is a few percent of the total.
+    share = np.mean((A[:, 4] - A[:, 0]) ** 2) / np.mean(A[:, 0] ** 2) / 2
+    assert 1e-3 < rounding / (np.mean(A**2) * 8 * 2.2e-16 / share) < 1
+    trial = Trial(rng, Table("near twins", X), ColumnSubset(2, ridge=0.0, include=[0, 4]))
+    trial.fitted = trial.selector.fit(X)
+    optimum(trial)
+    trial.fitted.objective_ += 2e-8 * np.mean(A**2) + 2 * rounding
+    with pytest.raises(Broken, match="by definition"):
+        optimum(trial)
 
 
 def test_a_broken_reader_is_found(monkeypatch):
