@@ -90,23 +90,25 @@ class Trial:
         ColumnSubset: "Once the selected features span the data (what is left is below 1e-10 of the total), further ones
         are chosen by the gain under a small ridge". A direction of variance near that limit can fall on either side.
         """
-        if self.table.extreme:
-            return False
-        values = np.linalg.svd(centred(self.X), compute_uv=False) ** 2
-        shares = values / max(values.sum(), np.finfo(float).tiny)
-        return bool(np.any((shares > 1e-18) & (shares < 1e-8)))
+        return not self.table.extreme and few_digits(self.X)
 
     @property
     def clear(self) -> bool:
         """Whether rounding may move the scores by rounding only.
 
-        Components of equal variance, as of one-hot features of equal counts, have no directions of their own.
+        ScorerSelector takes the weights of the selected features from their own second moments, in the unit of the
+        table: where those have a small direction, "scores can carry few correct digits". Components of equal variance,
+        as of one-hot features of equal counts, have no directions of their own.
         """
-        return not (self.determined or (self.name == "ScorerSelector" and self.table.kind == "one-hot"))
+        if self.name == "ScorerSelector":
+            own = not self.table.extreme and few_digits(self.X[:, self.fitted.selected_])
+            return not (self.determined or own or self.table.kind == "one-hot")
+        return not self.determined
 
     def same_to_rounding(self, what: str, one: Any, other: Any) -> None:
         """Raise unless two fits to sums in another order agree."""
-        if self.name == "ScorerSelector" and self.determined:  # it may take another twin that is as good (promises.md)
+        scorer, clear = self.name == "ScorerSelector", self.clear
+        if scorer and not clear:
             deviation = self.X.std(axis=0)
             # ScorerSelector: "where standard deviations differ by a factor of 1e6 or more the weights can miss the
             # least objective by some percent".
@@ -114,12 +116,19 @@ class Trial:
             slack = missed * one.objective_ + 1e-8 * (1 + one.scorer_weight) * float(np.mean(centred(self.X) ** 2))
             gap = abs(one.objective_ - other.objective_)
             expect(gap <= slack, f"{what}: the objective {one.objective_:.6g} became {other.objective_:.6g}")
-        else:
-            check_same(what, one, other, scores=self.clear)
+        if not (scorer and self.determined):  # it may take another twin that is as good (promises.md)
+            check_same(what, one, other, scores=clear)
 
     def same(self, what: str, other: Any, order: Any = None, *, scores: bool = True) -> None:
         """Raise unless another fit agrees with this one; ``scores=False`` leaves the scores out."""
         check_same(what, self.fitted, other, order, scores=scores)
+
+
+def few_digits(X: np.ndarray) -> bool:
+    """Tell whether second moments hold few digits of some direction: its variance is small beside the total."""
+    values = np.linalg.svd(centred(X), compute_uv=False) ** 2
+    shares = values / max(values.sum(), np.finfo(float).tiny)
+    return bool(np.any((shares > 1e-18) & (shares < 1e-8)))
 
 
 def always(trial: Trial) -> None:

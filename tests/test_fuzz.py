@@ -105,11 +105,26 @@ def test_another_twin_must_be_as_good(rng):
     X = rng.normal(size=(30, 4))[:, [0, 1, 2, 3, 3]] + 1e-6 * rng.normal(size=(30, 5))
     trial = Trial(rng, Table("near twins", X), ScorerSelector(2, ridge=0.0, include=[3]))
     assert trial.determined
-    one = trial.selector.fit(X)
+    trial.fitted = one = trial.selector.fit(X)
     trial.same_to_rounding("the twin", one, ScorerSelector(2, ridge=0.0, include=[4], exclude=[3]).fit(X))
     kept = [j for j in one.selected_ if j != 3]
     with pytest.raises(Broken, match="another feature: the objective"):
         trial.same_to_rounding("another feature", one, ScorerSelector(2, ridge=0.0, exclude=[3, 4, *kept]).fit(X))
+
+
+def test_scores_of_selected_features_in_units_far_apart(rng):
+    X = rng.normal(size=(4, 6)) * [1, 1, 1e-5, 1, 1, 1]
+    trial = Trial(rng, Table("far units", X), ScorerSelector(3, ridge=0.0, scorer_weight=1.0, include=[0, 1, 2]))
+    trial.fitted = one = trial.selector.fit(X)
+    assert not trial.determined and not trial.clear
+    other = ScorerSelector(3, ridge=0.0, scorer_weight=1.0, include=[0, 1, 2]).fit(X)
+    other.scores_ = other.scores_ * (1 + 1e-5 * np.arange(6))
+    trial.same_to_rounding("other scores", one, other)
+    other.objective_ += 1e-6 * np.mean(centred(X) ** 2)
+    with pytest.raises(Broken, match="another minimum: the objective"):
+        trial.same_to_rounding("another minimum", one, other)
+    with pytest.raises(Broken, match="another feature: features"):
+        trial.same_to_rounding("another feature", one, ScorerSelector(3, ridge=0.0, include=[0, 1, 3]).fit(X))
 
 
 def test_the_difference_of_twins_counts_from_a_millionth_of_their_spread(rng):
