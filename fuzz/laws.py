@@ -200,7 +200,7 @@ def form(trial: Trial) -> None:
         "other byte order": lambda: X.astype(X.dtype.newbyteorder(">")),
         "double precision": lambda: double,
         "pandas": lambda: pd.DataFrame(X, columns=names),
-        "polars": lambda: pl.DataFrame(double, schema=names),
+        "polars": lambda: pl.DataFrame(double, schema=names, orient="row"),  # which it guesses where n = m
         "lists": double.tolist,
         **({"a tensor": lambda: import_module("torch").asarray(double)} if find_spec("torch") else {}),
         **{kind: lambda kind=kind: sparse.coo_array(double).asformat(kind) for kind in ("csr", "csc", "coo")},

@@ -9,7 +9,7 @@ import pytest
 
 from fuzz.cases import Outcome, run_case
 from fuzz.checks import Broken
-from fuzz.laws import Trial, centred, loss, optimum
+from fuzz.laws import Trial, centred, form, loss, optimum
 from fuzz.machine import CASES_PER_SEED, State, fuzz, run_cases
 from fuzz.tables import EXTREME, Table
 from stableselect import ColumnSubset, ScorerSelector
@@ -160,6 +160,14 @@ def test_a_loss_is_as_exact_as_second_moments_allow(rng, apart):
     trial.fitted.objective_ += 2e-8 * np.mean(A**2) + 2 * rounding
     with pytest.raises(Broken, match="by definition"):
         optimum(trial)
+
+
+def test_every_form_holds_where_columns_are_next_to_each_other(rng):
+    X = np.asfortranarray(rng.normal(size=(6, 6)))
+    trial = Trial(rng, Table("factors", X), Largest(2))
+    trial.fitted = trial.selector.fit(X)
+    for _ in range(60):
+        form(trial)
 
 
 def test_a_broken_reader_is_found(monkeypatch):
