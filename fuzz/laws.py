@@ -316,8 +316,12 @@ def loss(A: np.ndarray, chosen: list[int], ridge: float, limit: float = COUNTED)
     kept = values**2 > limit * len(chosen)
     explained = U[:, kept].T @ right
     terms = size + (size[chosen] / unit) @ np.abs((axes[kept].T / values[kept]) @ explained)
+    # Rounding also turns kept directions towards others, by ROUNDED k over the difference of their variances.
+    near, far = values[kept, None], values[None, ~kept]
+    turned = len(chosen) / (near**2 - far**2) * (far / near) * np.abs(explained @ (U[:, ~kept].T @ right).T)
     residual = right - U[:, kept] @ explained
-    return float(np.sum(residual**2)) / (n * m), ROUNDED * float(np.sum(terms**2)) / (n * m)
+    rounding = ROUNDED * float(np.sum(terms**2) + 2 * np.sum(turned))
+    return float(np.sum(residual**2)) / (n * m), rounding / (n * m)
 
 
 def optimum(trial: Trial) -> None:

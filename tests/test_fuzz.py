@@ -162,6 +162,18 @@ def test_a_loss_is_as_exact_as_second_moments_allow(rng, apart):
         optimum(trial)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_mixes_directions_on_both_sides_of_the_limit(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 6))
+    # Twins of the first two features, apart by d of these in directions of their own: shares d^2 / 8 of the four.
+    own = np.linalg.qr(np.column_stack([np.ones(20), X[:, :2], rng.normal(size=(20, 2))]))[0][:, 3:]
+    X[:, 2:4] = X[:, :2] + np.sqrt([8 * 0.98e-12, 8 * 1.02e-12] * X[:, :2].var(axis=0) * 20) * own
+    trial = Trial(rng, Table("near twins", X), ColumnSubset(4, ridge=0.0, include=[0, 1, 2, 3]))
+    trial.fitted = trial.selector.fit(X)
+    optimum(trial)
+
+
 def test_every_form_holds_where_columns_are_next_to_each_other(rng):
     X = np.asfortranarray(rng.normal(size=(6, 6)))
     trial = Trial(rng, Table("factors", X), Largest(2))
