@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from stableselect import ColumnSubset, LaplacianScore, Moments, RandomSelector, all_selectors
+from stableselect import ColumnSubset, LaplacianScore, Moments, RandomSelector, VarianceScore, all_selectors
 from stableselect.base import StreamingSelector
 from stableselect.metrics import clustering_quality, reconstruction_error
 
@@ -370,3 +370,11 @@ def test_penalties_beyond_double_precision_are_refused_and_the_limits_work(tall,
     for value in (1e101, -1.0):
         with pytest.raises(ValueError, match=f"'{parameter}' parameter of {name} must be a float in the range"):
             make(name, **{parameter: value}).fit(tall)
+
+
+def test_reconstructions_beyond_double_precision_are_told(rng):
+    X = rng.normal(size=(20, 1)) * [1e-130, 1e130]
+    selector = VarianceScore(1, include=[0]).fit(X)
+    assert_allclose(selector.reconstruct(X[:, :1]), X)
+    with pytest.raises(ValueError, match="Reconstructed values leave the range of double precision"):
+        selector.reconstruct(np.array([[1e100]]))

@@ -140,6 +140,16 @@ def test_a_table_that_lacks_selected_columns_is_refused_by_name(selection, messy
         apply(selection, Table(messy.data.drop_columns([gone]), "new.csv"))
 
 
+def test_values_beyond_double_precision_are_told(record, messy, tmp_path):
+    record["coefficients"][0] = [1e308] * 7
+    (tmp_path / "far.selection.json").write_text(json.dumps(record))
+    far = load(tmp_path / "far.selection.json")
+    with pytest.raises(ValueError, match="Reconstructed values leave the range of double precision"):
+        far.reconstruct(np.full((2, 3), 1e3))
+    rebuilt = far.reconstruct(np.array([[np.nan] * 3, [0.0] * 3]))  # what is missing stays so
+    assert np.isnan(rebuilt[0]).all() and np.isfinite(rebuilt[1]).all()
+
+
 def test_reconstruct_refuses_gaps_and_text(selection, messy):
     kept = apply(selection, messy)
     holes = kept.set_column(1, kept.column_names[1], pa.nulls(60, pa.float64()))

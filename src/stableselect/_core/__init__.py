@@ -4,6 +4,7 @@ from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
     as_numbers,
+    check_reconstructed,
     check_spread,
     check_values,
     check_weights,

@@ -234,6 +234,16 @@ def check_values(X: Array, limits: tuple[Array, Array] | None = None, names: Seq
     raise ValueError(f"Input X contains {kind} in {_listed(_by_feature(X, to_numpy(bad)), names)}; {advice}.")
 
 
+def check_reconstructed(made: Array, given: Array) -> None:
+    """Raise if the reconstruction of finite values is not finite; both are tables with a row for every sample."""
+    xp = namespace(made)
+    if not bool(xp.all(xp.isfinite(made) | ~xp.all(xp.isfinite(given), axis=1)[:, None])):
+        raise ValueError(
+            "Reconstructed values leave the range of double precision; check that the values given are in the units of "
+            "the table that features were selected from."
+        )
+
+
 def _by_feature(X: Array, bad: np.ndarray) -> np.ndarray:
     """Return how many values of every feature are marked; for a sparse matrix the marks are of what it stores."""
     if not sparse.issparse(X):

@@ -23,6 +23,7 @@ from .._core import (
     Moments,
     Roles,
     as_numbers,
+    check_reconstructed,
     check_values,
     column_roles,
     index,
@@ -202,7 +203,9 @@ class BaseSelector(SelectorMixin, BaseEstimator):
             )
         check_values(X_selected)
         values = xp.astype(X_selected, xp.float64, copy=False)
-        predicted = self._predict_features(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = self._predict_features(values)
+        check_reconstructed(predicted, values)
         predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
         return predicted
 

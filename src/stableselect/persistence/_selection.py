@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._core import check_reconstructed
 from ..base import Explanation
 from ..inspection import HeldOutErrors
 from ..subset import SelectionPath, StabilityFrontier
@@ -160,8 +161,10 @@ class TableSelection:
         frame = hasattr(X_selected, "columns")
         values = X_selected[self._present(X_selected)] if frame else X_selected
         values = _checked(values, len(self.selected), "the selected columns").astype(np.float64)
-        rebuilt = (self.coefficients.T @ values.T).T  # column after column in memory, as tables are kept
-        rebuilt += self.intercept
+        with np.errstate(over="ignore", invalid="ignore"):
+            rebuilt = (self.coefficients.T @ values.T).T  # column after column in memory, as tables are kept
+            rebuilt += self.intercept
+        check_reconstructed(rebuilt, values)
         rebuilt[:, np.isin(self.features, self.selected_names)] = values
         if not frame:
             return rebuilt
