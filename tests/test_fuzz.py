@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 
 from fuzz.cases import Outcome, run_case
 from fuzz.checks import Broken
-from fuzz.laws import Trial, centred, form, loss, optimum
+from fuzz.laws import Trial, centred, form, loss, optimum, weights_as_repeats
 from fuzz.machine import CASES_PER_SEED, State, fuzz, run_cases
 from fuzz.tables import EXTREME, Table
-from stableselect import ColumnSubset, ScorerSelector
+from stableselect import PFA, ColumnSubset, ScorerSelector
 from stableselect.base import ScoreSelector
 
 SHORT = {"selector": range(0, 240), "moments": range(0, 120), "file": range(0, 120)}
@@ -180,6 +181,26 @@ def test_every_form_holds_where_columns_are_next_to_each_other(rng):
     trial.fitted = trial.selector.fit(X)
     for _ in range(60):
         form(trial)
+
+
+@pytest.mark.parametrize(("counts", "held"), [([1, 1, 2, 3, 2], True), ([1, 1, 2, 2, 2], False)])
+def test_repeats_may_make_components_of_equal_variance(counts, held, monkeypatch):
+    class Drawn:
+        def integers(self, *limits, size=None):
+            return 0 if size is None else np.array(counts)
+
+    class Weightless(PFA):
+        """Takes all samples as they are."""
+
+        def fit(self, X, y=None, sample_weight=None):
+            return super().fit(X)
+
+    monkeypatch.setattr("fuzz.laws.COMPONENTS", {"Weightless"})
+    X = np.eye(3)[[0, 1, 0, 2, 1]]
+    trial = Trial(Drawn(), Table("one-hot", X), Weightless(2, retained_variance=0.5))
+    trial.fitted = trial.selector.fit(X)
+    with nullcontext() if held else pytest.raises(Broken, match="weights as repeats"):
+        weights_as_repeats(trial)
 
 
 def test_a_broken_reader_is_found(monkeypatch):
