@@ -65,7 +65,7 @@ def render(stored: Iterable[Stored]) -> str:
         seconds = sum(item.record["seconds"] for item in done)
         blocks.append(
             f"{len(done)} runs, {len(runs) - len(done)} failed, {seconds:,.0f} seconds of one core. Revision: "
-            f"{done[0].revision}. {stale_words(done)}".rstrip()
+            f"{'; '.join(str(each) for each in sorted({item.revision for item in done}))}. {stale_words(done)}".rstrip()
         )
         blocks += [f"Versions: {text}." for text in versions]
     failures = Counter(

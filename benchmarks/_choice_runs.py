@@ -23,7 +23,7 @@ from _choice_tables import TABLES, NotAvailableError, Samples, load_table, scale
 from stableselect import AEFS, ColumnSubset, PivotedQR, VarianceScore
 from stableselect.base import TargetNotReachedWarning
 from stableselect.datasets import TEST_SIZE, hold_out_groups, hold_out_rows
-from stableselect.experiments import Run
+from stableselect.experiments import CURRENT, Revision, Run
 from stableselect.metrics import (
     mean_predictor_error,
     pca_reconstruction_error,
@@ -45,6 +45,11 @@ ASKED: dict[str, dict[str, Any]] = {
 RANDOM, VARIANCE, PIVOTED, FASTCAN, AUTOENCODER = RIVALS = ("random", "variance", "pivoted QR", "fastcan", "AEFS")
 MEAN, COMPONENTS = GUIDES = ("mean predictor", "principal components")
 """What no features and as many principal components give; they select nothing."""
+
+
+def current(run: Run) -> Revision:
+    """Return the revision that this version computes a run with: the newest for choices for stability."""
+    return CURRENT if run.method in (STABLE, AT_LEAST) else Revision(engine=2, folds=2)
 
 
 def plan(

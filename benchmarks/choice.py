@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from _choice_page import render
-from _choice_runs import PARTS, SPLITS, SUBSAMPLES, available, evaluate, plan
+from _choice_runs import PARTS, SPLITS, SUBSAMPLES, available, current, evaluate, plan
 from _choice_tables import TABLES, prepare
 from _store import RESULTS
 from stableselect.experiments import Store, Stored, execute, has_results
@@ -24,7 +24,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "choice.md"
 
 def stored(folder: Path = STORE) -> list[Stored]:
     """Return the runs of a store; none where there is no store yet."""
-    return Store(folder).runs() if has_results(folder) else []
+    return Store(folder, current=current).runs() if has_results(folder) else []
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -60,6 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
             partial(evaluate, folder=given.tables),
             jobs=given.jobs,
             retry=given.retry,
+            current=current,
             report=_report,
         )
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
-from stableselect._core import forward_leave_one_out, nogueira, nogueira_difference, stability_interval
+from stableselect._core import forward_leave_one_out, nogueira, stability_interval
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search, forward_search
@@ -16,7 +16,7 @@ from stableselect.subset._default import Wanted
 from stableselect.subset._frontier import Part, Procedure
 from stableselect.subset._search import Setting, find_columns
 from stableselect.subset._stability_frontier import Measured, choose, repeated_interval
-from stableselect.subset._stability_task import VOTE_WEIGHTS, Task, held_out_groups, voting_groups
+from stableselect.subset._stability_task import Task, held_out_groups, vote_weights, voting_groups
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,8 @@ def test_prices_of_zero_change_nothing_and_high_ones_decide(tall):
 
 
 def test_folds_are_held_out_equally_often_and_voters_are_left_in_every_round():
-    for n_folds in range(6, 11):
-        groups = held_out_groups(n_folds)
+    for n_folds, every in itertools.product(range(6, 11), (False, True)):
+        groups = held_out_groups(n_folds, every)
         assert len(set(groups)) == len(groups)
         assert len(set(np.bincount(list(itertools.chain(*groups))))) == 1
         for held in groups:
@@ -84,7 +84,7 @@ def test_the_first_setting_is_the_default_on_the_same_samples(rng, kind, shape, 
     assert searched.found.proven == (default.proven_optimal_ and search == "training")
 
 
-def by_hand(X, folds, held, k, vote_weight):
+def by_hand(X, folds, held, k, vote_weight, ballots):
     """What the samples outside the held folds give: features under the votes of subsamples, and their map's error."""
     out = np.isin(folds, held)
     train = X[~out]
@@ -96,7 +96,7 @@ def by_hand(X, folds, held, k, vote_weight):
         votes = np.zeros(X.shape[1])
         voters = [voter for voter in voting_groups(10) if not set(voter) & set(held)]
         for voter in voters:
-            votes[ColumnSubset(k, ridge=0.1).fit(X[np.isin(folds, voter)]).selected_] += 1 / len(voters)
+            votes[ballots[voter]] += 1 / len(voters)
         loss = np.trace(C) - np.trace(C[:, S] @ np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S]))
         S, _ = exchange_search(Gram(C), S, 0.1, prices=vote_weight * loss * (1 - votes))
     return S, mean, np.linalg.solve(C[np.ix_(S, S)] + 0.1 * np.eye(k), C[S])
@@ -106,11 +106,12 @@ def by_hand(X, folds, held, k, vote_weight):
 def rounds(twins):
     """The sets and errors of every setting in every round, by hand."""
     folds = row_folds(twins, 10)
+    ballots = {v: ColumnSubset(8, ridge=0.1).fit(twins[np.isin(folds, v)]).selected_ for v in voting_groups(10)}
     sets, errors, cells = [], [], []
-    for vote_weight in (0.0, *VOTE_WEIGHTS):
-        found = [by_hand(twins, folds, held, 8, vote_weight) for held in held_out_groups(10)]
+    for vote_weight in (0.0, *vote_weights(8)):
+        found = [by_hand(twins, folds, held, 8, vote_weight, ballots) for held in held_out_groups(10, every=True)]
         tests = [
-            twins[np.isin(folds, held)] - mean for held, (_, mean, _) in zip(held_out_groups(10), found, strict=True)
+            twins[np.isin(folds, held)] - mean for held, (_, mean, _) in zip(held_out_groups(10, every=True), found, strict=True)
         ]
         errors.append([((test - test[:, S] @ B) ** 2).sum() for test, (S, _, B) in zip(tests, found, strict=True)])
         cells = [test.size for test in tests]
@@ -122,7 +123,7 @@ def rounds(twins):
 def test_a_setting_is_measured_by_refits_without_the_folds(twins, rounds):
     sets, errors, cells = rounds
     frontier = ColumnSubset(8, ridge=0.1, criterion="stability").fit(twins).frontier_
-    assert frontier.vote_weight.tolist() == [0.0, *VOTE_WEIGHTS]
+    assert frontier.vote_weight.tolist() == [0.0, *vote_weights(8)]
     np.testing.assert_allclose(frontier.error, errors.sum(axis=1) / cells.sum(), rtol=1e-9)
     found = [stability(each, n_features=32) for each in sets]
     np.testing.assert_allclose(frontier.stability, [each.nogueira for each in found])
@@ -130,22 +131,16 @@ def test_a_setting_is_measured_by_refits_without_the_folds(twins, rounds):
 
 
 def chosen_by_hand(sets, errors, m=32):
-    """The last setting within 5 % of the least error that is more stable than the one before, by a standard error."""
-    masks = np.array([[np.isin(np.arange(m), S) for S in each] for each in sets])
-    least = errors[np.argmin(errors.sum(axis=1))]
-    chosen = 0
-    for number in range(1, len(sets)):
-        gain, error = nogueira_difference(masks[number], masks[chosen])
-        above = errors[number] - 1.05 * least
-        if above.mean() + above.std(ddof=1) / len(above) ** 0.5 <= 0 and gain > error:
-            chosen = number
-    return chosen
+    """The most stable setting within 5 % of the least error."""
+    values = [stability(each, n_features=m).nogueira for each in sets]
+    within = errors.sum(axis=1) <= 1.05 * errors.sum(axis=1).min()
+    return int(np.argmax(np.where(within | (np.arange(len(sets)) == 0), values, -np.inf)))
 
 
 @pytest.mark.slow
 def test_the_stated_stability_is_that_of_rounds_that_choose_by_the_others(twins, rounds):
     sets, errors, _ = rounds
-    groups, repeats = held_out_groups(10), []
+    groups, repeats = held_out_groups(10, every=True), []
     for number, held in enumerate(groups):
         others = [at for at, other in enumerate(groups) if not set(other) & set(held)]
         setting = chosen_by_hand([[each[at] for at in others] for each in sets], errors[:, others])
@@ -182,19 +177,10 @@ def test_a_steadier_setting_within_the_allowed_error_is_taken(rng):
 
 def test_a_default_as_stable_as_any_other_is_kept(rng):
     same = sets_that_differ(rng, 15, 0.5)
-    turned = np.concatenate([same[:5], sets_that_differ(rng, 10, 0.3)])
-    difference, error = nogueira_difference(turned, same)
-    assert 0 < difference < error
-    assert choose(Measured(np.array([same, same, turned]), np.ones((3, 15)), np.ones(15)), 0.05, None) == 0
+    less = sets_that_differ(rng, 15, 0.9)
+    assert choose(Measured(np.array([same, same, less]), np.ones((3, 15)), np.ones(15)), 0.05, None) == 0
     every = np.ones((2, 15, 20), dtype=bool)
     assert choose(Measured(every, np.ones((2, 15)), np.ones(15)), 0.05, None) == 0
-
-
-def test_an_error_within_the_limit_by_chance_is_not(rng):
-    some = measured(rng, (1.0, 0.9), (1.04, 0.0))
-    some.errors[1] += 0.2 * rng.normal(size=15)
-    some.errors[1] += 1.04 - some.errors[1].mean()
-    assert choose(some, 0.05, None) == 0 and choose(some, 0.2, None) == 1
 
 
 def test_a_wish_is_met_by_the_first_setting_that_is_stable_enough(rng):
@@ -206,22 +192,6 @@ def test_a_wish_is_met_by_the_first_setting_that_is_stable_enough(rng):
     assert choose(some, 0.05, values[2]) == 2
     assert choose(some, 0.05, 1.0) == 2
     assert choose(some, 0.3, 1.0) == 3
-
-
-def test_the_error_of_a_difference_is_how_far_it_varies_when_both_follow_the_same_samples(rng):
-    """Against repetition: with shared samples the difference varies less than of two lists by themselves."""
-    found, apart = [], []
-    for _ in range(400):
-        noise = rng.normal(size=(20, 12))
-        first, second = (
-            np.argsort(np.argsort(np.arange(12) * drift + noise + 0.3 * rng.normal(size=(20, 12)), axis=1), axis=1) < 4
-            for drift in (0.35, 0.3)
-        )
-        found.append(nogueira_difference(first, second))
-        apart.append(np.hypot(nogueira(first)[1], nogueira(second)[1]))
-    differences, errors = np.array(found).T
-    assert np.mean(errors) == pytest.approx(np.std(differences), rel=0.15)
-    assert np.std(differences) < 0.8 * np.mean(apart)
 
 
 def test_rounds_that_share_samples_say_less_than_as_many_that_do_not(rng):
@@ -252,7 +222,7 @@ def test_a_wish_the_default_meets_costs_nothing(twins, kind):
 @pytest.mark.slow
 def test_the_first_setting_of_the_scorer_is_its_default_on_the_same_samples(twins):
     X, folds = twins[:, ::2], row_folds(twins[:, ::2], 10)
-    sets = [ScorerSelector(6).fit(X[~np.isin(folds, held)]).selected_ for held in held_out_groups(10)]
+    sets = [ScorerSelector(6).fit(X[~np.isin(folds, held)]).selected_ for held in held_out_groups(10, every=True)]
     frontier = ScorerSelector(6, criterion="stability").fit(X).frontier_
     assert frontier.stability[0] == pytest.approx(stability(sets, n_features=16).nogueira)
 
@@ -374,7 +344,7 @@ def test_columns_that_are_decided_do_not_make_noise_look_stable(rng):
         folds = row_folds(noise, 10)
         sets = [
             ColumnSubset(5, ridge=0.0, **roles).fit(noise[~np.isin(folds, held)]).support_[free]
-            for held in held_out_groups(10)
+            for held in held_out_groups(10, every=True)
         ]
         assert frontier.stability[0] == pytest.approx(stability(sets).nogueira)
 
@@ -401,7 +371,7 @@ def test_columns_that_span_the_table_leave_an_error_of_nothing(rng):
 @pytest.mark.slow
 def test_many_parts_are_brought_together(twins):
     parts = [Moments.from_array(twins[start::30]) for start in range(30)]
-    assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size == 1 + len(VOTE_WEIGHTS)
+    assert ColumnSubset(8, criterion="stability").fit_moments(parts).frontier_.error.size == 1 + len(vote_weights(8))
 
 
 @pytest.mark.parametrize("settings", [{"scorer_weight": "x"}, {"scorer_weight": np.nan}, {"latent_width": "a"}])
@@ -452,7 +422,9 @@ def test_the_first_setting_is_the_default_where_a_fold_is_empty():
                 first = ColumnSubset(4, criterion="stability").fit(X).frontier_.ridge[0]
                 assert first == ColumnSubset(4).fit(X).ridge_
             checked += 1
-    assert checked >= 5
+            if checked == 5:
+                return
+    raise AssertionError("too few tables with an empty fold")
 
 
 def test_the_leave_one_out_error_is_that_of_the_fitted_map(rng):

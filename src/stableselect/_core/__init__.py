@@ -21,7 +21,7 @@ from ._arrays import (
     to_dense,
     to_numpy,
 )
-from ._exact_search import ExactResult, exact_search
+from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
@@ -41,7 +41,7 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles, least_squares_map, loss_bound
-from ._set_stability import nogueira, nogueira_difference, stability_interval, wilson_interval
+from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState

@@ -1,4 +1,4 @@
-"""Nogueira's stability of sets, how far two lists of them differ in it, and Wilson's interval for a frequency."""
+"""Nogueira's stability of sets with an interval, and Wilson's interval for a frequency."""
 
 from __future__ import annotations
 
@@ -27,50 +27,20 @@ def nogueira(masks: np.ndarray) -> tuple[float, float]:
     ----------
     Nogueira, Sechidis & Brown (2018), On the stability of feature selection algorithms, JMLR 18(174).
     """
-    value, influence = _influences(masks)
-    return value, _standard_error(influence)
-
-
-def nogueira_difference(masks: np.ndarray, others: np.ndarray) -> tuple[float, float]:
-    """Return by how much the first sets are more stable than the others, and the standard error of that.
-
-    Row i of both comes from the same samples, so what these samples do to both cancels.
-
-    Parameters
-    ----------
-    masks, others : ndarray of shape (n_runs, m)
-        As for :func:`nogueira`.
-
-    Returns
-    -------
-    difference, standard_error : float
-        NaN where :func:`nogueira` gives it.
-    """
-    (value, influence), (other, base) = _influences(masks), _influences(others)
-    return value - other, _standard_error(influence - base)
-
-
-def _influences(masks: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return Nogueira's measure, and what every run does to it."""
     Z = np.asarray(masks, dtype=np.float64)
     n_runs, m = Z.shape
-    unknown = np.full(n_runs, np.nan)
     if m == 0:
-        return float("nan"), unknown
+        return float("nan"), float("nan")
     sizes, shares = Z.mean(axis=1), Z.mean(axis=0)
     mean = shares.mean()
     chance = mean * (1 - mean)
     if chance == 0:
-        return float("nan"), unknown
+        return float("nan"), float("nan")
     value = float(1 - n_runs / (n_runs - 1) * np.mean(shares * (1 - shares)) / chance)
     if n_runs == 2:
-        return value, unknown
-    influence = Z @ shares / m - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)
-    return value, influence / chance
-
-
-def _standard_error(influence: np.ndarray) -> float:
-    return float(2 / len(influence) * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
+        return value, float("nan")
+    influence = (Z @ shares / m - sizes * mean + value / 2 * (2 * sizes * mean - sizes - mean + 1)) / chance
+    return value, float(2 / n_runs * np.sqrt(np.sum((influence - influence.mean()) ** 2)))
 
 
 def stability_interval(value: float, error: float, n_runs: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -96,7 +96,7 @@ class Revision:
         return f"engine {self.engine}, folds {self.folds}, protocol {self.protocol}"
 
 
-CURRENT = Revision(engine=2, folds=2, protocol=1)
+CURRENT = Revision(engine=3, folds=2, protocol=1)
 """The revision of the runs that this version computes."""
 
 Current = Callable[[Run], Revision]

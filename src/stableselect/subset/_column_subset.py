@@ -124,12 +124,12 @@ class ColumnSubset(MomentsSelector):
     "auto", are chosen by forward search.
 
     For stability the same search runs on seventy subsamples, combinations of four of ten folds of the samples. A
-    feature that none of them selects is charged 5 or 10 % of the loss more than one that all select, so that
-    features which serve almost equally well no longer take turns by chance. These settings and the default are repeated
-    with fifteen pairs of folds held out. The default is kept unless another is more stable, and its error within the
-    limit, each by more than a standard error. All of it uses the folds' moments from one pass. The stability stated is
-    that of the whole procedure: for each of the fifteen rounds the setting is chosen anew, by the rounds that hold out
-    other folds.
+    feature that none of them selects is charged a fraction 1/k or 2/k of the loss (at most a half) more than one that all select,
+    so that features which serve almost equally well no longer take turns by chance. These settings and the default are
+    repeated with two folds held out, all 45 pairs in turn where few features are selected, else 15 of them. The
+    default is kept unless another is more stable and its error within the limit. All of it uses the folds' moments from
+    one pass. The stability stated is that of the whole procedure: for every round the setting is chosen anew, by the rounds
+    that hold out other folds.
 
     References
     ----------

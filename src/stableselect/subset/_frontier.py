@@ -9,7 +9,7 @@ The settings are ordered by how much they give up; the first is the default, whi
 folds held out in turn: the sets found without them give the stability, their samples the error. In every such round the
 default is found anew on the samples left, its ridge included, and only combinations of these vote (with the ridge of
 all samples, so that each votes once). A setting takes the place of one before it only if its error stays within what is
-allowed, and its stability exceeds that one's, by more than a standard error.
+allowed and its stability exceeds that one's.
 
 Which setting is chosen depends on the samples as well, so what is stated as the stability of the result is that of the
 whole procedure: for every round the setting is chosen anew by the rounds that hold out other folds.
@@ -21,16 +21,17 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
+from .._core import MAX_SUBSETS, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._default import Known, Searched, Wanted, search_default, search_few_samples
-from ._search import N_FOLDS, Setting, compared, find_columns
+from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
-from ._stability_task import Round, Task, held_out_groups, voting_groups
+from ._stability_task import LONG_PROOFS, PROVEN_VOTES, SMALL_SET, Round, Task, held_out_groups, voting_groups
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
@@ -122,16 +123,21 @@ class Procedure:
 
     def __init__(self, folds: Sequence[Moments], task: Task) -> None:
         self.folds, self.task = folds, task
-        self.groups = held_out_groups(len(folds))
-        if task.wanted.plain.search != "training":
-            self.groups = self.groups[-len(folds) :]  # these searches take long
-        self.voters = voting_groups(len(folds))
+        wanted = task.wanted
         self.n_features = int(folds[0].n_features or 0)
+        # Features that nobody chose would make any choice look stable.
+        self._free = np.setdiff1d(np.arange(self.n_features), [*wanted.include, *wanted.exclude])
+        n_subsets = comb(len(self._free), wanted.k - len(wanted.include))
+        self._prove_votes = wanted.plain.exchange and n_subsets <= PROVEN_VOTES
+        few = wanted.plain.search != "training"
+        quick = not few and not LONG_PROOFS < n_subsets <= MAX_SUBSETS
+        self.groups = held_out_groups(len(folds), every=quick and wanted.k <= SMALL_SET)
+        if few:
+            self.groups = self.groups[-len(folds) :]  # these searches take longest
+        self.voters = voting_groups(len(folds))
         self.defaults: dict[tuple[int, ...], Searched] = {}
         self.known: dict[tuple[int, ...], Known] = {}
         self._ballots: dict[tuple[float, tuple[int, ...]], list[int]] = {}
-        # Features that nobody chose would make any choice look stable.
-        self._free = np.setdiff1d(np.arange(self.n_features), [*task.wanted.include, *task.wanted.exclude])
 
     @cached_property
     def whole(self) -> Part:
@@ -180,6 +186,8 @@ class Procedure:
                 gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
                 plain = Setting(ridge, wanted.plain.exchange)
                 found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
+                if self._prove_votes:
+                    found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
                 self._ballots[ridge, voter] = found.chosen
             votes[self._ballots[ridge, voter]] += 1
         return votes / len(free)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from .._core import nogueira, nogueira_difference, stability_interval
+from .._core import nogueira, stability_interval
 from ..base import data_frame
 from ._search import Setting
 
@@ -28,52 +28,39 @@ class Measured:
         Squared error summed over the samples held out and all features.
     cells : ndarray of shape (rounds,)
         Number of values that the error is a sum over.
-    caution : float
-        Number of standard errors that count as a difference. A choice from some of the rounds should be as certain as
-        one from all: fewer rounds have larger standard errors, so a smaller number of them counts.
     """
 
     masks: np.ndarray
     errors: np.ndarray
     cells: np.ndarray
-    caution: float = 1.0
 
     def of(self, rounds: Sequence[int]) -> Measured:
         """Return what was measured in some rounds."""
         at = list(rounds)
-        caution = self.caution * (len(at) / len(self.cells)) ** 0.5
-        return Measured(self.masks[:, at], self.errors[:, at], self.cells[at], caution)
+        return Measured(self.masks[:, at], self.errors[:, at], self.cells[at])
 
     def stability(self, setting: int) -> float:
         """Return the stability of what a setting selects."""
         return nogueira(self.masks[setting])[0]
 
     def within(self, max_error_increase: float) -> np.ndarray:
-        """Tell which settings stay within an increase over the least error, by more than a standard error."""
-        errors = self.errors / self.errors.max()  # their squares may not overflow
-        least = errors[np.argmin(errors.sum(axis=1))]
-        above = errors - (1 + max_error_increase) * least
-        margin = self.caution * above.std(axis=1, ddof=1) / np.sqrt(above.shape[1])
-        return (above.mean(axis=1) + margin <= 0) | np.all(errors == least, axis=1)
-
-    def steadier(self, setting: int, other: int) -> bool:
-        """Tell whether a setting is more stable than another, by more than a standard error."""
-        gain, error = nogueira_difference(self.masks[setting], self.masks[other])
-        return gain > self.caution * error
+        """Tell which settings stay within an increase over the least error."""
+        errors = (self.errors / self.errors.max()).sum(axis=1)  # may not overflow
+        return errors <= (1 + max_error_increase) * errors.min()
 
 
 def choose(measured: Measured, max_error_increase: float, target: float | None) -> int:
     """Return the number of the setting to take.
 
-    From the first on, a later one is taken if it is steadier than the one before it that was, and within the allowed
+    From the first on, a later one is taken if it is more stable than the one before it that was, and within the allowed
     increase in error; where there is a target, until that is reached.
     """
-    within, chosen = measured.within(max_error_increase), 0
+    within, stability, chosen = measured.within(max_error_increase), measured.stability(0), 0
     for setting in range(1, len(within)):
-        if target is not None and measured.stability(chosen) >= target:
+        if target is not None and stability >= target:
             break
-        if within[setting] and measured.steadier(setting, chosen):
-            chosen = setting
+        if within[setting] and measured.stability(setting) > stability:
+            stability, chosen = measured.stability(setting), setting
     return chosen
 
 

@@ -10,17 +10,22 @@ from .._core import Array, Gram
 from ._default import Wanted
 from ._search import Found, Setting, held_out_error
 
-VOTE_WEIGHTS = (0.05, 0.1)
-"""What a feature without a vote costs, as a fraction of the loss."""
+_LARGEST_VOTE_WEIGHT = 0.5
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Relative ridge weights tried beyond the default's own where it is "auto" and a stability is asked for."""
 FEW_SAMPLES_RIDGES = (1.0, 3.0)
 """Relative ridge weights of searches on the leave-one-out error."""
 MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
 """Those tried only where a stability is asked for."""
+PROVEN_VOTES = 10**5
+"""With at most this many subsets every vote is the best there is: what swaps end in varies more from sample to sample."""
 _MOST_VOTERS = 70
 _FEWEST_FOR_PAIRS = 8
 """With fewer folds one is held out at a time, else two."""
+SMALL_SET = 25
+"""Up to this many features, every pair of folds is held out: the fewer they are, the more one of them counts."""
+LONG_PROOFS = 10**6
+"""Not so where there are more subsets than this and the best is proven all the same, in half a second a round."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Task:
         """
         plain = self.wanted.plain
         if plain.search == "training":
-            first = [plain, *(replace(plain, vote_weight=weight) for weight in VOTE_WEIGHTS)]
+            first = [plain, *(replace(plain, vote_weight=weight) for weight in vote_weights(self.wanted.k))]
             more = [replace(first[-1], ridge=ridge) for ridge in RIDGES if ridge > own and plain.ridge is None]
         else:
             stable = replace(plain, exchange=False, search="leave_one_out")
@@ -91,18 +96,36 @@ class Task:
         return [first] if self.min_stability is None else [first, *([setting] for setting in more)]
 
 
-def held_out_groups(n_folds: int) -> list[tuple[int, ...]]:
-    """Return the folds held out together: pairs, such that every fold is held out equally often; or each alone.
+def vote_weights(k: int) -> tuple[float, float]:
+    """Return what a feature without a vote may cost, as fractions of the loss.
+
+    The more features are selected, the less of the loss each of them is about.
 
     Examples
     --------
-    >>> len(held_out_groups(10)), held_out_groups(10)[:7]
-    (15, [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 1), (1, 2)])
-    >>> held_out_groups(6)
+    >>> vote_weights(50), vote_weights(5), vote_weights(1)
+    ((0.02, 0.04), (0.2, 0.4), (0.25, 0.5))
+    """
+    most = min(_LARGEST_VOTE_WEIGHT, 2 / k)
+    return most / 2, most
+
+
+def held_out_groups(n_folds: int, every: bool) -> list[tuple[int, ...]]:
+    """Return the folds held out together: every pair, or some, each fold equally often; of few folds, each alone.
+
+    Examples
+    --------
+    >>> len(held_out_groups(10, every=True)), len(held_out_groups(10, every=False))
+    (45, 15)
+    >>> held_out_groups(10, every=False)[:7]
+    [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 1), (1, 2)]
+    >>> held_out_groups(6, every=True)
     [(0,), (1,), (2,), (3,), (4,), (5,)]
     """
     if n_folds < _FEWEST_FOR_PAIRS:
         return [(fold,) for fold in range(n_folds)]
+    if every:
+        return list(combinations(range(n_folds), 2))
     half = n_folds // 2
     across = [(fold, (fold + half) % n_folds) for fold in range(n_folds if n_folds % 2 else half)]
     return [tuple(sorted(pair)) for pair in (*across, *((fold, (fold + 1) % n_folds) for fold in range(n_folds)))]
