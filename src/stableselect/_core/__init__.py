@@ -44,3 +44,4 @@ from ._set_stability import nogueira, nogueira_difference, stability_interval, w
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
+from ._threads import one_thread, side_by_side

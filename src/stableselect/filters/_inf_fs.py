@@ -11,8 +11,8 @@ from scipy import linalg
 from scipy.stats import rankdata
 
 from .._compat import Constraints, Interval
-from .._core import Array, to_dense
-from ..base import ScoreSelector
+from .._core import Array, one_thread, side_by_side, to_dense
+from ..base import ScoreSelector, Selection
 
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
@@ -121,6 +121,10 @@ class InfFS(ScoreSelector):
         """
         return cls(n_features_to_select, alpha=0.5)
 
+    def _select(self, X: Array, k: int) -> Selection:
+        with one_thread():  # blocks of correlations run side by side instead
+            return super()._select(X, k)
+
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         alpha = float(self.alpha)
         X = to_dense(X)
@@ -161,7 +165,14 @@ def standardised_ranks(X: np.ndarray) -> np.ndarray:
 
 def _stored_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return the map v -> A v with A held as an m x m array."""
-    A = Z.T @ Z
+    A = np.empty((len(s), len(s)))
+
+    def fill(start: int) -> None:
+        rows, after = slice(start, start + _BLOCK), slice(start, None)
+        A[rows, after] = Z[:, rows].T @ Z[:, after]
+        A[after, rows] = A[rows, after].T
+
+    side_by_side(fill, range(0, len(s), _BLOCK))
     np.abs(A, out=A)
     A *= alpha - 1
     A += 1 - alpha
@@ -184,8 +195,8 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
         return result
 
     def correlated(v: np.ndarray) -> np.ndarray:
-        result = np.zeros(m)
-        for i in starts:
+        def row_of_blocks(i: int) -> np.ndarray:
+            result = np.zeros(m)
             left, rows = Z[:, i : i + _BLOCK], slice(i, i + _BLOCK)
             for j in starts[i // _BLOCK :]:
                 block, columns = left.T @ Z[:, j : j + _BLOCK], slice(j, j + _BLOCK)
@@ -193,7 +204,9 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
                 result[rows] += block @ v[columns]
                 if j > i:  # the block below the diagonal is this one transposed
                     result[columns] += v[rows] @ block
-        return result
+            return result
+
+        return np.add.reduce(side_by_side(row_of_blocks, starts))
 
     def product(v: np.ndarray) -> np.ndarray:
         result = (1 - alpha) * (v.sum() - correlated(v)) if alpha < 1 else np.zeros(m)
