@@ -1,5 +1,8 @@
 """One thread for each call of a library, blocks of work side by side."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -89,3 +92,23 @@ class TestSideBySide:
         with pytest.raises(ValueError, match="block 1"):
             side_by_side(fail, range(3))
         assert blas_threads() == {2}
+
+
+@pytest.mark.slow
+def test_a_forked_process_has_helpers_of_its_own():
+    """Threads do not live on in a process started by forking; waiting for those of the parent would never end."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    script = """
+import os, warnings
+warnings.simplefilter("ignore")
+from threadpoolctl import threadpool_limits
+from stableselect._core import side_by_side
+with threadpool_limits(2):
+    side_by_side(str, range(4))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if side_by_side(str, range(4)) == ["0", "1", "2", "3"] else 1)
+    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=120).returncode == 0

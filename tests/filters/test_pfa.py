@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from stableselect import Moments
 from stableselect.filters import PFA
@@ -202,17 +201,3 @@ def test_the_map_is_least_squares_and_an_explanation_needs_no_samples(tall):
     expected = LinearRegression().fit(kept, tall).predict(kept)
     np.testing.assert_allclose(selector.reconstruct(kept), expected, atol=1e-9)
     assert selector.explain() == selector.explain(tall)
-
-
-def test_k_means_takes_one_thread(monkeypatch, rng):
-    seen = set()
-
-    class Watching(module.KMeans):
-        def fit(self, X):
-            seen.update(library["num_threads"] for library in threadpool_info())
-            return super().fit(X)
-
-    monkeypatch.setattr(module, "KMeans", Watching)
-    with threadpool_limits(2):
-        PFA(3).fit(rng.normal(size=(20, 6)))
-    assert seen == {1}

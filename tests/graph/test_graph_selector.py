@@ -1,24 +1,10 @@
-"""Selectors on the neighbour graph take one thread for each product, and give the same for every number of threads."""
+"""Selectors on the neighbour graph give the same for every number of threads."""
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from stableselect.graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-from stableselect.graph._graph_selector import GraphSelector
-
-
-def test_one_thread_while_scoring(rng):
-    seen = set()
-
-    class Watching(GraphSelector):
-        def _score_features(self, X, k):
-            seen.update(library["num_threads"] for library in threadpool_info())
-            return np.arange(X.shape[1], dtype=float)
-
-    with threadpool_limits(2):
-        Watching(1).fit(rng.normal(size=(5, 3)))
-    assert seen == {1}
 
 
 @pytest.mark.slow

@@ -7,6 +7,8 @@ wait: a thread that is done takes the next one, and the result is the same for e
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,14 +22,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
-"""The threads that linear algebra could use outside of :func:`one_thread`."""
+"""The threads that BLAS could use outside of :func:`one_thread`."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let each call of BLAS and OpenMP use one thread."""
-    allowed = _ALLOWED.get()
-    token = _ALLOWED.set(_blas_threads() if allowed is None else allowed)
+    if _ALLOWED.get() is not None:
+        yield
+        return
+    token = _ALLOWED.set(_blas_threads())
     try:
         with _libraries().limit(limits=1):
             yield
@@ -36,9 +40,9 @@ def one_thread() -> Iterator[None]:
 
 
 def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Return the function of every item, computed in as many threads as linear algebra may use.
+    """Return the function of every item, computed in as many threads as BLAS may use, the caller's among them.
 
-    Each of them has one thread for linear algebra. For work of some milliseconds an item, most of it in NumPy.
+    Each of them has one thread for linear algebra. For work of a millisecond or more an item, most of it in NumPy.
 
     Parameters
     ----------
@@ -58,8 +62,32 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
         workers = min(_ALLOWED.get() or 1, len(items)) if _blas_threads() == 1 else 1
         if workers < 2:
             return [function(item) for item in items]
-        with ThreadPoolExecutor(workers) as pool:
-            return list(pool.map(function, items))
+        left = deque(enumerate(items))
+        results: dict[int, Result] = {}
+
+        def work() -> None:
+            while left:
+                try:
+                    i, item = left.popleft()
+                except IndexError:  # another thread was quicker
+                    return
+                results[i] = function(item)
+
+        helpers = [_pool(os.getpid(), workers - 1).submit(work) for _ in range(workers - 1)]
+        try:
+            work()
+        finally:
+            left.clear()
+            for helper in helpers:
+                if not helper.cancel():  # one that has not begun, on a busy machine, is not waited for
+                    helper.result()
+        return [results[i] for i in range(len(items))]
+
+
+@cache
+def _pool(process: int, size: int) -> ThreadPoolExecutor:
+    """Return the helping threads, which a process started by forking does not inherit."""
+    return ThreadPoolExecutor(size, thread_name_prefix="stableselect")
 
 
 @cache
@@ -69,5 +97,5 @@ def _libraries() -> ThreadpoolController:
 
 
 def _blas_threads() -> int:
-    found = _libraries().select(user_api="blas").info()
-    return max((library["num_threads"] for library in found), default=1)
+    libraries = _libraries().lib_controllers
+    return max((library.num_threads for library in libraries if library.user_api == "blas"), default=1)

@@ -11,8 +11,8 @@ from scipy import linalg
 from scipy.stats import rankdata
 
 from .._compat import Constraints, Interval
-from .._core import Array, one_thread, side_by_side, to_dense
-from ..base import ScoreSelector, Selection
+from .._core import Array, side_by_side, to_dense
+from ..base import ScoreSelector
 
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
@@ -120,10 +120,6 @@ class InfFS(ScoreSelector):
         InfFS
         """
         return cls(n_features_to_select, alpha=0.5)
-
-    def _select(self, X: Array, k: int) -> Selection:
-        with one_thread():  # blocks of correlations run side by side instead
-            return super()._select(X, k)
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         alpha = float(self.alpha)

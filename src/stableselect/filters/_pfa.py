@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compat import Constraints, Interval
-from .._core import Array, Moments, column_roles, merged, normalised_moments, one_thread, to_numpy
+from .._core import Array, Moments, column_roles, merged, normalised_moments, to_numpy
 from ..base import Selection, StreamingSelector, resolve_k
 
 _STARTS = 10
@@ -137,9 +137,8 @@ class PFA(StreamingSelector):
     ) -> Selection:
         moments = merged(folds)
         gram, _ = normalised_moments(moments)
-        with one_thread():  # k-means makes thousands of passes too small to be shared by threads
-            order, scores = self._representatives(moments, resolve_k(self.n_features_to_select, gram.n_features))
-            roles = column_roles(gram, order, 0.0)
+        order, scores = self._representatives(moments, resolve_k(self.n_features_to_select, gram.n_features))
+        roles = column_roles(gram, order, 0.0)
         self._keep_roles(roles)
         return Selection(order, scores, roles.coefficients, to_numpy(moments.mean))
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 from scipy import sparse
 
 from .._compat import Constraints, Interval, StrOptions
-from .._core import Array, one_thread
-from ..base import ScoreSelector, Selection
+from .._core import Array
+from ..base import ScoreSelector
 from ._neighbours import neighbour_graph
 
 POSITIVE = [Interval(Real, 1e-100, 1e100, closed="both")]
@@ -31,11 +31,6 @@ class GraphSelector(ScoreSelector):
         "weights": [StrOptions({"heat", "binary", "cosine"})],
         "bandwidth": [*POSITIVE, None],
     }
-
-    def _select(self, X: Array, k: int) -> Selection:
-        # Eigenvectors and alternating updates are thousands of products too small to be shared by threads.
-        with one_thread():
-            return super()._select(X, k)
 
     def _graph(self, X: Array) -> sparse.csr_array:
         """Return the neighbour graph of the samples."""
