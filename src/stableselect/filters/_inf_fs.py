@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from .._compat import Constraints, Interval
 from .._core import Array, side_by_side, to_dense
-from ..base import ScoreSelector
+from ..base import ScoreSelector, steps
 
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
@@ -51,6 +51,8 @@ class InfFS(ScoreSelector):
         Weight of the deviations against the correlations, between 0 and 1.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class InfFS(ScoreSelector):
     _parameter_constraints: ClassVar[Constraints] = {
         **ScoreSelector._parameter_constraints,
         "alpha": [Interval(Real, 0, 1, closed="both")],
+        "verbose": ["boolean"],
     }
 
     def __init__(
@@ -100,9 +103,11 @@ class InfFS(ScoreSelector):
         alpha: float = 0.5,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.alpha = alpha
+        self.verbose = verbose
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -131,7 +136,8 @@ class InfFS(ScoreSelector):
             X = X if varying.size == X.shape[1] else X[:, varying]
             s, Z = _relative_deviations(X), standardised_ranks(X)
             product = _stored_product(s, Z, alpha) if varying.size <= _STORED else blocked_product(s, Z, alpha)
-            self.spectral_radius_, energy = _energy(product, varying.size)
+            with steps("products") as advance:
+                self.spectral_radius_, energy = _energy(product, varying.size, advance)
             peak = energy.max() or 1.0
             scores[varying] = np.maximum(np.round(energy / peak, _DIGITS), 0.0) * peak
         return scores
@@ -211,7 +217,9 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
     return product
 
 
-def _energy(product: Callable[[np.ndarray], np.ndarray], m: int) -> tuple[float, np.ndarray]:
+def _energy(
+    product: Callable[[np.ndarray], np.ndarray], m: int, advance: Callable[[], None]
+) -> tuple[float, np.ndarray]:
     """Return rho(A) and ((I - rA)^-1 - I) 1, r = 0.9 / rho(A), for a symmetric, non-negative A given by its products.
 
     Lanczos: A Q = Q T + beta q e' with Q orthonormal, its first column along 1. The largest eigenvalue of T tends to
@@ -222,6 +230,7 @@ def _energy(product: Callable[[np.ndarray], np.ndarray], m: int) -> tuple[float,
     off: list[float] = []
     while True:
         w = product(basis[-1])
+        advance()
         diagonal.append(float(basis[-1] @ w))
         Q = np.array(basis)
         for _ in range(2):  # twice is enough to keep the basis orthogonal to rounding

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
+from ..base import counted
 from ._l21 import row_lengths, weighted_gram
 
 SMOOTHING = 1e-4
@@ -38,7 +39,7 @@ def minimise(
     W, fit = regression.solve(F, np.full(regression.n_features, smoothing / SMOOTHING), beta)
     lengths = row_lengths(W, smoothing)
     path: list[float] = []
-    for _ in range(max_iter):
+    for _ in counted(range(max_iter), "steps"):
         new = F
         for _ in range(_INDICATOR_STEPS):
             new = update_indicators(new, fit, diagonal, adjacency, terms)

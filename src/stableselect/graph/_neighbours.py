@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._core import Array, byte_order, dense_rows, side_by_side, sorted_features
+from ..base import counted
 
 _BLOCK_ROWS = 2048
 """Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
@@ -253,23 +254,23 @@ def _screen(values: np.ndarray, k: int, dtype: type) -> tuple[np.ndarray, np.nda
         store[block] = rows[keep], columns[keep], s[keep]
         return not crowded or dtype is np.float64
 
-    for gap in range(len(blocks)):  # the diagonal first: it gives every sample a threshold
-        for i in range(len(blocks) - gap):
-            j = i + gap
-            right = left[blocks[j]].copy()
-            right[:, m], right[:, m + 1] = -1.0, -left[blocks[j], m]
-            s = _product(left[blocks[i]], right)
-            if gap == 0:
-                np.fill_diagonal(s, _NEVER)
-                if s.shape[1] > k:
-                    threshold[blocks[i]] = loosen(blocks[i], np.partition(s, -k, axis=1)[:, -k])
-            rows, columns = _where(s >= threshold[blocks[i], None])
-            if not merge(i, rows, blocks[j].start + columns, s[rows, columns]):
+    # The diagonal first: it gives every sample a threshold.
+    pairs = [(i, i + gap) for gap in range(len(blocks)) for i in range(len(blocks) - gap)]
+    for i, j in counted(pairs, "blocks of distances"):
+        right = left[blocks[j]].copy()
+        right[:, m], right[:, m + 1] = -1.0, -left[blocks[j], m]
+        s = _product(left[blocks[i]], right)
+        if i == j:
+            np.fill_diagonal(s, _NEVER)
+            if s.shape[1] > k:
+                threshold[blocks[i]] = loosen(blocks[i], np.partition(s, -k, axis=1)[:, -k])
+        rows, columns = _where(s >= threshold[blocks[i], None])
+        if not merge(i, rows, blocks[j].start + columns, s[rows, columns]):
+            return None
+        if i < j:
+            columns, rows = _where(s >= threshold[blocks[j]])
+            if not merge(j, rows, blocks[i].start + columns, s[columns, rows]):
                 return None
-            if gap > 0:
-                columns, rows = _where(s >= threshold[blocks[j]])
-                if not merge(j, rows, blocks[i].start + columns, s[columns, rows]):
-                    return None
     rows = np.concatenate([blocks[b].start + part[0] for b, part in enumerate(store)])
     return rows, np.concatenate([part[1] for part in store])
 
