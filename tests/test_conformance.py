@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import stableselect as ss
 from stableselect._core import _arrays, _folds, _sorted_samples
+from stableselect.base import BaseSelector
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
 SELECTORS |= {
@@ -133,6 +134,20 @@ def test_thread_count_does_not_matter(make, rng):
         with threadpool_limits(threads):
             results.append(make(7).fit(X).selected_)
     np.testing.assert_array_equal(*results)
+
+
+def test_selecting_takes_one_thread_a_call(make, tall, monkeypatch):
+    """Threads that share small products are slow on a busy machine."""
+    seen, store = [], BaseSelector._store
+
+    def watch(self, *found):
+        seen.append({library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"})
+        store(self, *found)
+
+    monkeypatch.setattr(BaseSelector, "_store", watch)
+    with threadpool_limits(2):
+        make(4).fit(tall)
+    assert seen[0] == {1}
 
 
 def test_permuting_columns_permutes_the_choice(make, name, tall, rng):

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from threadpoolctl import threadpool_limits
 
 from stableselect.filters import InfFS
 from stableselect.filters import _inf_fs as module
@@ -171,3 +172,14 @@ def test_published_settings():
 def test_bad_alpha_is_refused_in_a_sentence(mixed, alpha):
     with pytest.raises(ValueError, match="'alpha' parameter of"):
         InfFS(2, alpha=alpha).fit(mixed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", [1500, 5000], ids=["stored", "by blocks"])
+def test_threads_change_no_bit_of_the_scores(rng, m):
+    X = rng.normal(size=(30, m))
+    with threadpool_limits(1):
+        one = InfFS(5).fit(X).scores_
+    with threadpool_limits(3):
+        three = InfFS(5).fit(X).scores_
+    np.testing.assert_array_equal(three, one)

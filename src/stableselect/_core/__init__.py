@@ -45,3 +45,4 @@ from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
 from ._swap_state import ROUNDING, TRUST, SwapState
+from ._threads import one_thread, side_by_side

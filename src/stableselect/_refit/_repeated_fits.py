@@ -19,7 +19,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
 from .._core import Resample, ResampledMoments, take_rows, to_numpy
-from ..base import BaseSelector, resolve_columns, whole_fits
+from ..base import BaseSelector, resolve_columns, steps, whole_fits
 
 
 class Source:
@@ -176,8 +176,13 @@ def repeated_fits(
     if source.moments is not None and any(source.moments.removes(part) for part in parts):
         source.moments.prepare()
     jobs = min(effective_n_jobs(n_jobs), len(distinct))
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        found = Parallel(n_jobs=jobs)(delayed(_fit)(selector, source, *run) for run in distinct.values())
+    with parallel_config(backend="loky", inner_max_num_threads=1), steps("fits", len(distinct)) as advance:
+        found = []
+        for fit in Parallel(jobs, return_as="generator")(
+            delayed(_fit)(selector, source, *run) for run in distinct.values()
+        ):
+            found.append(fit)
+            advance()
     counts = Counter(warning for fit in found for warning in dict.fromkeys(fit.warned))
     for (category, text), count in counts.items():
         warnings.warn(f"{text} (in {count} of {len(found)} fits)", category, stacklevel=3)

@@ -19,6 +19,7 @@ from ._checks import (
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
 from ._figures import Figures, data_frame
+from ._progress import counted, progress_text, steps, told_to, verbose_steps
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, may_stop_short, unchanged_on_error, whole_fits
 from ._streaming import StreamingSelector
 
@@ -43,11 +44,16 @@ __all__ = [
     "check_some_selected",
     "check_supports",
     "check_table",
+    "counted",
     "data_frame",
     "may_stop_short",
+    "progress_text",
     "resolve_columns",
     "resolve_include_exclude",
     "resolve_k",
+    "steps",
+    "told_to",
     "unchanged_on_error",
+    "verbose_steps",
     "whole_fits",
 ]

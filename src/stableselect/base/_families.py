@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._compat import Constraints, validates_parameters
-from .._core import Array, check_spread, extremes, significant
+from .._core import Array, check_spread, extremes, one_thread, significant
 from ._checks import resolve_include_exclude, resolve_k
+from ._progress import verbose_steps
 from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
 
 
@@ -36,7 +37,8 @@ class SamplesSelector(BaseSelector):
             X = self._check_table(X)
             check_spread(*extremes(X), getattr(self, "feature_names_in_", None))
             k = resolve_k(self.n_features_to_select, X.shape[1])
-            self._store(self._select(X, k), X)
+            with one_thread(), verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
+                self._store(self._select(X, k), X)
         return self
 
     @abstractmethod

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import validates_parameters
-from .._core import Array, Moments, check_spread, check_weights, fold_moments, in_own_order, to_numpy
+from .._core import Array, Moments, check_spread, check_weights, fold_moments, in_own_order, one_thread, to_numpy
 from ._checks import check_names
+from ._progress import verbose_steps
 from ._selector import BaseSelector, Selection, unchanged_on_error
 
 
@@ -120,7 +121,8 @@ class StreamingSelector(BaseSelector):
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
         check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
-        self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
+        with one_thread(), verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
+            self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
 
     @abstractmethod
     def _select_from_folds(

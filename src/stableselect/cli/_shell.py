@@ -85,21 +85,35 @@ def _fail(sentence: str, code: int, debug: bool) -> None:
 
 @contextmanager
 def progress_bar(stages: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar on standard error; call what is given with a few words as each of the stages begins."""
+    """Show a bar on standard error if that is a terminal; call what is given as each of the stages begins.
+
+    It is called with a few words. Within a stage the bar follows what selectors report of their steps.
+    """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from ..base import progress_text, told_to
+
     err = console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
-        task = bar.add_task("", total=stages)
+    if quiet or not err.is_terminal:
+        yield lambda stage: None
+        return
+    words, steps = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[steps]"))
+    columns = (SpinnerColumn(), words, BarColumn(20), TimeElapsedColumn(), steps)
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=stages, steps="")
         begun = 0
 
         def begin(stage: str) -> None:
             nonlocal begun
-            bar.update(task, description=stage, completed=begun)
+            bar.update(task, description=stage, completed=begun, steps="")
             begun += 1
 
-        yield begin
+        def report(what: str, done: int, total: int | None, seconds: float) -> None:
+            part = 0.0 if total is None else done / total
+            bar.update(task, completed=begun - 1 + part, steps=progress_text(what, done, total, seconds))
+
+        with told_to(report):
+            yield begin
 
 
 def counted(n: int, what: str) -> str:

@@ -25,7 +25,7 @@ from .._core import (
     units,
 )
 from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters
-from ..base import BaseSelector, Selection, check_number, resolve_k, unchanged_on_error
+from ..base import BaseSelector, Selection, check_number, resolve_k, unchanged_on_error, verbose_steps
 from ..subset import ColumnSubset
 from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
 from ._votes import Aggregate, by_frequency, by_representation, mean_ranks
@@ -71,6 +71,8 @@ class ConsensusSelector(BaseSelector):
         Processes for the fits; None for this one alone.
     random_state : int, RandomState instance or None, default=None
         Decides the samples drawn (where ``cv`` is None or an integer) and the seeds.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -138,6 +140,7 @@ class ConsensusSelector(BaseSelector):
         "aggregate": [StrOptions(set(get_args(Aggregate)))],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": ["boolean"],
     }
 
     def __init__(
@@ -151,6 +154,7 @@ class ConsensusSelector(BaseSelector):
         aggregate: Aggregate = "representative",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
     ) -> None:
         self.estimator = estimator
         self.n_features_to_select = n_features_to_select
@@ -160,6 +164,7 @@ class ConsensusSelector(BaseSelector):
         self.aggregate = aggregate
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     @validates_parameters
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
@@ -190,7 +195,8 @@ class ConsensusSelector(BaseSelector):
             X, groups = self._in_own_order(self._check_table(X), groups)
             k = resolve_k(self.n_features_to_select, X.shape[1])
             estimator, include, exclude = self._prepared(k)
-            fits = self._fits(X, estimator, groups)
+            with verbose_steps(type(self).__name__, self.verbose):
+                fits = self._fits(X, estimator, groups)
             self.supports_ = np.array([fit.support for fit in fits])
             self.selection_frequency_ = self.supports_.mean(axis=0)
             if self.n_features_to_select is None:

@@ -11,8 +11,8 @@ from scipy import linalg
 from scipy.stats import rankdata
 
 from .._compat import Constraints, Interval
-from .._core import Array, to_dense
-from ..base import ScoreSelector
+from .._core import Array, side_by_side, to_dense
+from ..base import ScoreSelector, steps
 
 _DAMPING = 0.9
 """r rho(A): below 1 so that the sum over path lengths converges."""
@@ -51,6 +51,8 @@ class InfFS(ScoreSelector):
         Weight of the deviations against the correlations, between 0 and 1.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -91,6 +93,7 @@ class InfFS(ScoreSelector):
     _parameter_constraints: ClassVar[Constraints] = {
         **ScoreSelector._parameter_constraints,
         "alpha": [Interval(Real, 0, 1, closed="both")],
+        "verbose": ["boolean"],
     }
 
     def __init__(
@@ -100,9 +103,11 @@ class InfFS(ScoreSelector):
         alpha: float = 0.5,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.alpha = alpha
+        self.verbose = verbose
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:
@@ -131,7 +136,8 @@ class InfFS(ScoreSelector):
             X = X if varying.size == X.shape[1] else X[:, varying]
             s, Z = _relative_deviations(X), standardised_ranks(X)
             product = _stored_product(s, Z, alpha) if varying.size <= _STORED else blocked_product(s, Z, alpha)
-            self.spectral_radius_, energy = _energy(product, varying.size)
+            with steps("products") as advance:
+                self.spectral_radius_, energy = _energy(product, varying.size, advance)
             peak = energy.max() or 1.0
             scores[varying] = np.maximum(np.round(energy / peak, _DIGITS), 0.0) * peak
         return scores
@@ -161,7 +167,14 @@ def standardised_ranks(X: np.ndarray) -> np.ndarray:
 
 def _stored_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return the map v -> A v with A held as an m x m array."""
-    A = Z.T @ Z
+    A = np.empty((len(s), len(s)))
+
+    def fill(start: int) -> None:
+        rows, after = slice(start, start + _BLOCK), slice(start, None)
+        A[rows, after] = Z[:, rows].T @ Z[:, after]
+        A[after, rows] = A[rows, after].T
+
+    side_by_side(fill, range(0, len(s), _BLOCK))
     np.abs(A, out=A)
     A *= alpha - 1
     A += 1 - alpha
@@ -184,8 +197,8 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
         return result
 
     def correlated(v: np.ndarray) -> np.ndarray:
-        result = np.zeros(m)
-        for i in starts:
+        def row_of_blocks(i: int) -> np.ndarray:
+            result = np.zeros(m)
             left, rows = Z[:, i : i + _BLOCK], slice(i, i + _BLOCK)
             for j in starts[i // _BLOCK :]:
                 block, columns = left.T @ Z[:, j : j + _BLOCK], slice(j, j + _BLOCK)
@@ -193,7 +206,9 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
                 result[rows] += block @ v[columns]
                 if j > i:  # the block below the diagonal is this one transposed
                     result[columns] += v[rows] @ block
-        return result
+            return result
+
+        return np.add.reduce(side_by_side(row_of_blocks, starts))
 
     def product(v: np.ndarray) -> np.ndarray:
         result = (1 - alpha) * (v.sum() - correlated(v)) if alpha < 1 else np.zeros(m)
@@ -202,7 +217,9 @@ def blocked_product(s: np.ndarray, Z: np.ndarray, alpha: float) -> Callable[[np.
     return product
 
 
-def _energy(product: Callable[[np.ndarray], np.ndarray], m: int) -> tuple[float, np.ndarray]:
+def _energy(
+    product: Callable[[np.ndarray], np.ndarray], m: int, advance: Callable[[], None]
+) -> tuple[float, np.ndarray]:
     """Return rho(A) and ((I - rA)^-1 - I) 1, r = 0.9 / rho(A), for a symmetric, non-negative A given by its products.
 
     Lanczos: A Q = Q T + beta q e' with Q orthonormal, its first column along 1. The largest eigenvalue of T tends to
@@ -213,6 +230,7 @@ def _energy(product: Callable[[np.ndarray], np.ndarray], m: int) -> tuple[float,
     off: list[float] = []
     while True:
         w = product(basis[-1])
+        advance()
         diagonal.append(float(basis[-1] @ w))
         Q = np.array(basis)
         for _ in range(2):  # twice is enough to keep the basis orthogonal to rounding

@@ -30,6 +30,7 @@ class GraphSelector(ScoreSelector):
         "n_neighbors": COUNT,
         "weights": [StrOptions({"heat", "binary", "cosine"})],
         "bandwidth": [*POSITIVE, None],
+        "verbose": ["boolean"],
     }
 
     def _graph(self, X: Array) -> sparse.csr_array:

@@ -7,8 +7,23 @@ from typing import ClassVar
 import numpy as np
 
 from .._compat import Constraints
-from .._core import Array, dense_rows
+from .._core import Array, dense_rows, side_by_side
 from ._graph_selector import COUNT, POSITIVE, GraphSelector
+
+_BLOCK_ROWS = 2048
+"""Rows at a time of a product that threads share."""
+
+
+def weighted_gram(U: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return U' diag(weights) U (r x r) for U of many rows; the weights are not negative."""
+    root = np.sqrt(weights)[:, None]
+
+    def part(start: int) -> np.ndarray:
+        rows = slice(start, start + _BLOCK_ROWS)
+        scaled = U[rows] * root[rows]
+        return scaled.T @ scaled
+
+    return np.add.reduce(side_by_side(part, range(0, len(U), _BLOCK_ROWS)))
 
 
 def row_lengths(W: np.ndarray, smoothing: float) -> np.ndarray:

@@ -38,6 +38,8 @@ class LaplacianScore(GraphSelector):
         Of the heat kernel; None for the median squared distance between neighbours.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     See Also
     --------
@@ -72,11 +74,13 @@ class LaplacianScore(GraphSelector):
         bandwidth: float | None = None,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
+        self.verbose = verbose
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._core import Array, dense_rows, sorted_samples
+from ..base import counted
 from ._graph_selector import GraphSelector
 from ._lars import least_angle
 from ._spectrum import default_clusters, degrees, lowest_spectrum
@@ -48,6 +49,8 @@ class MCFS(GraphSelector):
         Of the heat kernel; None for the median squared distance between neighbours.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -89,12 +92,14 @@ class MCFS(GraphSelector):
         bandwidth: float | None = None,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.bandwidth = bandwidth
+        self.verbose = verbose
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None, *, n_clusters: int | None = None) -> Self:
@@ -192,7 +197,7 @@ def mcfs_scores(values: np.ndarray, Y: np.ndarray, k: int) -> np.ndarray:
         return known[j]
 
     largest, used = np.zeros(m), np.zeros(m, dtype=bool)
-    for i in range(Y.shape[1]):
+    for i in counted(range(Y.shape[1]), "regressions"):
         coefficients, active = least_angle(gram_row, diagonal, targets[:, i], k)
         largest = np.maximum(largest, np.abs(coefficients))
         used[active] = True

@@ -55,6 +55,8 @@ class NDFS(RowSparseSelector):
         Seed of the k-means clustering that F starts from.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class NDFS(RowSparseSelector):
         random_state: int | np.random.RandomState | None = None,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_clusters = n_clusters
@@ -134,6 +137,7 @@ class NDFS(RowSparseSelector):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
     @classmethod
     def published(

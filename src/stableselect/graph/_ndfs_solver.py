@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from ._l21 import row_lengths
+from ..base import counted
+from ._l21 import row_lengths, weighted_gram
 
 SMOOTHING = 1e-4
 """Smoothing of the l2,1 norm, for features of unit length."""
@@ -38,7 +39,7 @@ def minimise(
     W, fit = regression.solve(F, np.full(regression.n_features, smoothing / SMOOTHING), beta)
     lengths = row_lengths(W, smoothing)
     path: list[float] = []
-    for _ in range(max_iter):
+    for _ in counted(range(max_iter), "steps"):
         new = F
         for _ in range(_INDICATOR_STEPS):
             new = update_indicators(new, fit, diagonal, adjacency, terms)
@@ -98,16 +99,15 @@ class Regression:
 
     def solve(self, F: np.ndarray, lengths: np.ndarray, beta: float) -> tuple[np.ndarray, np.ndarray]:
         """Return W and the fit."""
-        # With T^2 = D^{-1}, W = T (T X'X T + beta I)^{-1} T X'F = T (XT)' (XT (XT)' + beta I)^{-1} F.
-        T = np.sqrt(2.0 * lengths)[:, None]
+        # With T^2 = D^{-1}, W = T (T X'X T + beta I)^{-1} T X'F = T^2 X' (X T^2 X' + beta I)^{-1} F.
         mean = F.mean(axis=0) if self.intercept else 0.0
         if self.gram is not None:
+            T = np.sqrt(2.0 * lengths)[:, None]
             inner = self.gram * T * T.T
             inner[np.diag_indices_from(inner)] += beta
             W = T * cho_solve(cho_factor(inner, overwrite_a=True), T * (self.X.T @ F))
         else:
-            scaled = self.X * T.T
-            inner = scaled @ scaled.T
+            inner = weighted_gram(self.X.T, 2.0 * lengths)
             inner[np.diag_indices_from(inner)] += beta
-            W = T * (scaled.T @ cho_solve(cho_factor(inner, overwrite_a=True), F - mean))
+            W = (2.0 * lengths)[:, None] * (self.X.T @ cho_solve(cho_factor(inner, overwrite_a=True), F - mean))
         return W, self.X @ W + mean

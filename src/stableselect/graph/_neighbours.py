@@ -8,10 +8,13 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from .._core import Array, byte_order, dense_rows, sorted_features
+from .._core import Array, byte_order, dense_rows, side_by_side, sorted_features
+from ..base import counted
 
 _BLOCK_ROWS = 2048
 """Samples per block of the distance products: two blocks' product is 16 MB in single precision."""
+_STRIP_ROWS = 512
+"""Rows of such a product that one thread computes."""
 _DOUBLE_BELOW = 2e9
 """Up to this n^2 m the products are made in double precision at once."""
 _TIE = 1e-10
@@ -251,25 +254,37 @@ def _screen(values: np.ndarray, k: int, dtype: type) -> tuple[np.ndarray, np.nda
         store[block] = rows[keep], columns[keep], s[keep]
         return not crowded or dtype is np.float64
 
-    for gap in range(len(blocks)):  # the diagonal first: it gives every sample a threshold
-        for i in range(len(blocks) - gap):
-            j = i + gap
-            right = left[blocks[j]].copy()
-            right[:, m], right[:, m + 1] = -1.0, -left[blocks[j], m]
-            s = left[blocks[i]] @ right.T
-            if gap == 0:
-                np.fill_diagonal(s, _NEVER)
-                if s.shape[1] > k:
-                    threshold[blocks[i]] = loosen(blocks[i], np.partition(s, -k, axis=1)[:, -k])
-            rows, columns = _where(s >= threshold[blocks[i], None])
-            if not merge(i, rows, blocks[j].start + columns, s[rows, columns]):
+    # The diagonal first: it gives every sample a threshold.
+    pairs = [(i, i + gap) for gap in range(len(blocks)) for i in range(len(blocks) - gap)]
+    for i, j in counted(pairs, "blocks of distances"):
+        right = left[blocks[j]].copy()
+        right[:, m], right[:, m + 1] = -1.0, -left[blocks[j], m]
+        s = _product(left[blocks[i]], right)
+        if i == j:
+            np.fill_diagonal(s, _NEVER)
+            if s.shape[1] > k:
+                threshold[blocks[i]] = loosen(blocks[i], np.partition(s, -k, axis=1)[:, -k])
+        rows, columns = _where(s >= threshold[blocks[i], None])
+        if not merge(i, rows, blocks[j].start + columns, s[rows, columns]):
+            return None
+        if i < j:
+            columns, rows = _where(s >= threshold[blocks[j]])
+            if not merge(j, rows, blocks[i].start + columns, s[columns, rows]):
                 return None
-            if gap > 0:
-                columns, rows = _where(s >= threshold[blocks[j]])
-                if not merge(j, rows, blocks[i].start + columns, s[columns, rows]):
-                    return None
     rows = np.concatenate([blocks[b].start + part[0] for b, part in enumerate(store)])
     return rows, np.concatenate([part[1] for part in store])
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return left right', strips of rows side by side."""
+    out = np.empty((len(left), len(right)), dtype=left.dtype)
+
+    def strip(start: int) -> None:
+        rows = slice(start, start + _STRIP_ROWS)
+        np.matmul(left[rows], right.T, out=out[rows])
+
+    side_by_side(strip, range(0, len(left), _STRIP_ROWS))
+    return out
 
 
 def _where(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

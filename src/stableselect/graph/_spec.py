@@ -49,6 +49,8 @@ class SPEC(GraphSelector):
         eigenvalues.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     See Also
     --------
@@ -88,6 +90,7 @@ class SPEC(GraphSelector):
         n_clusters: int | None = None,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.criterion = criterion
@@ -95,6 +98,7 @@ class SPEC(GraphSelector):
         self.weights = weights
         self.bandwidth = bandwidth
         self.n_clusters = n_clusters
+        self.verbose = verbose
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None) -> Self:

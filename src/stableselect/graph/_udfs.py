@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._compat import Constraints, Interval, without
 from .._core import Array, sorted_samples
+from ..base import counted
 from ._l21 import RowSparseSelector, row_lengths, varying_columns
 from ._neighbours import neighbour_indices
 from ._spectrum import default_clusters
@@ -49,6 +50,8 @@ class UDFS(RowSparseSelector):
         Stop when a step lowers the objective by less than this fraction of it.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -111,6 +114,7 @@ class UDFS(RowSparseSelector):
         tol: float = 1e-4,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.n_clusters = n_clusters
@@ -119,6 +123,7 @@ class UDFS(RowSparseSelector):
         self.shrinkage = shrinkage
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
 
     @classmethod
     def published(cls, n_features_to_select: int | float | None = None, *, gamma: float = 0.1) -> Self:
@@ -165,7 +170,7 @@ def minimise(scatter: LocalScatter, c: int, gamma: float, max_iter: int, tol: fl
     lengths = np.sqrt(c * share / share.sum() + smoothing**2)
     W = np.full((m, c), np.sqrt(1.0 / m))
     path: list[float] = []
-    for _ in range(max_iter):
+    for _ in counted(range(max_iter), "steps"):
         found = scatter.smallest(gamma / (2 * lengths), c, W.sum(axis=1))
         found_lengths = row_lengths(found, smoothing)
         objective = scatter.energy(found) + gamma * float(found_lengths.sum())

@@ -9,6 +9,8 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ._l21 import weighted_gram
+
 _DENSE_COLUMNS = 300
 """Up to this many features a dense eigendecomposition is as quick as an iteration."""
 _CHUNK_ELEMENTS = 1 << 22
@@ -81,7 +83,7 @@ class LocalScatter:
             eigenvalues, vectors = eigh(self.matrix)
             return (vectors**2) @ (1.0 / (np.maximum(eigenvalues, 0.0) + shift))
         # (UU' + sI)^{-1} = (I - U (U'U + sI)^{-1} U') / s
-        inner = self.factor.T @ self.factor
+        inner = weighted_gram(self.factor, np.ones(self.n_features))
         inner[np.diag_indices_from(inner)] += shift
         half = solve_triangular(np.linalg.cholesky(inner), self.factor.T, lower=True)
         return np.maximum(1.0 - np.einsum("rj,rj->j", half, half), 1e-12) / shift
@@ -111,8 +113,7 @@ class LocalScatter:
             return lambda v: cho_solve(whole, v.ravel(), check_finite=False)
         # Woodbury, with w the weights: w^{-1} - w^{-1} U (I + U'w^{-1}U)^{-1} U'w^{-1}.
         reach = 1.0 / weights
-        half = U * np.sqrt(reach)[:, None]
-        inner = half.T @ half
+        inner = weighted_gram(U, reach)
         inner[np.diag_indices_from(inner)] += 1.0
         small = cho_factor(inner, overwrite_a=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import Resample, Subsample, as_splitter, merged, resamples, seed_sequence
 from .._refit import Fit, Source, repeated_fits
-from ..base import check_count, check_number
+from ..base import check_count, check_number, verbose_steps
 from ..metrics import feature_similarity
 from ._stability_result import Perturb, StabilityAnalysis, analysed
 
@@ -29,6 +29,7 @@ def stability_analysis(
     confidence: float = 0.95,
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = 0,
+    verbose: bool = False,
 ) -> StabilityAnalysis:
     r"""Run a selector several times on one table and measure how far its choices agree.
 
@@ -62,6 +63,8 @@ def stability_analysis(
         Processes to share the runs among, each with one thread for linear algebra. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
         Decides the samples (where ``cv`` is None or an integer) and the seeds.
+    verbose : bool, default=False
+        Print the fits done and the time left to standard error.
 
     Returns
     -------
@@ -136,7 +139,8 @@ def stability_analysis(
     parts, resampling = _parts(X, perturb, cv, n_repeats, groups, draw_seed)
     seeds = [int(seed >> 1) for seed in run_seed.generate_state(len(parts))]  # below 2^31, for any generator
     source = Source(selector, X)
-    fits = repeated_fits(selector, source, parts, seeds, hold_seed=perturb == "data", n_jobs=n_jobs)
+    with verbose_steps("stability_analysis", verbose):
+        fits = repeated_fits(selector, source, parts, seeds, hold_seed=perturb == "data", n_jobs=n_jobs)
     free = np.logical_and.reduce([fit.free for fit in fits])
     traced = all(fit.origin.traced for fit in fits)
     return analysed(

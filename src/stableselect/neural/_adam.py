@@ -31,7 +31,7 @@ class Adam:
 
     def step(self, weights: Array, gradient: Array, learning_rate: float) -> None:
         """Move the weights against the gradient, in place. The gradient array is overwritten."""
-        first, second = self._first, self._second
+        xp, first, second = self._xp, self._first, self._second
         self._step += 1
         rate = learning_rate * (1 - self._B2**self._step) ** 0.5 / (1 - self._B1**self._step)
         first *= self._B1
@@ -39,11 +39,12 @@ class Adam:
         second *= self._B2
         gradient *= gradient
         second += gradient
-        scale = self._xp.sqrt(second)
-        scale += self._epsilon
-        move = first / scale
-        move *= rate * (1 - self._B1) / (1 - self._B2) ** 0.5
-        weights -= move
+        # In the gradient's place: new arrays of this size cost more than the arithmetic.
+        xp.sqrt(second, out=gradient)
+        gradient += self._epsilon
+        xp.divide(first, gradient, out=gradient)
+        gradient *= rate * (1 - self._B1) / (1 - self._B2) ** 0.5
+        weights -= gradient
         if self._step % self._FLUSH_EVERY == 0:
             self._flush()
 

@@ -73,6 +73,8 @@ class AEFS(SparseInputSelector):
         Where "minibatch" trains; "auto" is CUDA if available.
     random_state : int, RandomState instance or None, default=None
         For "minibatch": draws the start, the batches and the held-out samples.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class AEFS(SparseInputSelector):
         max_time: float | None = None,
         device: str = "auto",
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
@@ -170,6 +173,7 @@ class AEFS(SparseInputSelector):
         self.max_time = max_time
         self.device = device
         self.random_state = random_state
+        self.verbose = verbose
 
     @classmethod
     def published(

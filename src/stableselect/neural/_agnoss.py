@@ -75,6 +75,8 @@ class AgnoSS(SparseInputSelector):
         Where "minibatch" trains; "auto" is CUDA if available.
     random_state : int, RandomState instance or None, default=None
         For "minibatch": draws the start, the batches and the held-out samples.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -156,6 +158,7 @@ class AgnoSS(SparseInputSelector):
         max_time: float | None = None,
         device: str = "auto",
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.l1 = l1
@@ -178,6 +181,7 @@ class AgnoSS(SparseInputSelector):
         self.max_time = max_time
         self.device = device
         self.random_state = random_state
+        self.verbose = verbose
 
     @classmethod
     def published(

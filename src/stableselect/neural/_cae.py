@@ -81,6 +81,8 @@ class CAE(TrainedSelector, SamplesSelector):
         Where "minibatch" trains; "auto" is CUDA if available.
     random_state : int, RandomState instance or None, default=None
         Draws the noise; for "minibatch" also the start, the batches and the held-out samples.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -103,12 +105,8 @@ class CAE(TrainedSelector, SamplesSelector):
     -----
     ``scores_`` holds the largest probability that any node gives a feature; ``selected_`` starts with the node that is
     most certain of its feature. Constant features are selected only after all others. ``loss_history_`` holds the
-    objective and the mean squared error without the penalty.
-
-    A nonlinear decoder is trained on the mixtures over the first 80 % of the epochs, while T falls, and on the selected
-    features over the rest.
-
-    The time of "full_batch" is bounded: a step costs 2 m^2 k products (at most 4 n m k if n < m) plus m k draws.
+    objective and the mean squared error without the penalty. A nonlinear decoder learns from the mixtures while T falls
+    (80 % of the epochs), then from the selected features. A step of "full_batch" costs min(2 m^2 k, 4 n m k) products.
 
     References
     ----------
@@ -158,6 +156,7 @@ class CAE(TrainedSelector, SamplesSelector):
         max_time: float | None = None,
         device: str = "auto",
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.temperature = temperature
@@ -176,6 +175,7 @@ class CAE(TrainedSelector, SamplesSelector):
         self.max_time = max_time
         self.device = device
         self.random_state = random_state
+        self.verbose = verbose
 
     @classmethod
     def published(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core import Array, Gram, index, like
+from .._core import Array, Gram, index, like, side_by_side
 from ._scorer_parameters import (
     Network,
     Objective,
@@ -28,6 +28,8 @@ _EPSILON = 5e-8
 """Adam's eps relative to tr C, so that the result does not depend on the units of the data."""
 _DECAY = 0.03
 """Fraction of the initial learning rate left at the last step; the decay is geometric."""
+_SHARED_PRODUCT = 1e7
+"""Multiplications from which two products are made side by side; below, handing one over takes as long."""
 
 
 class FullBatchTrainable(ScorerTrainable):
@@ -92,8 +94,8 @@ class MomentsLoss:
 
         tr C - 2<U, H> + <M, K>,    d/dF = 2 (U K - C H),    d/dH = 2 (H M - U).
 
-    C [F, H] is the only product with all of C. The selector's F is zero for features that are not selected, so its U
-    needs only the columns of C of the selected features, or only the others.
+    C F and C H are the only products with all of C. The selector's F is zero for features that are not selected, so
+    its U needs only the columns of C of the selected features, or only the others.
     """
 
     def __init__(self, gram: Gram, objective: Objective) -> None:
@@ -102,20 +104,30 @@ class MomentsLoss:
 
     def __call__(self, at: Parameters, selected: np.ndarray, gradient: Parameters) -> tuple[float, float]:
         """Write the gradient of half the objective summed over features; return the two mean squared errors."""
-        xp, m, d = self.gram.xp, self.gram.n_features, at.width
+        xp, m = self.gram.xp, self.gram.n_features
         score, lam = self.objective.score, self.objective.scorer_weight
         E, H = at.encoder, at.decoder
         s = score_weights(at.w, score, xp)
         F = s[:, None] * E
-        product = self.gram.dot(xp.concat([F, H], axis=1))
-        U, CH = product[:, :d], product[:, d:]
-        if 2 * selected.shape[0] <= m:
-            V = self.gram.partial_dot(selected, F)
+        few = 2 * selected.shape[0] <= m
+        part = selected if few else np.setdiff1d(np.arange(m), selected)
+
+        def of_encoder() -> tuple[Array, ...]:
+            U = self.gram.dot(F)
+            return U, F.T @ U
+
+        def of_decoder() -> tuple[Array, ...]:
+            return self.gram.dot(H), H.T @ H, self.gram.partial_dot(part, F)
+
+        if isinstance(F, np.ndarray) and m * F.size >= _SHARED_PRODUCT:
+            (U, M), (CH, K, V) = side_by_side(lambda products: products(), (of_encoder, of_decoder))
         else:
-            V = U - self.gram.partial_dot(np.setdiff1d(np.arange(m), selected), F)
+            (U, M), (CH, K, V) = of_encoder(), of_decoder()
+        if not few:
+            V = U - V
         rows = index(selected, F, xp)
         F_selected, V_selected, CH_selected = (xp.take(part, rows, axis=0) for part in (F, V, CH))
-        K, M, N = H.T @ H, F.T @ U, F_selected.T @ V_selected
+        N = F_selected.T @ V_selected
         scorer = self._trace - 2 * xp.sum(U * H) + xp.sum(M * K)
         selector = self._trace - 2 * xp.sum(CH_selected * F_selected) + xp.sum(N * K)
 

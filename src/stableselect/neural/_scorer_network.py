@@ -90,6 +90,8 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         CPU unless the data are a CUDA tensor or a CUDA device is named.
     random_state : int, RandomState instance or None, default=None
         Draws the start, the batches and the held-out samples.
+    verbose : bool, default=False
+        Print the steps done and the time left to standard error.
 
     Attributes
     ----------
@@ -121,8 +123,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     objective_ : float
         ``loss_selector_ + scorer_weight * loss_scorer_``.
     lower_bound_ : float
-        Lower bound on the objective of any linear network: (1 + scorer_weight) times the error of d principal
-        components. 0 for nonlinear networks.
+        No linear network is below: (1 + scorer_weight) times the error of d principal components; 0 if nonlinear.
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / objective_``.
     ridge_ : float
@@ -134,10 +135,8 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
 
     Notes
     -----
-    Features are never scaled. "minibatch" does not centre them either and expects them near unit scale.
-
-    ``sample_weight``, :meth:`fit_moments` and :meth:`partial_fit` need the solver "full_batch", which works on the
-    moments; every call of :meth:`partial_fit` trains from the start.
+    Features are never scaled. "minibatch" does not centre them either and expects them near unit scale. Weights of
+    samples, :meth:`fit_moments` and :meth:`partial_fit`, which trains anew each time, need "full_batch".
 
     References
     ----------
@@ -191,6 +190,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         max_time: float | None = None,
         device: str = "auto",
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -212,6 +212,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         self.max_time = max_time
         self.device = device
         self.random_state = random_state
+        self.verbose = verbose
 
     @classmethod
     def published(

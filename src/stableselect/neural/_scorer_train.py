@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._core import Array, Gram, is_foreign, to_numpy
 from ._scorer_full_batch import FullBatchTrainable
@@ -104,12 +103,9 @@ def train_network(
     if minibatch and (not settings.linear or _wants_cuda(settings.device, data.X)):
         return _train_torch(data, settings, rng, run)
     make = _maker(data, settings, rng)
-    # The products of a batch are too small for several threads: a second one gains little on an idle machine, costs a
-    # factor of ten on a busy one, and would make the result depend on the number of cores.
-    with threadpool_limits(limits=1 if minibatch else None, user_api="blas"):
-        trained, history = run(make, settings.stopping, settings.n_starts)
-        _warn_if_not_settled(trained.settled, history)
-        return trained.network(np.array(history.losses)), history
+    trained, history = run(make, settings.stopping, settings.n_starts)
+    _warn_if_not_settled(trained.settled, history)
+    return trained.network(np.array(history.losses)), history
 
 
 def _maker(

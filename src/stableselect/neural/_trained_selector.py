@@ -62,6 +62,7 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
         "max_time": [POSITIVE, None],
         "device": [str],
         "random_state": ["random_state"],
+        "verbose": ["boolean"],
     }
 
     def _is_linear(self) -> bool:

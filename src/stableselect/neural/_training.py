@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import may_stop_short
+from ..base import may_stop_short, steps
 
 Watch = Callable[[int, Callable[[], tuple[float, ...]]], bool]
 """Runs one epoch, a function that returns its losses, between callbacks; returns True to stop the training."""
@@ -120,7 +120,9 @@ def check_loss(losses: tuple[float, ...], epoch: int) -> None:
             )
 
 
-def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) -> History:
+def train(
+    trainable: Trainable, stopping: Stopping, watch: Watch = unwatched, advance: Callable[[], None] = lambda: None
+) -> History:
     """Train until one of the limits is reached, and leave the best weights in place.
 
     The best weights are those with the lowest validation loss since the schedule ended. Without held-out samples they
@@ -134,6 +136,8 @@ def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) ->
         The limits.
     watch : callable
         Runs each epoch between callbacks.
+    advance : callable
+        Called after each epoch.
 
     Returns
     -------
@@ -146,6 +150,7 @@ def train(trainable: Trainable, stopping: Stopping, watch: Watch = unwatched) ->
         losses = trainable.train_epoch(start, end)
         check_loss(losses, len(history.losses) + 1)
         history.losses.append(losses)
+        advance()
         return losses
 
     for number in range(stopping.epochs):
@@ -219,23 +224,24 @@ def train_starts(
     """
     best: tuple[float, T, History] | None = None
     failure: BaseException | None = None
-    for start in range(n_starts):
-        try:
-            trainable = make(start)
-            history = train(trainable, stopping, watch)
-        except (Diverged, KeyboardInterrupt) as error:
-            failure = error
-            if isinstance(error, Diverged):
-                continue
-            if not may_stop_short():
-                raise
-            break
-        losses = history.validation or [losses[0] for losses in history.losses]
-        loss = losses[history.best_epoch - 1]
-        if best is None or loss < best[0]:
-            best = loss, trainable, history
-        if history.stop_reason in ("interrupted", "callback"):
-            break
+    with steps("epochs", n_starts * stopping.epochs) as advance:
+        for start in range(n_starts):
+            try:
+                trainable = make(start)
+                history = train(trainable, stopping, watch, advance)
+            except (Diverged, KeyboardInterrupt) as error:
+                failure = error
+                if isinstance(error, Diverged):
+                    continue
+                if not may_stop_short():
+                    raise
+                break
+            losses = history.validation or [losses[0] for losses in history.losses]
+            loss = losses[history.best_epoch - 1]
+            if best is None or loss < best[0]:
+                best = loss, trainable, history
+            if history.stop_reason in ("interrupted", "callback"):
+                break
     if best is None:
         assert failure is not None
         raise failure

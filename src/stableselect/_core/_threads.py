@@ -1,0 +1,101 @@
+"""Threads: one for each call of a library, and large blocks of work side by side.
+
+The threads of BLAS and OpenMP share a small piece of work and wait for each other at full load. On a busy machine many
+small products so take ten times as long with two threads as with one. Blocks that need nothing of each other do not
+wait: a thread that is done takes the next one, and the result is the same for every number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
+"""The threads that BLAS could use outside of :func:`one_thread`."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let each call of BLAS and OpenMP use one thread."""
+    if _ALLOWED.get() is not None:
+        yield
+        return
+    token = _ALLOWED.set(_blas_threads())
+    try:
+        with _libraries().limit(limits=1):
+            yield
+    finally:
+        _ALLOWED.reset(token)
+
+
+def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the function of every item, computed in as many threads as BLAS may use, the caller's among them.
+
+    Each of them has one thread for linear algebra. For work of a millisecond or more an item, most of it in NumPy.
+
+    Parameters
+    ----------
+    function : callable
+        Called in several threads at a time.
+    items : iterable
+        What it is called with; those that take longest first.
+
+    Returns
+    -------
+    list
+        In the order of the items.
+    """
+    items = list(items)
+    with one_thread():
+        # A limit set in one thread of the process may keep another from setting its own: threads would multiply.
+        workers = min(_ALLOWED.get() or 1, len(items)) if _blas_threads() == 1 else 1
+        if workers < 2:
+            return [function(item) for item in items]
+        left = deque(enumerate(items))
+        results: dict[int, Result] = {}
+
+        def work() -> None:
+            while left:
+                try:
+                    i, item = left.popleft()
+                except IndexError:  # another thread was quicker
+                    return
+                results[i] = function(item)
+
+        helpers = [_pool(os.getpid(), workers - 1).submit(work) for _ in range(workers - 1)]
+        try:
+            work()
+        finally:
+            left.clear()
+            for helper in helpers:
+                if not helper.cancel():  # one that has not begun, on a busy machine, is not waited for
+                    helper.result()
+        return [results[i] for i in range(len(items))]
+
+
+@cache
+def _pool(process: int, size: int) -> ThreadPoolExecutor:
+    """Return the helping threads, which a process started by forking does not inherit."""
+    return ThreadPoolExecutor(size, thread_name_prefix="stableselect")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries of this process that have threads; looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _blas_threads() -> int:
+    libraries = _libraries().lib_controllers
+    return max((library.num_threads for library in libraries if library.user_api == "blas"), default=1)

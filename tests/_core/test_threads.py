@@ -1,0 +1,114 @@
+"""One thread for each call of a library, blocks of work side by side."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from stableselect._core import one_thread, side_by_side
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("the BLAS library has one thread only")
+        yield
+
+
+@pytest.mark.usefixtures("two_threads")
+class TestOneThread:
+    def test_limits_and_restores(self):
+        with one_thread():
+            assert {library["num_threads"] for library in threadpool_info()} == {1}
+            with one_thread():
+                assert blas_threads() == {1}
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+    def test_restores_after_an_error(self):
+        with pytest.raises(RuntimeError), one_thread():
+            raise RuntimeError
+        assert blas_threads() == {2}
+
+
+class TestSideBySide:
+    @pytest.mark.parametrize("threads", [1, 2, 3])
+    def test_results_come_in_the_order_of_the_items(self, threads):
+        def slow_first(i):
+            time.sleep(0.01 * (5 - i))
+            return i * i
+
+        with threadpool_limits(threads, user_api="blas"):
+            assert side_by_side(slow_first, range(5)) == [0, 1, 4, 9, 16]
+            assert side_by_side(slow_first, iter(())) == []
+
+    @pytest.mark.usefixtures("two_threads")
+    def test_two_at_a_time_each_with_one_thread(self):
+        meeting = threading.Barrier(2, timeout=10)
+
+        def meet(_):
+            meeting.wait()
+            return blas_threads()
+
+        assert side_by_side(meet, range(4)) == [{1}] * 4
+        with one_thread():  # the limit around counts for each call, not for the blocks
+            assert side_by_side(meet, range(2)) == [{1}] * 2
+
+    @pytest.mark.usefixtures("two_threads")
+    def test_threads_do_not_multiply(self):
+        """Where a thread may not limit the BLAS library, since another one has, it works by itself."""
+        found = []
+
+        def work():
+            seen = side_by_side(lambda _: (max(blas_threads()), threading.get_ident()), range(3))
+            found.extend(threads == 1 or ident == threading.get_ident() for threads, ident in seen)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(10)
+        assert found == [True] * 3
+
+    def test_one_thread_is_the_caller(self):
+        with threadpool_limits(1, user_api="blas"):
+            assert side_by_side(lambda _: threading.get_ident(), range(3)) == [threading.get_ident()] * 3
+
+    @pytest.mark.usefixtures("two_threads")
+    def test_an_error_comes_through(self):
+        def fail(i):
+            if i == 1:
+                raise ValueError("block 1")
+            return np.ones(i)
+
+        with pytest.raises(ValueError, match="block 1"):
+            side_by_side(fail, range(3))
+        assert blas_threads() == {2}
+
+
+@pytest.mark.slow
+def test_a_forked_process_has_helpers_of_its_own():
+    """Threads do not live on in a process started by forking; waiting for those of the parent would never end."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system does not fork")
+    script = """
+import os, warnings
+warnings.simplefilter("ignore")
+from threadpoolctl import threadpool_limits
+from stableselect._core import side_by_side
+with threadpool_limits(2):
+    side_by_side(str, range(4))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if side_by_side(str, range(4)) == ["0", "1", "2", "3"] else 1)
+    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", script], timeout=120).returncode == 0
