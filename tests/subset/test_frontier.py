@@ -111,7 +111,8 @@ def rounds(twins):
     for vote_weight in (0.0, *vote_weights(8)):
         found = [by_hand(twins, folds, held, 8, vote_weight, ballots) for held in held_out_groups(10, every=True)]
         tests = [
-            twins[np.isin(folds, held)] - mean for held, (_, mean, _) in zip(held_out_groups(10, every=True), found, strict=True)
+            twins[np.isin(folds, held)] - mean
+            for held, (_, mean, _) in zip(held_out_groups(10, every=True), found, strict=True)
         ]
         errors.append([((test - test[:, S] @ B) ** 2).sum() for test, (S, _, B) in zip(tests, found, strict=True)])
         cells = [test.size for test in tests]

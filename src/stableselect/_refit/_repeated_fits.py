@@ -11,15 +11,15 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
 from .._core import Resample, ResampledMoments, take_rows, to_numpy
-from ..base import BaseSelector, resolve_columns, steps, whole_fits
+from ..base import BaseSelector, in_processes, resolve_columns, whole_fits
 
 
 class Source:
@@ -175,14 +175,7 @@ def repeated_fits(
     distinct = dict(zip(keys, runs, strict=True))
     if source.moments is not None and any(source.moments.removes(part) for part in parts):
         source.moments.prepare()
-    jobs = min(effective_n_jobs(n_jobs), len(distinct))
-    with parallel_config(backend="loky", inner_max_num_threads=1), steps("fits", len(distinct)) as advance:
-        found = []
-        for fit in Parallel(jobs, return_as="generator")(
-            delayed(_fit)(selector, source, *run) for run in distinct.values()
-        ):
-            found.append(fit)
-            advance()
+    found = in_processes(partial(_fit, selector, source), distinct.values(), "fits", n_jobs)
     counts = Counter(warning for fit in found for warning in dict.fromkeys(fit.warned))
     for (category, text), count in counts.items():
         warnings.warn(f"{text} (in {count} of {len(found)} fits)", category, stacklevel=3)
@@ -197,7 +190,8 @@ def repeated_fits(
     return [by_key[key] for key in keys]
 
 
-def _fit(selector: Any, source: Source, part: Resample | None, seed: int | None) -> Fit:
+def _fit(selector: Any, source: Source, run: tuple[Resample | None, int | None]) -> Fit:
+    part, seed = run
     model = clone(selector, safe=False)
     if seed is not None:
         model.set_params(**dict.fromkeys(seed_parameters(model), seed))

@@ -19,6 +19,7 @@ from ._checks import (
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
 from ._figures import Figures, data_frame
+from ._processes import N_JOBS, in_processes
 from ._progress import counted, progress_text, steps, told_to, verbose_steps
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, may_stop_short, unchanged_on_error, whole_fits
 from ._streaming import StreamingSelector
@@ -26,6 +27,7 @@ from ._streaming import StreamingSelector
 __all__ = [
     "FEATURES",
     "N_FEATURES",
+    "N_JOBS",
     "BaseSelector",
     "Explanation",
     "Figures",
@@ -46,6 +48,7 @@ __all__ = [
     "check_table",
     "counted",
     "data_frame",
+    "in_processes",
     "may_stop_short",
     "progress_text",
     "resolve_columns",

@@ -25,7 +25,7 @@ from .._core import (
     units,
 )
 from .._refit import Fit, Source, repeated_fits, resolve_names, seed_parameters
-from ..base import BaseSelector, Selection, check_number, resolve_k, unchanged_on_error, verbose_steps
+from ..base import N_JOBS, BaseSelector, Selection, check_number, resolve_k, unchanged_on_error, verbose_steps
 from ..subset import ColumnSubset
 from ._error_control import FrequentFeatures, concave_bound, worst_case_bound
 from ._votes import Aggregate, by_frequency, by_representation, mean_ranks
@@ -138,7 +138,7 @@ class ConsensusSelector(BaseSelector):
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
         "perturb": [StrOptions(set(get_args(Perturb)))],
         "aggregate": [StrOptions(set(get_args(Aggregate)))],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["boolean"],
     }

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._core import Resample
 from .._refit import Source, resolve_names, with_held_seed
-from ..base import BaseSelector, Figures, check_count, check_pair
+from ..base import BaseSelector, Figures, check_count, check_pair, in_processes
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,8 @@ class Refits:
         everything = np.arange(len(X))
         self.full: BaseSelector = source.fit(clone(selector), Resample(everything))
 
-        def refit(run: int, gone: int) -> tuple[np.ndarray, dict[str, np.ndarray], float]:
+        def refit(run: int) -> tuple[np.ndarray, dict[str, np.ndarray], float]:
+            gone = int(left_out[run])
             rows = np.delete(everything, gone)
             if spare is not None:
                 rows = np.append(rows, len(X) + run)
@@ -128,7 +128,7 @@ class Refits:
             own = path_losses(fitted, X[gone : gone + 1])["selector"]
             return fitted.support_, path_losses(fitted, points), float(own[0])
 
-        found = Parallel(n_jobs=n_jobs)(delayed(refit)(run, gone) for run, gone in enumerate(left_out.tolist()))
+        found = in_processes(refit, range(len(left_out)), "refits", n_jobs)
         supports, losses, own = zip(*found, strict=True)
         self.supports = np.array(supports)
         self.changed = (self.supports != self.full.support_).any(axis=1)

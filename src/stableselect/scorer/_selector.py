@@ -64,6 +64,11 @@ class ScorerSelector(MomentsSelector):
         of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
         decide its fold, so the order of samples does not matter. Otherwise any splitter of scikit-learn, with the
         ``groups`` of :meth:`fit`, or (train, test) indices; for stability its test sets must hold every sample once.
+    n_jobs : int or None, default=None
+        Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for this one alone. The
+        result is the same.
+    verbose : bool, default=False
+        Print to standard error how many of these searches are done.
 
     Attributes
     ----------
@@ -158,6 +163,8 @@ class ScorerSelector(MomentsSelector):
         min_stability: float | None = None,
         search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -173,6 +180,8 @@ class ScorerSelector(MomentsSelector):
         self.min_stability = min_stability
         self.search_criterion = search_criterion
         self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run the data through the autoencoder.

@@ -55,6 +55,11 @@ class ColumnSubset(MomentsSelector):
         of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
         decide its fold, so the order of samples does not matter. Otherwise any splitter of scikit-learn, with the
         ``groups`` of :meth:`fit`, or (train, test) indices; for stability its test sets must hold every sample once.
+    n_jobs : int or None, default=None
+        Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for this one alone. The
+        result is the same.
+    verbose : bool, default=False
+        Print to standard error how many of these searches are done.
 
     Attributes
     ----------
@@ -124,12 +129,12 @@ class ColumnSubset(MomentsSelector):
     "auto", are chosen by forward search.
 
     For stability the same search runs on seventy subsamples, combinations of four of ten folds of the samples. A
-    feature that none of them selects is charged a fraction 1/k or 2/k of the loss (at most a half) more than one that all select,
-    so that features which serve almost equally well no longer take turns by chance. These settings and the default are
-    repeated with two folds held out, all 45 pairs in turn where few features are selected, else 15 of them. The
-    default is kept unless another is more stable and its error within the limit. All of it uses the folds' moments from
-    one pass. The stability stated is that of the whole procedure: for every round the setting is chosen anew, by the rounds
-    that hold out other folds.
+    feature that none of them selects is charged a fraction 1/k or 2/k of the loss (at most a half) more than one that
+    all select, so that features which serve almost equally well no longer take turns by chance. These settings and the
+    default are repeated with two folds held out, all 45 pairs in turn where few features are selected, else 15 of them.
+    The default is kept unless another is more stable and its error within the limit. All of it uses the folds' moments
+    from one pass. The stability stated is that of the whole procedure: for every round the setting is chosen anew, by
+    the rounds that hold out other folds.
 
     References
     ----------

@@ -18,20 +18,24 @@ whole procedure: for every round the setting is chosen anew by the rounds that h
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb
+from typing import TypeVar
 
 import numpy as np
+from array_api_compat import is_numpy_array
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import MAX_SUBSETS, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
-from ..base import TargetNotReachedWarning, TooFewSamplesError
+from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes
 from ._default import Known, Searched, Wanted, search_default, search_few_samples
 from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
 from ._stability_task import LONG_PROOFS, PROVEN_VOTES, SMALL_SET, Round, Task, held_out_groups, voting_groups
+
+Result = TypeVar("Result")
 
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
@@ -110,6 +114,15 @@ def _warn_without_choice(wanted: Wanted, m: int) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Ended:
+    """What settings select in a round and their errors, its default, and the searches of few samples made for it."""
+
+    found: list[tuple[list[int], float]]
+    default: Searched
+    known: Known
+
+
 class Procedure:
     """The settings, measured with folds held out in turn.
 
@@ -137,7 +150,7 @@ class Procedure:
         self.voters = voting_groups(len(folds))
         self.defaults: dict[tuple[int, ...], Searched] = {}
         self.known: dict[tuple[int, ...], Known] = {}
-        self._ballots: dict[tuple[float, tuple[int, ...]], list[int]] = {}
+        self._ballots: dict[float, dict[tuple[int, ...], list[int]]] = {}
 
     @cached_property
     def whole(self) -> Part:
@@ -152,13 +165,14 @@ class Procedure:
         masks: list[np.ndarray] = []
         errors: list[np.ndarray] = []
         for step in self.task.steps(own):
+            self._let_vote(step)
             found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)
             error = np.zeros((len(step), len(self.groups)))
-            for number, group in enumerate(self.groups):
-                part = Part(self, group)
-                for row, setting in enumerate(step):
-                    chosen, error[row, number] = part.finish(setting)
-                    found[row, number, chosen] = True
+            rounds = self._searched(partial(self._round, step), self.groups, "rounds")
+            for number, (group, ended) in enumerate(zip(self.groups, rounds, strict=True)):
+                self.defaults[group], self.known[group] = ended.default, ended.known
+                for row, (chosen, loss) in enumerate(ended.found):
+                    found[row, number, chosen], error[row, number] = True, loss
             settings += step
             masks.append(found[:, :, self._free])
             errors.append(error)
@@ -178,19 +192,40 @@ class Procedure:
 
     def votes(self, setting: Setting, outside: Sequence[int] = ()) -> np.ndarray:
         """Return for every feature the fraction of voters that select it, of those with no fold in ``outside``."""
-        wanted, ridge = self.task.wanted, float(setting.ridge or 0.0)
-        votes = np.zeros(self.n_features)
+        ballots = self._ballots[float(setting.ridge or 0.0)]
         free = [voter for voter in self.voters if not set(voter) & set(outside)]
+        votes = np.zeros(self.n_features)
         for voter in free:
-            if (ridge, voter) not in self._ballots:
-                gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
-                plain = Setting(ridge, wanted.plain.exchange)
-                found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
-                if self._prove_votes:
-                    found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
-                self._ballots[ridge, voter] = found.chosen
-            votes[self._ballots[ridge, voter]] += 1
+            votes[ballots[voter]] += 1
         return votes / len(free)
+
+    def _let_vote(self, settings: Sequence[Setting]) -> None:
+        """Find what every voter selects, with every ridge that it is asked for."""
+        for setting in settings:
+            ridge = float(self.whole.taken(setting).ridge or 0.0)
+            if setting.vote_weight and ridge not in self._ballots:
+                found = self._searched(partial(self._ballot, ridge), self.voters, "votes")
+                self._ballots[ridge] = dict(zip(self.voters, found, strict=True))
+
+    def _ballot(self, ridge: float, voter: tuple[int, ...]) -> list[int]:
+        wanted = self.task.wanted
+        gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
+        plain = Setting(ridge, wanted.plain.exchange)
+        found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
+        if self._prove_votes:
+            found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
+        return found.chosen
+
+    def _round(self, settings: Sequence[Setting], group: tuple[int, ...]) -> Ended:
+        part = Part(self, group)
+        return Ended([part.finish(setting) for setting in settings], part.default, part.known)
+
+    def _searched(
+        self, search: Callable[[tuple[int, ...]], Result], groups: Sequence[tuple[int, ...]], what: str
+    ) -> list[Result]:
+        """Return what a search gives for each of several groups of folds."""
+        here = is_numpy_array(self.folds[0].mean)  # arrays on a device stay in this process
+        return in_processes(search, groups, what, self.task.n_jobs if here else None)
 
     def _others(self) -> list[list[int]]:
         """Return for every round those that hold out none of its folds."""

@@ -32,6 +32,7 @@ from .._core import (
 from ..base import (
     FEATURES,
     N_FEATURES,
+    N_JOBS,
     Selection,
     StreamingSelector,
     TooFewSamplesError,
@@ -107,6 +108,8 @@ class MomentsSelector(StreamingSelector):
         "min_stability": [Interval(Real, 0, 1, closed="right"), None],
         "search_criterion": [StrOptions({"auto", "training", "leave_one_out"})],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
+        "n_jobs": N_JOBS,
+        "verbose": ["boolean"],
     }
 
     def __init__(
@@ -124,6 +127,8 @@ class MomentsSelector(StreamingSelector):
         min_stability: float | None = None,
         search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -137,6 +142,8 @@ class MomentsSelector(StreamingSelector):
         self.min_stability = min_stability
         self.search_criterion = search_criterion
         self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @property
     def path_(self) -> SelectionPath:
@@ -290,7 +297,7 @@ class MomentsSelector(StreamingSelector):
         """Return what is to be selected for stability, and how; ``numbers`` are those of the folds with samples."""
         target = None if self.min_stability is None else float(self.min_stability)
         parts = tuple(number % N_FOLDS for number in numbers) if self.cv is None else None
-        return Task(wanted, float(self.max_error_increase), target, parts)
+        return Task(wanted, float(self.max_error_increase), target, parts, n_jobs=self.n_jobs)
 
     def _folds_needed(self) -> int:
         if not (self._prefers_stability() or self._counts_features() or self.ridge == "auto"):

@@ -18,7 +18,7 @@ FEW_SAMPLES_RIDGES = (1.0, 3.0)
 MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
 """Those tried only where a stability is asked for."""
 PROVEN_VOTES = 10**5
-"""With at most this many subsets every vote is the best there is: what swaps end in varies more from sample to sample."""
+"""With at most this many subsets every vote is the best one: what swaps end in varies more from sample to sample."""
 _MOST_VOTERS = 70
 _FEWEST_FOR_PAIRS = 8
 """With fewer folds one is held out at a time, else two."""
@@ -70,6 +70,8 @@ class Task:
         See :data:`Finish`.
     own_map : bool
         Whether the map keeps the default's ridge where the search takes a larger one.
+    n_jobs : int or None
+        Processes, as in joblib; None for this one alone.
     """
 
     wanted: Wanted
@@ -78,6 +80,7 @@ class Task:
     ridge_parts: tuple[int, ...] | None = None
     finish: Finish = refit_finish
     own_map: bool = True
+    n_jobs: int | None = None
 
     def steps(self, own: float) -> list[list[Setting]]:
         """Return the settings, from the one that gives up nothing to the one that gives up most.
