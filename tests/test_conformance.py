@@ -17,7 +17,13 @@ from stableselect._core import _arrays, _folds, _sorted_samples
 from stableselect.base import BaseSelector
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
+LONG = {"AEFS", "AgnoSS", "CAE", "NDFS"}
+"""Take long with their default settings: here slow tests, and brief ones with settings that only shorten the work."""
 SELECTORS |= {
+    "AEFS short": ss.AEFS(epochs=20),
+    "AgnoSS short": ss.AgnoSS(epochs=20),
+    "CAE short": ss.CAE(epochs=50),
+    "NDFS short": ss.NDFS(max_iter=10),
     "ConsensusSelector": ss.ConsensusSelector(n_resamples=4),
     "ColumnSubset ridge=0": ss.ColumnSubset(ridge=0.0),
     "ScorerSelector ridge=0": ss.ScorerSelector(ridge=0.0, score_function="square"),
@@ -36,7 +42,7 @@ SEEDED = {"ScorerSelectorNetwork"} | NETWORKS
 """Start from random weights tied to column positions; those on batches also draw samples by position."""
 
 
-@pytest.fixture(params=SELECTORS, ids=str)
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in SELECTORS])
 def name(request):
     return request.param
 
@@ -258,7 +264,7 @@ def test_reconstruction_is_exact_when_every_column_is_kept(make, name, tall):
     np.testing.assert_array_equal(selector.reconstruct(selector.transform(tall)), tall)
     if name in SEEDED | {"ScorerSelectorNetwork annealed"}:
         return  # the trained network's own map is not exact
-    if "ridge" in selector.get_params() and name != "CAE":  # whose ridge is that of its training, above 0
+    if "ridge" in selector.get_params() and not name.startswith("CAE"):  # whose ridge is that of its training, above 0
         selector = selector.set_params(ridge=0.0).fit(tall)
     predicted = tall @ selector.reconstruction_coef_ + selector.reconstruction_intercept_
     np.testing.assert_allclose(predicted, tall, atol=1e-8)

@@ -5,7 +5,14 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 
 import stableselect as ss
 
-QUICK = {"ConsensusSelector": {"n_resamples": 4}, "ScorerSelectorNetwork": {"epochs": 100}}
+QUICK = {
+    "AEFS": {"epochs": 20},
+    "AgnoSS": {"epochs": 20},
+    "CAE": {"epochs": 50},
+    "ConsensusSelector": {"n_resamples": 2},
+    "NDFS": {"max_iter": 10},
+    "ScorerSelectorNetwork": {"epochs": 20},
+}
 """Settings that only shorten the work."""
 ROOMS = ("subset", "scorer", "graph", "filters", "neural", "ensemble")
 """Where every parameter has a declared constraint."""
