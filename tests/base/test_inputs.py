@@ -17,9 +17,19 @@ SELECTORS = all_selectors()
 STREAMING = [name for name, cls in SELECTORS.items() if issubclass(cls, StreamingSelector)]
 
 
+FEW = {
+    "AEFS": {"epochs": 20},
+    "AgnoSS": {"epochs": 20},
+    "CAE": {"epochs": 20},
+    "ConsensusSelector": {"n_resamples": 4},
+    "NDFS": {"max_iter": 10},
+    "ScorerSelectorNetwork": {"epochs": 20},
+}
+"""Settings that only shorten the work."""
+
+
 def make(name, **parameters):
-    few = {"ConsensusSelector": {"n_resamples": 4}, "ScorerSelectorNetwork": {"epochs": 20}}.get(name, {})
-    selector = SELECTORS[name](n_features_to_select=3, **few, **parameters)
+    selector = SELECTORS[name](n_features_to_select=3, **FEW.get(name, {}), **parameters)
     return selector.set_params(random_state=0) if "random_state" in selector.get_params() else selector
 
 
