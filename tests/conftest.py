@@ -77,7 +77,7 @@ def load_data():
     return load
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def messy() -> Table:
     """Sixty rows: an identifier, text, three driving columns in very different units, mixtures, a constant, a flag."""
     rng = np.random.RandomState(0)

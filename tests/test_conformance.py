@@ -30,7 +30,7 @@ SELECTORS |= {
     "ScorerSelectorNetwork": ss.ScorerSelectorNetwork(epochs=40),
     "ScorerSelectorNetwork annealed": ss.ScorerSelectorNetwork(epochs=40, anneal=True, init="pca"),
     "ScorerSelectorNetwork minibatch": ss.ScorerSelectorNetwork(solver="minibatch", epochs=3, batch_size=8),
-    "ScorerSelectorNetwork nonlinear": ss.ScorerSelectorNetwork(decoder=(8,), epochs=3, batch_size=8, n_starts=1),
+    "ScorerSelectorNetwork nonlinear": ss.ScorerSelectorNetwork(decoder=(8,), epochs=1, batch_size=16, n_starts=1),
 }
 if find_spec("torch") is None:
     del SELECTORS["ScorerSelectorNetwork nonlinear"]
@@ -108,7 +108,9 @@ WHOLE_NUMBERS = (ratings, repeated_rows, one_hot, binary_and_wide)
 """Tables of many ties."""
 
 
-@pytest.mark.parametrize("table", [None, *WHOLE_NUMBERS])
+@pytest.mark.parametrize(
+    "table", [None, ratings, *(pytest.param(table, marks=pytest.mark.slow) for table in WHOLE_NUMBERS[1:])]
+)
 def test_row_order_does_not_matter(make, name, table, tall, rng):
     if name in NETWORKS:
         pytest.skip("mini-batches depend on the order of rows by design")
@@ -199,7 +201,9 @@ def test_sparse_agrees_with_dense(make, tall, monkeypatch, most):
     np.testing.assert_allclose(selector.reconstruct(kept), expected.reconstruct(expected.transform(dense)), atol=1e-6)
 
 
-@pytest.mark.parametrize("most", [_sorted_samples._MOST, 0], ids=["sorted", "as they come"])
+@pytest.mark.parametrize(
+    "most", [_sorted_samples._MOST, pytest.param(0, marks=pytest.mark.slow)], ids=["sorted", "as they come"]
+)
 def test_torch_tensors_agree_with_numpy(make, tall, monkeypatch, most):
     monkeypatch.setattr(_sorted_samples, "_MOST", most)
     torch = pytest.importorskip("torch")

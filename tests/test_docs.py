@@ -22,6 +22,8 @@ BLOCK = re.compile(
     flags=re.DOTALL | re.MULTILINE,
 )
 MARKERS = {"slow", "data", "gpu", "browser"}
+LONG = {"docs/generalization.md", "docs/stability.md"}
+"""Pages whose examples together are a slow test."""
 
 
 @dataclass
@@ -68,7 +70,7 @@ def examples():
         blocks = blocks_of(page)
         together = [block for block in blocks if not block.needs & MARKERS]
         if together:
-            cases.append(pytest.param(together, id=name))
+            cases.append(pytest.param(together, id=name, marks=[pytest.mark.slow] * (name in LONG)))
         for block in blocks:
             if block.needs & MARKERS:
                 marks = [getattr(pytest.mark, marker) for marker in sorted(block.needs & MARKERS)]

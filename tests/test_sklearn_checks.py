@@ -18,8 +18,22 @@ ROOMS = ("subset", "scorer", "graph", "filters", "neural", "ensemble")
 """Where every parameter has a declared constraint."""
 
 
-@parametrize_with_checks([cls(**QUICK.get(name, {})) for name, cls in ss.all_selectors().items()])
+ONE_OF_EACH = ("ColumnSubset", "ConsensusSelector", "LaplacianScore", "PFA", "RandomSelector", "ScorerSelectorNetwork")
+"""Of every kind of base class, for the quick tests."""
+
+
+def made(names):
+    return [ss.all_selectors()[name](**QUICK.get(name, {})) for name in names]
+
+
+@parametrize_with_checks(made(ONE_OF_EACH))
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(made(name for name in ss.all_selectors() if name not in ONE_OF_EACH))
+def test_scikit_learn_checks_of_the_others(estimator, check):
     check(estimator)
 
 

@@ -46,20 +46,27 @@ def test_rows_of_the_same_values_in_other_places_fall_into_all_folds(rng, kind):
     np.testing.assert_array_equal(row_folds(sparse.csr_array(X), 5), row_folds(X, 5))
 
 
-@pytest.mark.parametrize("kind", ["copies", "mirrored", "copies and a constant", "four copies"])
+REPEATED = {
+    "copies": lambda A: [A, A],
+    "mirrored": lambda A: [A, -A],
+    "copies and a constant": lambda A: [A, A, np.ones((300, 1))],
+    "four copies": lambda A: [A, A, A, A],
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
 def test_columns_that_repeat_each_other_leave_no_fold_empty(rng, kind):
-    A = rng.normal(size=(300, 8))
-    blocks = {
-        "copies": [A, A],
-        "mirrored": [A, -A],
-        "copies and a constant": [A, A, np.ones((300, 1))],
-        "four copies": [A, A, A, A],
-    }
-    X = np.hstack(blocks[kind])
+    X = np.hstack(REPEATED[kind](rng.normal(size=(300, 8))))
     sizes = np.bincount(row_folds(X, 10), minlength=10)
     assert sizes.min() > 10
     order = rng.permutation(300)
     np.testing.assert_array_equal(row_folds(X[order], 10), row_folds(X, 10)[order])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", REPEATED)
+def test_columns_that_repeat_each_other_have_a_frontier(rng, kind):
+    X = np.hstack(REPEATED[kind](rng.normal(size=(300, 8))))
     assert ColumnSubset(3, criterion="stability").fit(X).frontier_.error.size > 1
 
 

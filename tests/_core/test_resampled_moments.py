@@ -120,7 +120,7 @@ SELECTORS = [
     ColumnSubset(4, ridge=0),
     ColumnSubset(4),
     ColumnSubset(5, ridge=0.3, exchange=False, include=[2], exclude=[7]),
-    ScorerSelector(4),
+    pytest.param(ScorerSelector(4), marks=pytest.mark.slow),
 ]
 
 

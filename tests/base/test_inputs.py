@@ -126,8 +126,8 @@ def test_data_frames_of_text_or_dates_are_refused_by_metrics_too(name, tall):
     [
         lambda X: np.ma.masked_array(X),
         lambda X: X.astype(object),
-        lambda X: np.vectorize(Decimal, otypes=[object])(X),
-        lambda X: np.asmatrix(X),
+        pytest.param(lambda X: np.vectorize(Decimal, otypes=[object])(X), marks=pytest.mark.slow),
+        pytest.param(lambda X: np.asmatrix(X), marks=pytest.mark.slow),
         lambda X: X.astype(np.longdouble),
         lambda X: X.tolist(),
     ],
@@ -353,7 +353,10 @@ def test_fitted_arrays_share_nothing_with_the_samples(tall):
     assert tall.all()
 
 
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8, np.uint64, bool])
+@pytest.mark.parametrize(
+    "kind",
+    [np.float32, bool, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (np.float16, np.int8, np.uint64))],
+)
 def test_every_type_of_number_is_read(name, kind, tall):
     table = np.abs(np.round(tall)).astype(kind)
     expected = make(name).fit(table.astype(np.float64)).selected_

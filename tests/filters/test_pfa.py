@@ -25,15 +25,13 @@ def loadings_by_definition(X, share, standardise=False, absolute=True):
 
 def best_partition(rows, k):
     """The partition of least inertia, by trying every one."""
-    best, found = np.inf, None
-    for labels in itertools.product(range(k), repeat=len(rows)):
-        labels = np.array(labels)
-        if len(set(labels)) < k:
-            continue
-        inertia = sum(((rows[labels == c] - rows[labels == c].mean(axis=0)) ** 2).sum() for c in range(k))
-        if inertia < best - 1e-12:
-            best, found = inertia, labels
-    return found
+    labels = np.array(list(itertools.product(range(k), repeat=len(rows))))
+    member = labels[:, :, None] == np.arange(k)
+    member = member[member.any(axis=1).all(axis=1)].astype(float)  # no part is empty
+    sizes, sums = member.sum(axis=1), np.einsum("pic,ij->pcj", member, rows)
+    # Within a part, the squared distances to its mean are the squares less those of the sum over the size.
+    inertia = (rows**2).sum() - ((sums**2).sum(axis=2) / sizes).sum(axis=1)
+    return member[np.argmin(inertia)].argmax(axis=1)
 
 
 @pytest.mark.parametrize("settings", [{}, {"standardise": True}, {"absolute": False}, {"retained_variance": 0.5}])

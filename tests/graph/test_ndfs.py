@@ -159,7 +159,7 @@ def test_indicators_recover_clusters_far_apart(rng):
     assert adjusted_rand_score(labels, selector.indicators_.argmax(axis=1)) == 1.0
 
 
-@pytest.mark.parametrize("shape", [(60, 15), (25, 120)], ids=["tall", "wide"])
+@pytest.mark.parametrize("shape", [(60, 15), pytest.param((25, 120), marks=pytest.mark.slow)], ids=["tall", "wide"])
 def test_order_of_rows_and_columns_does_not_matter(rng, shape):
     X = rng.normal(size=shape) * rng.uniform(0.5, 2.0, size=shape[1])
     rows, columns = rng.permutation(shape[0]), rng.permutation(shape[1])
@@ -227,7 +227,9 @@ def test_published_settings(tall):
     assert np.all(np.diff(selector.objective_path_) <= 0) and not selector.rescale
 
 
-@pytest.mark.parametrize("kind", ["binary", "ratings", "repeated rows"])
+@pytest.mark.parametrize(
+    "kind", ["binary", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ratings", "repeated rows"))]
+)
 def test_whole_numbers_in_any_order_give_the_same_weights_and_indicators(kind):
     """Samples at one distance from the mean used to start k-means in the order they came in."""
     for seed in range(6):

@@ -218,7 +218,14 @@ def test_the_order_of_the_features_changes_no_bit_of_the_graph(rng, weights):
         np.testing.assert_array_equal(neighbour_graph(moved, 3, weights=weights).toarray(), expected)
 
 
-@pytest.mark.parametrize("selector", [MCFS(3, n_clusters=3), MCFS(3, n_clusters=12), NDFS(3, random_state=0)])
+@pytest.mark.parametrize(
+    "selector",
+    [
+        MCFS(3, n_clusters=3),
+        MCFS(3, n_clusters=12),
+        pytest.param(NDFS(3, random_state=0), marks=pytest.mark.slow),
+    ],
+)
 def test_parts_of_equal_volume_and_equal_eigenvalues_do_not_let_the_order_of_the_features_decide(rng, selector):
     selector = clone(selector).set_params(n_neighbors=1, weights="binary")  # many parts of two and three samples
     for _ in range(3):

@@ -88,7 +88,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.05, 2.0])
+@pytest.mark.parametrize("ridge", [0.0, 0.05, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("k", [1, 3, -1])
 def test_verdict_gain_and_swap_are_those_of_the_search_without_the_row(name, k, ridge):

@@ -94,7 +94,7 @@ def test_effective_and_zucknick_by_definition(Z, seed, threshold):
         assert 0 <= result.zucknick <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("threshold", [None, 0.4, 0.8])
+@pytest.mark.parametrize("threshold", [0.4, *(pytest.param(level, marks=pytest.mark.slow) for level in (None, 0.8))])
 def test_adjusted_agrees_with_all_pairs_of_random_sets(threshold):
     C = random_similarity(7, 1)
     C[0, 1] = C[1, 0] = 0.0  # without a threshold a similarity of zero counts in the mean
@@ -107,7 +107,7 @@ def test_adjusted_agrees_with_all_pairs_of_random_sets(threshold):
 def test_without_similar_columns_effective_is_nogueira_and_zucknick_is_jaccard(seed):
     Z = np.random.default_rng(seed).random((5, 9)) < 0.4
     Z[:, 0] = True
-    result, plain = similarity_stability(Z, np.eye(9)), stability(Z)
+    result, plain = similarity_stability(Z, np.eye(9), n_draws=1), stability(Z)  # the draws are for ``adjusted``
     assert result.effective == pytest.approx(plain.nogueira)
     assert result.zucknick == pytest.approx(plain.jaccard)
 
@@ -136,7 +136,14 @@ def test_more_similar_columns_make_the_same_sets_more_stable():
         assert np.all(np.diff([getattr(r, name) for r in results]) > 0)
 
 
-@pytest.mark.parametrize("C", [DECAY, TWINS, DECAY**4], ids=["decay", "twins", "short decay"])
+@pytest.mark.parametrize(
+    "C",
+    [
+        pytest.param(DECAY, id="decay"),
+        pytest.param(TWINS, id="twins", marks=pytest.mark.slow),
+        pytest.param(DECAY**4, id="short decay", marks=pytest.mark.slow),
+    ],
+)
 def test_random_sets_average_zero(C):
     rng = np.random.default_rng(0)
     found = [

@@ -211,7 +211,14 @@ def test_variance_agrees_with_the_jackknife():
     assert (high - low) / 2 / norm.ppf(0.975) == pytest.approx(jackknife, rel=0.05)
 
 
-@pytest.mark.parametrize(("n_runs", "least", "most"), [(5, 0.65, 0.85), (20, 0.86, 0.97), (100, 0.91, 0.99)])
+@pytest.mark.parametrize(
+    ("n_runs", "least", "most"),
+    [
+        (5, 0.65, 0.85),
+        pytest.param(20, 0.86, 0.97, marks=pytest.mark.slow),
+        pytest.param(100, 0.91, 0.99, marks=pytest.mark.slow),
+    ],
+)
 def test_share_of_95_percent_intervals_that_hold_the_true_value(n_runs, least, most):
     p = np.linspace(0.02, 0.9, 40)
     truth = 1 - np.mean(p * (1 - p)) / (p.mean() * (1 - p.mean()))

@@ -1,12 +1,22 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from stableselect.datasets import Dataset, info
+from stableselect.experiments import Store
+from stableselect.paper._renamed import renamed
+from stableselect.paper._revisions import current
 from stableselect.paper.methods import _data
+
+
+@pytest.fixture(scope="session")
+def committed():
+    """All stored runs of docs/results, which take long to read."""
+    return Store(Path(__file__).parents[2] / "docs" / "results", rename=renamed, current=current).runs()
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from stableselect.experiments import (
     CURRENT,
     MixedRevisionsError,
     Revision,
-    Store,
     Stored,
     part_of,
     refuse_mixed,
@@ -29,8 +28,6 @@ from stableselect.experiments import (
 from stableselect.paper import read, readme_table
 from stableselect.paper._files import with_results
 from stableselect.paper._registry import EXPERIMENTS
-from stableselect.paper._renamed import renamed
-from stableselect.paper._revisions import current
 from stableselect.paper.methods import METHODS, OTHERS, Results, find_method, is_available
 
 ROOT = Path(__file__).parents[2]
@@ -56,8 +53,8 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the results are not
 
 
 @pytest.fixture(scope="module")
-def runs():
-    return Store(FOLDER, rename=renamed, current=current).runs()
+def runs(committed):
+    return committed
 
 
 @pytest.fixture(scope="module")
@@ -282,9 +279,11 @@ def to_rounding(cell):
     return pytest.approx(float(cell), rel=1e-9, abs=1e-12)
 
 
+LONG = {"assumptions", "figure1", "figure2", "stability", "summary", *(f"figure3{panel}" for panel in "acdefgh")}
+
+
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in ("figure1", "stability") else ()) for name in EXPERIMENTS],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in EXPERIMENTS]
 )
 def test_pages_are_those_of_the_stored_runs(name, results, monkeypatch):
     if name in ("figure1", "figure2") and not all(map(is_available, ("usps", "coil20", "mnist_fashion"))):
@@ -319,6 +318,7 @@ def _pixel():
 _PIXEL = _pixel()
 
 
+@pytest.mark.slow
 def test_read_finds_the_runs_of_every_dataset():
     found = read(FOLDER, fast=False)
     assert {item.run.dataset for item in found.everything()} == set(names()) - {"activity", "smk_can_187"}

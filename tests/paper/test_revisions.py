@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stableselect.experiments import Revision, Run, Store
+from stableselect.experiments import Revision, Run
 from stableselect.paper._measure import evaluate
-from stableselect.paper._renamed import renamed
 from stableselect.paper._revisions import current
 from stableselect.paper.methods import ALL_FEATURES, METHODS, NO_RIDGE, STABLE, find_method, weighted
 
@@ -24,10 +23,9 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the results are not
 
 
 @pytest.fixture(scope="module")
-def stored():
+def stored(committed):
     """The stored selections from the smallest table: first split, first seed."""
-    found = Store(FOLDER, rename=renamed, current=current).runs()
-    first = [item for item in found if (item.run.dataset, item.run.split, item.run.seed) == ("mice_protein", 0, 0)]
+    first = [item for item in committed if (item.run.dataset, item.run.split, item.run.seed) == ("mice_protein", 0, 0)]
     return {item.run.method: item for item in first if not item.run.task and item.run.protocol == "corrected"}
 
 

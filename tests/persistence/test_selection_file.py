@@ -15,15 +15,21 @@ from stableselect.io import Table, TableError, apply, reconstruct
 from stableselect.workflow import SelectionRequest, select_table
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def selection(messy):
     return select_table(messy, SelectionRequest(k=3, id_columns=["id"], drop=["word"]))
 
 
+@pytest.fixture(scope="module")
+def written(selection, tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "made.selection.json"
+    save(selection, path)
+    return path.read_text()
+
+
 @pytest.fixture
-def record(selection, tmp_path):
-    save(selection, tmp_path / "made.selection.json")
-    return json.loads((tmp_path / "made.selection.json").read_text())
+def record(written):
+    return json.loads(written)
 
 
 def assert_same(one, other):
@@ -229,6 +235,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data(), value=JSON)
 def test_a_changed_selection_is_refused_or_usable(record, tmp_path, data, value):

@@ -17,7 +17,7 @@ def drawings():
     analysis = stability_analysis(ColumnSubset(3, ridge=0), X, n_repeats=3, similarity=False)
     path = ColumnSubset("auto", min_explained_variance=0.8).fit(X)
     stable = ColumnSubset(4, criterion="stability", ridge=0.1).fit(X)
-    changes = uniform_stability(ColumnSubset(3), X[:30], X[30:], n_left_out=4)
+    changes = uniform_stability(ColumnSubset(3, ridge=0.1), X[:30], X[30:], n_left_out=4)
     images = np.arange(8.0).reshape(2, 4)
     support = [True, False, False, True]
     return {
@@ -50,7 +50,7 @@ def test_savefig_of_pyplot_writes_the_picture(name, drawings, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_given_axes_are_drawn_into_without_pyplot(name, drawings, tmp_path):
     draw, shape = drawings[name]
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(8, 5), dpi=40, layout="constrained")
     given = figure.subplots(*shape) if shape else figure.subplots()
     drawn = draw(**({"axes": given} if shape else {"ax": given}))
     assert np.array_equal(np.array(drawn, dtype=object).ravel(), np.array(given, dtype=object).ravel())

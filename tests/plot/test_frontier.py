@@ -107,7 +107,7 @@ def test_errors_of_zero_are_drawn(made, error, tmp_path):
     }
     for chosen in (0, 1):
         frontier = replace(made, error=np.array(error), chosen=chosen, max_error_increase=1e9, **two)
-        stability_frontier(frontier).figure.savefig(tmp_path / "zero.png")
+        stability_frontier(frontier).figure.savefig(tmp_path / "zero.png", dpi=20)
 
 
 @pytest.mark.slow
@@ -120,6 +120,7 @@ def test_it_draws_selectors_of_both_kinds(tall, tmp_path):
     assert len(bars(axes)) == len(set(zip(selector.frontier_.error, selector.frontier_.stability, strict=True)))
 
 
+@pytest.mark.slow
 def test_few_samples_are_drawn(rng, tmp_path):
     factors = rng.normal(size=(30, 3))
     X = factors @ rng.normal(size=(3, 150)) + 0.3 * rng.normal(size=(30, 150))

@@ -8,10 +8,11 @@ from stableselect.inspection import Bootstrap, stability_analysis
 from stableselect.plot import selection_frequency
 
 
-@pytest.fixture
-def analysis(rng):
+@pytest.fixture(scope="module")
+def analysis():
+    rng = np.random.default_rng(20211)
     X = rng.normal(size=(40, 4)) @ rng.normal(size=(4, 10)) + 0.5 * rng.normal(size=(40, 10))
-    return stability_analysis(ColumnSubset(3, ridge=0), X, cv=Bootstrap(12))
+    return stability_analysis(ColumnSubset(3, ridge=0), X, cv=Bootstrap(12), similarity=False)
 
 
 def drawn(axes):

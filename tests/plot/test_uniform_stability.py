@@ -12,7 +12,7 @@ def tables(rng):
 
 
 def test_changes_against_n_carry_their_slopes(tables):
-    result = uniform_stability(ScorerSelector(3), *tables, n_left_out=5, sizes=[12, 22], n_repeats=2)
+    result = uniform_stability(ScorerSelector(3, ridge=0.1), *tables, n_left_out=5, sizes=[12, 22], n_repeats=2)
     for path in ("selector", "scorer", "total"):
         axes = draw(result, path=path)
         assert axes.get_xscale() == axes.get_yscale() == "log"
@@ -24,7 +24,7 @@ def test_changes_against_n_carry_their_slopes(tables):
 
 
 def test_changes_of_single_samples_are_sorted(tables):
-    result = uniform_stability(ColumnSubset(3), *tables, n_left_out=5)
+    result = uniform_stability(ColumnSubset(3, ridge=0.1), *tables, n_left_out=5)
     axes = draw(result)
     assert axes.get_xlabel() == "sample left out, by rank of its change"
     drawn = {x: y for line in axes.get_lines() for x, y in zip(*line.get_data(), strict=True)}

@@ -30,7 +30,13 @@ def X(rng):
 
 
 GROUPS = np.repeat(np.arange(40), 3)
-SPLITTERS = [KFold(4), ShuffleSplit(3, random_state=0), TimeSeriesSplit(3), GroupKFold(5), LeaveOneGroupOut()]
+SPLITTERS = [
+    KFold(4),
+    ShuffleSplit(3, random_state=0),
+    TimeSeriesSplit(3),
+    GroupKFold(5),
+    pytest.param(LeaveOneGroupOut(), marks=pytest.mark.slow),
+]
 
 
 def ridge_by_hand(X, splits, k):

@@ -21,7 +21,7 @@ def objective(X, S, ridge):
     return np.mean((X - model.predict(X[:, S])) ** 2) + alpha * (model.coef_**2).sum() / X.shape[1]
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.3, "auto"])
+@pytest.mark.parametrize("ridge", [0.3, *(pytest.param(ridge, marks=pytest.mark.slow) for ridge in (0.0, "auto"))])
 def test_the_best_of_all_subsets_is_found_and_said_to_be(ridge):
     selector = ColumnSubset(3, ridge=ridge).fit(WINE)
     losses = {S: objective(WINE, S, selector.ridge_) for S in itertools.combinations(range(13), 3)}

@@ -68,7 +68,7 @@ def ways(X, make, rng):
 @pytest.mark.parametrize(
     "beyond", [pytest.param(-1, marks=pytest.mark.slow), 0, pytest.param(2, marks=pytest.mark.slow)]
 )
-@pytest.mark.parametrize("family", [ColumnSubset, ScorerSelector])
+@pytest.mark.parametrize("family", [ColumnSubset, pytest.param(ScorerSelector, marks=pytest.mark.slow)])
 def test_only_the_table_decides_near_and_beyond_the_rank(kind, beyond, family, rng):
     make_table, seeds = TABLES[kind]
     for seed in seeds:

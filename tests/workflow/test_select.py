@@ -15,6 +15,8 @@ from stableselect.workflow._prepare import fitted_scaler, unscale_map
 
 USED = ["price", "noise", "share", "count", "mix", "same", "flag"]
 ROLES = {"id_columns": ["id"], "drop": ["word"]}
+LONG = {"CAE", "ConsensusSelector", "NDFS", "ScorerSelectorNetwork"}
+METHODS = [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in all_selectors()]
 
 
 def select(table, k, **options):
@@ -46,8 +48,8 @@ def test_maps_are_unscaled_as_scikit_learn_would(scaler):
     np.testing.assert_allclose(X[:, kept] @ coefficients + intercept, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", all_selectors())
-@pytest.mark.parametrize("scale", ["minmax", "standard"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", ["minmax", pytest.param("standard", marks=pytest.mark.slow)])
 def test_units_do_not_change_the_choice(messy, method, scale):
     # Powers of two, so that rounding is the same in both units.
     other = {
@@ -59,7 +61,7 @@ def test_units_do_not_change_the_choice(messy, method, scale):
     assert [c.name for c in first.selected] == [c.name for c in second.selected]
 
 
-@pytest.mark.parametrize("method", all_selectors())
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_gives_k_columns_that_apply_and_reconstruct(messy, method):
     selection = select(messy, 0.5, method=method.lower(), **ROLES)
     assert selection.method == method

@@ -14,6 +14,7 @@ from stableselect.paper._report import Table
 from stableselect.paper.methods import Options, Results
 
 NAMES = [f"figure3{letter}" for letter in "abcdefgh"]
+ONE_OF_EACH = [pytest.param(name, marks=[pytest.mark.slow] * (name[-1] in "adfh")) for name in NAMES]
 SEARCH = "ScorerSelector"
 
 
@@ -51,7 +52,7 @@ def test_all_runs_leave_no_gap(stored, name, options, tmp_path, no_pictures):
     assert "nan" not in text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_failures_are_named(stored, name, tmp_path, no_pictures):
     def shown(items):
         return EXPERIMENTS[name].render(Results(items, data_home=tmp_path)).markdown()
@@ -67,9 +68,9 @@ def test_failures_are_named(stored, name, tmp_path, no_pictures):
     # Where one repeat failed, the value says so; where all of a setting did, there is the word in its place.
     one = shown([failed(items[0]), *items[1:]])
     assert any(mark in one for mark in marks)
-    setting = [failed(item) if replace(item.run, split=0, seed=0) == first else item for item in items]
-    assert shown(setting).count(" failed |") >= 1
-    assert not any(mark in shown(setting) for mark in marks)
+    setting = shown([failed(item) if replace(item.run, split=0, seed=0) == first else item for item in items])
+    assert setting.count(" failed |") >= 1
+    assert not any(mark in setting for mark in marks)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -105,7 +106,7 @@ def test_a_difference_that_grows_is_not_said_to_fall(stored, tmp_path, no_pictur
     assert "falling as n" not in text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_runs_of_another_limit_are_not_mixed_in(stored, name, tmp_path, no_pictures):
     items = stored(name)
     others = [
