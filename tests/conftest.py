@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from importlib.metadata import version
@@ -38,6 +39,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {"load_data", "real"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.data)
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what was made before the first test: modules, and thousands of tests."""
+    gc.freeze()
 
 
 @pytest.fixture

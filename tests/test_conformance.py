@@ -189,7 +189,12 @@ def test_float32_agrees_with_float64(make, tall):
     np.testing.assert_array_equal(make(4).fit(single).selected_, make(4).fit(single.astype(np.float64)).selected_)
 
 
-@pytest.mark.parametrize("most", [_sorted_samples._MOST, 0], ids=["sorted", "as they come"])
+sorted_or_not = pytest.mark.parametrize(
+    "most", [_sorted_samples._MOST, pytest.param(0, marks=pytest.mark.slow)], ids=["sorted", "as they come"]
+)
+
+
+@sorted_or_not
 def test_sparse_agrees_with_dense(make, tall, monkeypatch, most):
     monkeypatch.setattr(_sorted_samples, "_MOST", most)
     dense = np.where(np.abs(tall) > 1.5, tall, 0.0)
@@ -201,9 +206,7 @@ def test_sparse_agrees_with_dense(make, tall, monkeypatch, most):
     np.testing.assert_allclose(selector.reconstruct(kept), expected.reconstruct(expected.transform(dense)), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "most", [_sorted_samples._MOST, pytest.param(0, marks=pytest.mark.slow)], ids=["sorted", "as they come"]
-)
+@sorted_or_not
 def test_torch_tensors_agree_with_numpy(make, tall, monkeypatch, most):
     monkeypatch.setattr(_sorted_samples, "_MOST", most)
     torch = pytest.importorskip("torch")

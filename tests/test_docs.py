@@ -22,7 +22,7 @@ BLOCK = re.compile(
     flags=re.DOTALL | re.MULTILINE,
 )
 MARKERS = {"slow", "data", "gpu", "browser"}
-LONG = {"docs/generalization.md", "docs/stability.md"}
+LONG = {f"docs/{name}.md" for name in ("generalization", "stability", "user_guide/large_tables", "user_guide/networks")}
 """Pages whose examples together are a slow test."""
 
 

@@ -110,5 +110,6 @@ def test_what_is_ignored_passes_until_it_is_repaired(check):
     assert code == 1 and "nothing is left to ignore" in lines[0]
 
 
+@pytest.mark.slow
 def test_this_package_keeps_its_order(capsys):
     assert main([str(ROOT / "pyproject.toml")]) == 0, capsys.readouterr().out

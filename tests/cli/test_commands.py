@@ -327,7 +327,9 @@ def test_the_report_tells_the_ridge_and_where_the_rest_is(run, tmp_path):
     [
         (8, 3, "Proven optimal: no other choice of 3 columns has a lower error on these rows."),
         (8, 1, "Proven optimal: no other choice of 1 column has a lower error on these rows."),
-        (60, 30, "No other choice can lower the error on these rows by more than {:.1%}."),
+        pytest.param(
+            60, 30, "No other choice can lower the error on these rows by more than {:.1%}.", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_report_tells_how_far_from_the_best_the_selection_can_be(run, rng, tmp_path, columns, k, sentence):

@@ -41,6 +41,7 @@ def frontier(run, table, *options):
     return out
 
 
+@pytest.mark.slow
 def test_roles_that_leave_no_choice_have_no_frontier(run, groups):
     every = [option for j in range(4) for option in ("--include", f"gene {j}")]
     code, _, err = run("frontier", groups, *ROLES, "-k", 4, *every)

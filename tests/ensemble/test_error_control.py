@@ -67,6 +67,7 @@ def test_bounds_fall_with_the_threshold_and_stay_below_the_worst_case():
     assert tail_bound(0.4, 0.5, 10, -0.5) == 1.0
 
 
+@pytest.mark.slow
 def test_blind_choices_keep_to_the_bound(rng):
     """Every column of a blind selector is false, so the mean number above a threshold must stay below the bounds."""
     X, threshold = rng.normal(size=(8, 30)), 0.7

@@ -35,6 +35,7 @@ def test_pandas_reads_text_files(tmp_path):
     assert frame.to_dict("list") == table.to_pydict()
 
 
+@pytest.mark.slow
 @given(st.lists(NAMES, min_size=1, max_size=4, unique=True), st.data(), st.sampled_from([".csv", ".tsv"]))
 def test_text_files_hold_any_names_and_numbers(names, data, suffix):
     columns = {name: data.draw(st.lists(NUMBERS, min_size=3, max_size=3)) for name in names}

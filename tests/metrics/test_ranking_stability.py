@@ -65,6 +65,7 @@ def test_identical_and_reversed_rankings_are_the_ends():
     assert reverse.canberra < 0
 
 
+@pytest.mark.slow
 def test_random_rankings_have_no_stability():
     result = ranking_stability(rankings(60, 80, 0))
     assert max(abs(result.spearman), abs(result.kendall), abs(result.canberra)) < 0.01

@@ -60,6 +60,7 @@ def test_leave_one_out_errors_are_those_of_leaving_each_row_out_in_turn(tables):
     np.testing.assert_allclose(errors, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_automatic_ridge_takes_the_smallest_leave_one_out_error(tables):
     train, test, selected = tables
     alphas = _RIDGE_GRID * len(train) * train[:, selected].var(axis=0).mean()

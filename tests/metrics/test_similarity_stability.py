@@ -136,14 +136,8 @@ def test_more_similar_columns_make_the_same_sets_more_stable():
         assert np.all(np.diff([getattr(r, name) for r in results]) > 0)
 
 
-@pytest.mark.parametrize(
-    "C",
-    [
-        pytest.param(DECAY, id="decay"),
-        pytest.param(TWINS, id="twins", marks=pytest.mark.slow),
-        pytest.param(DECAY**4, id="short decay", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("C", [DECAY, TWINS, DECAY**4], ids=["decay", "twins", "short decay"])
 def test_random_sets_average_zero(C):
     rng = np.random.default_rng(0)
     found = [

@@ -130,6 +130,7 @@ def test_nonlinear_network_finds_the_two_columns_that_make_all_others(rng):
     assert errors[0] < 0.1 * errors[1]
 
 
+@pytest.mark.slow
 def test_published_settings_lose_columns_and_say_so(tall):
     pytest.importorskip("torch")
     X = (tall - tall.min(axis=0)) / np.ptp(tall, axis=0)

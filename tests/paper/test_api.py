@@ -62,6 +62,7 @@ def test_fast_files_leave_the_full_ones_alone(pretend, tmp_path):
     assert b"A fast run" in (results / "fast" / "table2.md").read_bytes()
 
 
+@pytest.mark.slow
 def test_experiments_share_their_runs(pretend, tmp_path):
     heard = []
     one("table2", results=tmp_path, fast=True, data_home=pretend)

@@ -100,14 +100,16 @@ def test_a_target_is_a_line(made):
     assert set(line.get_ydata()) == {0.8}
 
 
-@pytest.mark.parametrize("error", [[0.0, 0.0], [0.0, 1e-3], [1e-33, 5e-31]])
+@pytest.mark.parametrize(
+    "error", [[0.0, 1e-3], *(pytest.param(error, marks=pytest.mark.slow) for error in ([0.0, 0.0], [1e-33, 5e-31]))]
+)
 def test_errors_of_zero_are_drawn(made, error, tmp_path):
     two = {
         name: getattr(made, name)[:2] for name in ("stability", "standard_error", "ridge", "map_ridge", "vote_weight")
     }
     for chosen in (0, 1):
         frontier = replace(made, error=np.array(error), chosen=chosen, max_error_increase=1e9, **two)
-        stability_frontier(frontier).figure.savefig(tmp_path / "zero.png", dpi=20)
+        stability_frontier(frontier).figure.savefig(tmp_path / "zero.png")
 
 
 @pytest.mark.slow

@@ -239,6 +239,7 @@ def test_explanation_uses_names_and_handles_nothing_left(tall):
         RandomSelector(2).fit(frame).explain()
 
 
+@pytest.mark.slow
 def test_ridge_makes_the_choice_more_repeatable_on_noisy_copies(rng):
     factors = rng.normal(size=(400, 4))
     X = np.hstack([factors @ rng.normal(size=(4, 4)) + 0.3 * rng.normal(size=(400, 4)) for _ in range(6)])

@@ -117,6 +117,7 @@ def test_runs_of_another_limit_are_not_mixed_in(stored, name, tmp_path, no_pictu
     assert EXPERIMENTS[name].render(Results([*others, *items], data_home=tmp_path)).markdown() == expected
 
 
+@pytest.mark.slow
 def test_every_panel_over_n_has_numbers_on_its_axes(stored, tmp_path, figures):
     EXPERIMENTS["figure3e"].render(Results(stored("figure3e"), data_home=tmp_path))
     (figure,) = figures

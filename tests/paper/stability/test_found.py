@@ -63,6 +63,7 @@ def test_figures_come_from_the_fits(tiny, fits, tmp_path):
     assert found["LS"].rows is None
 
 
+@pytest.mark.slow
 def test_random_features_are_at_0_within_their_interval(tiny, fits, tmp_path):
     runs = [replace(MICE, method=RANDOM, split=split, seed=seed) for split, seed in fits(RANDOM)]
     found = {item.method: item for item in find(Results(stored(runs), data_home=tmp_path))["mice_protein"]}

@@ -67,6 +67,7 @@ def test_experiments_render_with_gaps(name, full, invented, tmp_path):
     rows_of(document.markdown())
 
 
+@pytest.mark.slow
 def test_datasets_that_are_not_at_hand_are_shown_in_every_table(full):
     for name in ("table1", "table2", "table3", "supp_table1", "halves"):
         text = EXPERIMENTS[name].render(full).markdown()
