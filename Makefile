@@ -42,7 +42,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(PY) -m pytest $(PARALLEL) --durations=20
 
-# What takes long or needs the benchmark tables is left out: about two minutes on two cores.
+# Long and repetitive tests, and those that need the benchmark tables, are left out: about 120 s of processor time.
 test-quick: $(VENV)/.dev
 	$(PY) -m pytest -q $(PARALLEL) -m "not slow and not data and not gpu and not browser"
 

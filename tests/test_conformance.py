@@ -30,7 +30,7 @@ SELECTORS |= {
     "ScorerSelectorNetwork": ss.ScorerSelectorNetwork(epochs=40),
     "ScorerSelectorNetwork annealed": ss.ScorerSelectorNetwork(epochs=40, anneal=True, init="pca"),
     "ScorerSelectorNetwork minibatch": ss.ScorerSelectorNetwork(solver="minibatch", epochs=3, batch_size=8),
-    "ScorerSelectorNetwork nonlinear": ss.ScorerSelectorNetwork(decoder=(8,), epochs=1, batch_size=16, n_starts=1),
+    "ScorerSelectorNetwork nonlinear": ss.ScorerSelectorNetwork(decoder=(8,), epochs=3, batch_size=16, n_starts=1),
 }
 if find_spec("torch") is None:
     del SELECTORS["ScorerSelectorNetwork nonlinear"]
