@@ -278,3 +278,11 @@ def test_few_rows_are_refused(run, groups):
 def test_select_refuses_what_makes_no_sense(run, groups, options, message):
     code, out, err = run("select", groups, *ROLES, "-k", 4, *options)
     assert (code, out) == (2, "") and err.count("\n") == 1 and message in err
+
+
+@pytest.mark.slow
+def test_several_processes_show_the_same(run, groups):
+    one, two = (frontier(run, groups, *FEW, *jobs) for jobs in ((), ("--jobs", 2)))
+    assert one.splitlines()[:-4] == two.splitlines()[:-4]  # then the command, with its options
+    code, _, err = run("frontier", groups, *ROLES, *FEW, "--jobs", 0)
+    assert code == 2 and "--jobs" in err

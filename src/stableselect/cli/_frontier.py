@@ -37,6 +37,7 @@ def frontier(
     max_error_increase: options.MaxErrorIncrease = None,
     min_stability: options.MinStability = None,
     seed: options.Seed = 0,
+    jobs: options.Jobs = None,
     no_header: options.NoHeader = False,
     force: options.Force = False,
     quiet: Quiet = False,
@@ -140,4 +141,4 @@ def _why(frontier: StabilityFrontier) -> str:
     if target is not None and frontier.stability[frontier.chosen] >= target:
         return f"the first {allowed} at a stability of {target:g} or more"
     since = "" if target is None else f", since none of these reaches {target:g}"
-    return f"no setting after it {allowed} is more stable by more than chance{since}"
+    return f"no setting after it {allowed} is more stable{since}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..io import Table
     from ..workflow import SelectionRequest
 
-_NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column"}
+_NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_jobs": "--jobs"}
 """By field of a request: the option, where it is not called as the field is."""
 
 
@@ -129,6 +129,10 @@ MinStability = Annotated[
         help="Give up error, within --max-error-increase, until the stability is at least VALUE (0-1).",
     ),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for the searches of a choice for stability."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of held-out rows and random methods.")]
 Output = Annotated[
     Path | None,
@@ -151,7 +155,7 @@ def parsed(options: dict[str, Any]) -> dict[str, Any]:
         raise typer.BadParameter(f"must be from 0 to 2**32 - 1, got {options['seed']}.", param_hint="--seed")
     numbers = {name: _number(name, options[name]) for name in _NUMBERS}
     columns = {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
-    return options | numbers | columns | {"k": _parse_k(options["k"])}
+    return options | numbers | columns | {"k": _parse_k(options["k"]), "n_jobs": options["jobs"]}
 
 
 def check_quoting(suffix: str, quote: bool) -> None:

@@ -31,6 +31,7 @@ def select(
     max_error_increase: options.MaxErrorIncrease = None,
     min_stability: options.MinStability = None,
     seed: options.Seed = 0,
+    jobs: options.Jobs = None,
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Explain discarded columns and name replacements for selected ones."),

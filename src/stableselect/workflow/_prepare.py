@@ -20,7 +20,7 @@ from ..base import resolve_k
 from ..io import Table, TableError, listed, looks_like_data, numeric_matrix, quoted
 
 Scaling = Literal["none", "minmax", "standard"]
-_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability")
+_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "n_jobs")
 """Fields of a request that are parameters of the selectors that have them."""
 
 
@@ -83,6 +83,9 @@ class SelectionRequest:
         Seed of the held-out rows, of the random columns, and of methods that are random.
     explain : bool, default=False
         Whether to explain discarded columns and name replacements.
+    n_jobs : int, optional
+        Processes for the many searches of a choice for stability, or for the fits of a consensus; this one alone by
+        default. The result is the same.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class SelectionRequest:
     min_stability: float | None = None
     seed: int = 0
     explain: bool = False
+    n_jobs: int | None = None
 
     def __post_init__(self) -> None:
         if self.min_explained_variance is not None and self.k != "auto":
