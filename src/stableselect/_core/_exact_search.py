@@ -29,8 +29,8 @@ from math import comb
 import numpy as np
 
 from ._arrays import to_numpy
+from ._forward_search import EXHAUSTED, TIE
 from ._gram import Gram
-from ._subset_search import EXHAUSTED, TIE
 from ._swap_state import TRUST
 
 MAX_SUBSETS = 10**7
@@ -76,7 +76,7 @@ def exact_search(
     Parameters
     ----------
     gram, alpha, include, exclude
-        As for :func:`~stableselect._core._subset_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_search`.
     chosen : sequence of int
         The best features known: no swap improves them.
     max_work : float

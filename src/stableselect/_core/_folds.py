@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from scipy import sparse
@@ -145,10 +146,13 @@ class HeldOut:
 
 def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
     """Return every fold as the one held out, with all others together."""
-    return [
-        HeldOut(merged([part for other, part in enumerate(folds) if other != held]), folds[held])
-        for held in range(len(folds))
-    ]
+
+    def running(parts: Sequence[Moments]) -> list[list[Moments]]:
+        """Return what comes before every part, as a list of at most one."""
+        return [[], *([whole] for whole in accumulate(parts[:-1], lambda one, other: merged([one, other])))]
+
+    before, after = running(folds), running(folds[::-1])[::-1]
+    return [HeldOut(merged(b + a), fold) for b, a, fold in zip(before, after, folds, strict=True)]
 
 
 def split_moments(

@@ -7,9 +7,13 @@ know which one they hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from types import ModuleType
 
 import array_api_compat
+import numpy as np
+from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
 
@@ -17,11 +21,18 @@ _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
 
 
+_INDEPENDENT = 1e-6
+"""Columns with more than this share of their variance left by those before them can be solved for as they are."""
+_FEW = 4
+"""BLAS multiplies fewer columns than this faster one by one."""
+
+
 class Gram:
     """What the subset searches may ask of C, here held as an m x m array."""
 
     def __init__(self, C: Array) -> None:
-        self.C = C
+        # C is symmetric: of an array in column order the transpose has its rows together in memory.
+        self.C = C.T if isinstance(C, np.ndarray) and not C.flags.c_contiguous else C
         self.xp = namespace(C)
         self.device = array_api_compat.device(C)
         self.n_features = int(C.shape[0])
@@ -36,15 +47,34 @@ class Gram:
 
     def squared_norms(self) -> Array:
         """Return the squared norm of every column of C, length m."""
-        return self.xp.sum(self.C * self.C, axis=0)
+        return self.xp.vecdot(self.C, self.C)
 
     def columns(self, chosen: object) -> Array:
         """Return C[:, chosen], m x len(chosen)."""
-        return self.xp.take(self.C, index(chosen, self.C, self.xp), axis=1)
+        return self.rows(chosen).T
+
+    def rows(self, chosen: object) -> Array:
+        """Return C[chosen], the same len(chosen) x m: rows lie together in memory."""
+        return self.C[index(chosen, self.C, self.xp), :]
 
     def dot(self, V: Array) -> Array:
         """Return C V for a vector or an m x d matrix V."""
+        if V.ndim == 1 and isinstance(V, np.ndarray):
+            return dsymv(1.0, self.C.T, V)  # reads half of C
         return self.C @ V
+
+    def square_rows(self, chosen: Sequence[int]) -> Array:
+        """Return rows of C^2, len(chosen) x m; each is computed once."""
+        new = sorted(set(chosen) - self._squares.keys())
+        if len(new) < _FEW:
+            self._squares.update((j, self.dot(self.rows([j])[0, :])) for j in new)
+        else:
+            self._squares.update(zip(new, self.rows(new) @ self.C, strict=True))
+        return self.xp.stack([self._squares[j] for j in chosen]) if len(chosen) else self.C[:0, :]
+
+    @cached_property
+    def _squares(self) -> dict[int, Array]:
+        return {}
 
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
@@ -56,11 +86,24 @@ class Gram:
 
     def split(self, chosen: object, alpha: float) -> tuple[Array, Array, Gram]:
         """Return P = (C_SS + alpha I)^+, the coefficients V = C_S P (m x k) and the residual R = C - V C_S'."""
-        C_S = self.columns(chosen)
-        M = self.xp.take(C_S, index(chosen, C_S, self.xp), axis=0)
+        rows = self.rows(chosen)
+        M = rows[:, index(chosen, rows, self.xp)]
         P = pseudo_inverse(M, alpha, self.xp)
-        V = refined_product(C_S, P, M, alpha)
+        V = refined_product(rows.T, P, M, alpha)
         return P, V, self.residual(chosen, V, alpha)
+
+    def coefficients(self, chosen: object, alpha: float) -> Array:
+        """Return the V of :meth:`split` alone, which takes far less."""
+        xp, rows = self.xp, self.rows(chosen)
+        M = rows[:, index(chosen, rows, xp)]
+        total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=self.device)
+        try:
+            pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
+            if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))):
+                return xp.linalg.solve(total, rows).T
+        except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
+            pass
+        return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
 
     def scaled(self, factor: float) -> Gram:
         """Return factor C, of the same form."""
@@ -73,10 +116,6 @@ class Gram:
         """
         unit = self.trace() / self.n_features
         return (self.scaled(1 / unit), unit) if 0 < unit < float("inf") else (self, unit or 1.0)
-
-    def deflation(self) -> Deflation:
-        """Return an object that takes columns out of C one at a time, for :func:`forward_search`."""
-        return Deflation(self)
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenvalues of C, largest first, and their eigenvectors (m x rank)."""
@@ -105,6 +144,31 @@ class Gram:
         return float(xp.sum(values[rank:])) + float(xp.sum(left))
 
 
+class ScaledGram(Gram):
+    """C = factor S, multiplied out once a product with C is asked for."""
+
+    def __init__(self, S: Array, factor: float) -> None:
+        self.whole, self.factor = Gram(S), factor
+        self.xp, self.device, self.n_features = self.whole.xp, self.whole.device, self.whole.n_features
+
+    @cached_property
+    def C(self) -> Array:  # type: ignore[override]
+        """The m x m array."""
+        return self.whole.C * self.factor
+
+    def diagonal(self) -> Array:
+        """Return diag C."""
+        return self.whole.diagonal() * self.factor
+
+    def rows(self, chosen: object) -> Array:
+        """Return C[chosen]."""
+        return self.whole.rows(chosen) * self.factor
+
+    def scaled(self, factor: float) -> ScaledGram:
+        """Return factor C, not multiplied out."""
+        return ScaledGram(self.whole.C, self.factor * factor)
+
+
 class DualGram(Gram):
     """A thin factor A with C = A'A."""
 
@@ -118,17 +182,26 @@ class DualGram(Gram):
         """Return A'A."""
         return self.A.T @ self.A
 
-    def diagonal(self) -> Array:
-        """Return diag A'A."""
+    @cached_property
+    def products(self) -> Array:
+        """AA', r x r."""
+        return self.A @ self.A.T
+
+    @cached_property
+    def _diagonal(self) -> Array:
         return self.xp.sum(self.A * self.A, axis=0)
+
+    def diagonal(self) -> Array:
+        """Return diag A'A; not to be changed."""
+        return self._diagonal
 
     def squared_norms(self) -> Array:
         """Return the squared column norms of A'A, through the r x r matrix AA'."""
-        return self.xp.sum(self.A * ((self.A @ self.A.T) @ self.A), axis=0)
+        return self.xp.sum(self.A * (self.products @ self.A), axis=0)
 
-    def columns(self, chosen: object) -> Array:
-        """Return A'A[:, chosen]."""
-        return self.A.T @ self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1)
+    def rows(self, chosen: object) -> Array:
+        """Return A'A[chosen]."""
+        return self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1).T @ self.A
 
     def dot(self, V: Array) -> Array:
         """Return A'(A V)."""
@@ -148,10 +221,6 @@ class DualGram(Gram):
         """Return factor A'A."""
         return DualGram(self.A * factor**0.5)
 
-    def deflation(self) -> Deflation:
-        """Return a deflation that works in the row space and reads A once a step."""
-        return DualDeflation(self)
-
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
         _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
@@ -159,49 +228,7 @@ class DualGram(Gram):
 
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of AA', largest first."""
-        return self.xp.flip(self.xp.linalg.eigvalsh(self.A @ self.A.T))
-
-
-class Deflation:
-    """R = C - W'W, C less the directions w = R_j / sqrt(R_jj + alpha) taken out so far, without ever forming R."""
-
-    def __init__(self, gram: Gram) -> None:
-        self.xp, self.C = gram.xp, gram.C
-        self.W = gram.xp.zeros((0, gram.n_features), dtype=gram.xp.float64, device=gram.device)
-
-    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        """Take column j out: return w and R w (R before the step), or None when its pivot is at most ``smallest``."""
-        xp, C, W = self.xp, self.C, self.W
-        column = C[:, j] - W.T @ W[:, j]
-        pivot = float(column[j]) + alpha
-        if pivot <= smallest:
-            return None
-        w = column / pivot**0.5
-        self.W = xp.concat([W, w[None, :]])
-        return w, C @ w - W.T @ (W @ w)
-
-
-class DualDeflation(Deflation):
-    """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results."""
-
-    def __init__(self, gram: DualGram) -> None:
-        self.xp, self.A = gram.xp, gram.A
-        self.K = gram.A @ gram.A.T
-        self.Q = gram.xp.zeros((0, gram.A.shape[0]), dtype=gram.xp.float64, device=gram.device)
-
-    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        """Take column j out, as above."""
-        xp, A, Q = self.xp, self.A, self.Q
-        left = A[:, j] - Q.T @ (Q @ A[:, j])
-        pivot = float(A[:, j] @ left) + alpha
-        if pivot <= smallest:
-            return None
-        q = left / pivot**0.5
-        z = self.K @ q
-        z = z - Q.T @ (Q @ z)
-        self.Q = xp.concat([Q, q[None, :]])
-        both = xp.stack([q, z]) @ A
-        return both[0, :], both[1, :]
+        return self.xp.flip(self.xp.linalg.eigvalsh(self.products))
 
 
 def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:

@@ -27,9 +27,9 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from ._arrays import Array, index
+from ._forward_search import TIE, open_columns
 from ._gram import pseudo_inverse
 from ._kept_samples import KeptSamples
-from ._subset_search import TIE, open_columns
 
 _STRETCH = 2**16
 """Elements per stretch of an n x m array, so that the few arrays a stretch needs stay in the processor's cache."""

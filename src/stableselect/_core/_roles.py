@@ -19,8 +19,8 @@ from scipy import sparse
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
+from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
-from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._swap_state import SwapState
 
 _EPSILON = 1e-15
@@ -126,7 +126,7 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     Parameters
     ----------
     gram, k, alpha, include, exclude
-        As for :func:`~stableselect._core._subset_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_search`.
 
     Returns
     -------

@@ -6,13 +6,25 @@ ridge weight is the one of least error on folds held out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from .._core import Array, Gram, HeldOut, Moments, exact_search, exchange_search, forward_search, index, like
+from .._core import (
+    Array,
+    Gram,
+    HeldOut,
+    Moments,
+    exact_search,
+    exchange_search,
+    forward_search,
+    forward_searches,
+    index,
+    like,
+)
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
@@ -21,6 +33,10 @@ FEWEST_FOLDS = 3
 """Fewest folds with samples in them for a choice by held-out error."""
 GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
+_AT_ONCE = 5
+"""Ridge weights searched side by side: the error seldom falls beyond them."""
+_TOGETHER = 2**12
+"""Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
 
 @dataclass(frozen=True)
@@ -154,16 +170,33 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     rounds = [compared(split.train, split.test) for split in held_out]
     scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors: list[float] = []
-    for ridge in RIDGE_GRID:
+    for ridge, sets in zip(RIDGE_GRID, searched_rounds([part[0] for part in rounds], k, include, exclude), strict=True):
         errors.append(0.0)
-        for gram, target, shift, weight in rounds:
-            chosen = forward_search(gram, k, ridge, include, exclude)
+        for chosen, (gram, target, shift, weight) in zip(sets, rounds, strict=True):
             errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
         if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
     limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
     return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
+
+
+def searched_rounds(
+    grams: Sequence[Gram],
+    k: int,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float] = RIDGE_GRID,
+) -> Iterator[list[list[int]]]:
+    """Yield for every ridge weight what forward searches find on all moments, the first few weights side by side."""
+    for start, stop in pairwise([0, *range(_AT_ONCE, len(ridges), _AT_ONCE), len(ridges)]):
+        part = ridges[start:stop]
+        n = max(1, _TOGETHER // (len(part) * grams[0].n_features))
+        found: list[list[int]] = []
+        for first in range(0, len(grams), n):
+            lanes = [(gram, ridge) for gram in grams[first : first + n] for ridge in part]
+            found.extend(forward_searches(lanes, k, include, exclude))
+        yield from (found[i :: len(part)] for i in range(len(part)))
 
 
 def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
@@ -177,7 +210,7 @@ def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
 
 def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
     """Return the squared error per sample, on other samples, of the ridge map fitted on the samples of ``gram``."""
-    return map_error(gram.split(chosen, ridge)[1], target, shift, chosen)
+    return map_error(gram.coefficients(chosen, ridge), target, shift, chosen)
 
 
 def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
@@ -190,5 +223,5 @@ def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> fl
     xp = target.xp
     rows = index(chosen, V, xp)
     T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
-    T_SS = xp.take(T_S, rows, axis=0)
+    T_SS = T_S[rows, :]
     return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
