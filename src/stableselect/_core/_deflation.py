@@ -38,7 +38,7 @@ class Deflation:
         rows = index(lanes, self.taken, self.xp)
         self.taken, self.lengths = (self.xp.take(array, rows, axis=0) for array in (self.taken, self.lengths))
 
-    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: np.ndarray) -> tuple[Array, Array, Array]:
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
         """Take a column out of every lane's R.
 
         Parameters
@@ -47,35 +47,30 @@ class Deflation:
             The column of every lane.
         alphas : ndarray of shape (L,)
             Its ridge weight.
-        smallest : ndarray of shape (L,)
+        smallest : array of shape (L,)
             A column whose pivot is at most this stays, and its w is zero.
 
         Returns
         -------
         w, Rw : arrays of shape (L, m)
             With R before the step.
-        lengths : array of shape (L, 1)
-            ``|w|^2``.
+        inverse : array of shape (L,)
+            One over the pivots, zero where the column stays.
         """
         xp, t = self.xp, self.n_steps
         lanes, at = (index(values, self.taken, xp) for values in (range(len(features)), features))
-        left = self.gram.rows(features)
-        square = self.gram.square_rows(features)
+        both = xp.stack([self.gram.rows(features), self.gram.square_rows(features)], axis=1)
         if t:
             own = self.taken[lanes, :, :t, at]  # W_j and Z_j
-            first = own[:, :1, :]
             own[:, 1, :] -= self.lengths[:, :t] * own[:, 0, :]
-            both = own @ self.taken[:, 0, :t, :]
-            left -= both[:, 0, :]
-            square -= both[:, 1, :]
-            square -= (first @ self.taken[:, 1, :t, :])[:, 0, :]
-        scale = _inverse_roots(left[lanes, at] + like(alphas, left, xp), like(smallest, left, xp), xp)[:, None]
-        left *= scale
-        square *= scale
-        lengths = xp.vecdot(left, left)
-        self.taken[:, 0, t, :], self.taken[:, 1, t, :], self.lengths[:, t] = left, square, lengths
+            both -= own @ self.taken[:, 0, :t, :]
+            both[:, 1, :] -= (own[:, :1, :] @ self.taken[:, 1, :t, :])[:, 0, :]
+        inverse = _inverse(both[lanes, 0, at] + like(alphas, both, xp), smallest, xp)
+        both *= xp.sqrt(inverse)[:, None, None]
+        w = both[:, 0, :]
+        self.taken[:, :, t, :], self.lengths[:, t] = both, xp.vecdot(w, w)
         self.n_steps += 1
-        return left, square, lengths[:, None]
+        return w, both[:, 1, :], inverse
 
 
 class DualDeflation(Deflation):
@@ -90,20 +85,20 @@ class DualDeflation(Deflation):
         """Go on with some of the lanes only."""
         self.taken = self.xp.take(self.taken, index(lanes, self.taken, self.xp), axis=0)
 
-    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: np.ndarray) -> tuple[Array, Array, Array]:
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
         """Take a column out of every lane's R, as above."""
         xp, A, Q = self.xp, self.A, self.taken[:, : self.n_steps, :]
         own = xp.take(A, index(features, A, xp), axis=1).T
         left = own - _projected(Q, own)
         pivots = xp.sum(own * left, axis=1) + like(alphas, A, xp)
-        q = left * _inverse_roots(pivots, like(smallest, A, xp), xp)[:, None]
+        inverse = _inverse(pivots, smallest, xp)
+        q = left * xp.sqrt(inverse)[:, None]
         z = q @ self.K
         z = z - _projected(Q, z)
         self.taken[:, self.n_steps, :] = q
         self.n_steps += 1
         both = xp.concat([q, z]) @ A
-        w = both[: len(features), :]
-        return w, both[len(features) :, :], xp.vecdot(w, w)[:, None]
+        return both[: len(features), :], both[len(features) :, :], inverse
 
 
 def deflation(gram: Gram, n_lanes: int, n_steps: int) -> Deflation:
@@ -118,7 +113,6 @@ def _projected(Q: Array, vectors: Array) -> Array:
     return (inner[:, None, :] @ Q)[:, 0, :]
 
 
-def _inverse_roots(pivots: Array, smallest: Array, xp: ModuleType) -> Array:
-    """Return 1 / sqrt(pivot), zero for pivots that are too small."""
-    taken = pivots > smallest
-    return xp.where(taken, 1 / xp.sqrt(xp.where(taken, pivots, 1.0)), 0.0)
+def _inverse(pivots: Array, smallest: Array, xp: ModuleType) -> Array:
+    """Return 1 / pivot, zero for pivots that are too small."""
+    return 1 / xp.where(pivots > smallest, pivots, float("inf"))

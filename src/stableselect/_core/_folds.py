@@ -43,7 +43,7 @@ def row_hashes(X: Array) -> np.ndarray:
         mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
         return _scramble(_by_row(mixed * places[X.indices], X.indptr))
     xp = namespace(X)
-    rows = max(1, BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
+    rows = max(1, BLOCK_ELEMENTS // 16 // max(1, X.shape[1]))
     factors = places if xp is namespace() else xp.asarray(places, device=X.device)
     sums = [np.empty(0, dtype=np.int64)]
     for start in range(0, X.shape[0], rows):

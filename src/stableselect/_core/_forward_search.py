@@ -137,57 +137,55 @@ class _ForwardSearch:
                 norms.append(gram.squared_norms())
         self.sharing = [(deflation(gram, len(rows), k), rows) for gram, rows in self.sharing]  # type: ignore[arg-type]
         xp = self.xp
+        self.lanes = index(range(len(lanes)), norms[0], xp)
         self.g = xp.stack(norms)
         self.variance = xp.stack([gram.diagonal() for gram in self.grams])
         self.h = xp.asarray(self.variance, copy=True)
         self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
-        self.smallest = TRUST * self.variance
-        self.total = to_numpy(xp.sum(self.variance, axis=1))
-        self.reference = self.total.copy()  # the loss when the residual was last computed afresh
-        self.total_size = self.total.copy()
-        closed = open_columns(self.grams[0], [*include, *exclude])
-        self.allowed = xp.stack([closed] * len(lanes))
-        self.lanes = index(range(len(lanes)), self.g, xp)
+        self.loss = to_numpy(xp.sum(self.variance, axis=1))
+        self.loss, self.total, self.total_size = (np.array(self.loss) for _ in range(3))
+        self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
+        self.ridges = like(self.alphas[:, None], self.g, xp)
+        # A feature with no more than this left is a combination of the chosen ones; infinite where it is not allowed.
+        self.least = xp.where(open_columns(self.grams[0], [*include, *exclude]), TRUST * self.variance, float("inf"))
 
     def best(self) -> list[int]:
         """Return the best next feature of every lane."""
         xp = self.xp
-        loss = to_numpy(xp.sum(self.h, axis=1))
-        for lane in np.flatnonzero(~self.exhausted & (loss < _DEFLATE * self.reference)):
-            loss = self._restart(lane, loss)
-        usable = self._usable(slice(None))
-        some = to_numpy(xp.any(usable, axis=1))
-        for lane in np.flatnonzero(~self.exhausted & ((loss <= EXHAUSTED * self.total) | ~some)):
-            self.exhausted[lane] = True
-            self.alphas[lane] = max(self.alphas[lane], absolute_ridge(self.grams[lane], BEYOND_RANK_RIDGE))
-            loss = self._restart(lane, loss)
-            usable[lane, :] = self._usable(slice(lane, lane + 1))[0, :]
-            some[lane] = bool(xp.any(usable[lane, :]))
-        pivot = xp.where(usable, self.h + like(self.alphas, self.h, xp)[:, None], float("inf"))
-        fall = self.g / pivot
-        gain = xp.where(usable, fall if self.prices is None else fall - self.prices, -float("inf"))
-        # No gain is off by more than rounding allows at the largest fall and the largest ratio of size to pivot.
-        top, most = to_numpy(xp.max(gain, axis=1)), to_numpy(xp.max(fall, axis=1))
+        for lane in np.flatnonzero(self.loss < self.watched):
+            self._restart(lane)
+            if self.loss[lane] <= EXHAUSTED * self.total[lane]:
+                self._exhaust(lane)
+        usable = (self.h > self.least) & (self.g > 0)
+        pivot = xp.where(usable, self.h + self.ridges, float("inf"))
+        gain = fall = self.g / pivot
+        if self.prices is not None:
+            gain = xp.where(usable, fall - self.prices, -float("inf"))
+        best = xp.argmax(gain, axis=1)
+        top = to_numpy(gain[self.lanes, best])
+        # No gain is off by more than rounding makes of the largest fall and the largest ratio of size to pivot.
+        most = top if self.prices is None else to_numpy(xp.max(fall, axis=1))
         ratio = to_numpy(xp.max(self.size / pivot, axis=1))
-        slack = ROUNDING * (2 * np.sqrt(most * ratio * self.total_size) + most * ratio)
-        slack += TIE * (most + (0.0 if self.prices is None else float(xp.max(self.prices))))
-        near = gain >= like(top - 3 * slack, gain, xp)[:, None]
-        clear = some & (to_numpy(xp.sum(xp.astype(near, xp.int32), axis=1)) == 1)
-        found = to_numpy(xp.argmax(gain, axis=1))
-        return [int(j) if clear[lane] else self._first_of_best(lane, usable) for lane, j in enumerate(found)]
+        slack = ROUNDING * (2 * np.sqrt(most * ratio * self.total_size) + most * ratio) + TIE * (most + abs(top))
+        gain[self.lanes, best] = -float("inf")
+        clear = (most > 0) & (to_numpy(xp.max(gain, axis=1)) < top - 3 * slack)
+        found = to_numpy(best).tolist()
+        return found if clear.all() else [j if clear[i] else self._first_of_best(i) for i, j in enumerate(found)]
 
-    def _usable(self, rows: slice) -> Array:
-        """Return which features may be chosen and are not combinations of the chosen ones."""
-        xp = self.xp
-        exhausted = xp.asarray(self.exhausted[rows, None], device=self.grams[0].device)
-        return self.allowed[rows, :] & (self.g[rows, :] > 0) & (exhausted | (self.h[rows, :] > self.smallest[rows, :]))
+    def _usable(self, lane: int) -> Array:
+        """Return which features of a lane may be chosen and are not combinations of the chosen ones."""
+        return (self.h[lane, :] > self.least[lane, :]) & (self.g[lane, :] > 0)
 
-    def _first_of_best(self, lane: int, usable: Array) -> int:
-        """Return the best feature of a lane, with ties."""
-        xp, alpha = self.xp, float(self.alphas[lane])
+    def _first_of_best(self, lane: int) -> int:
+        """Return the best feature of a lane, where gains tie or none is left."""
+        xp, usable = self.xp, self._usable(lane)
+        if not bool(xp.any(usable)) and not self.exhausted[lane]:
+            self._exhaust(lane)
+            usable = self._usable(lane)
+        if not bool(xp.any(usable)):
+            usable = self.least[lane, :] < float("inf")  # constant features come last
+        alpha = float(self.alphas[lane])
         g, h, size, variance = (array[lane, :] for array in (self.g, self.h, self.size, self.variance))
-        usable = usable[lane, :]
-        usable = usable if bool(xp.any(usable)) else self.allowed[lane, :]  # constant features come last
         pivot = xp.where(usable & (h + alpha > 0), h + alpha, 1.0)
         gain = g / pivot if self.prices is None else g / pivot - self.prices
         slack = gain_rounding(g, pivot, size, float(xp.sum(size)), xp) + TIE * xp.abs(gain)
@@ -197,32 +195,43 @@ class _ForwardSearch:
     def take(self, features: Sequence[int]) -> None:
         """Choose a feature in every lane."""
         xp, n_lanes = self.xp, len(features)
-        at = (self.lanes, index(features, self.g, xp))
-        own, left = to_numpy(self.variance[at]), to_numpy(self.h[at])
-        smallest = TRUST * own
-        steps: list[tuple[Array, ...]] = [()] * n_lanes
-        for directions, rows in self.sharing:
-            w, Rw, lengths = directions.step([features[lane] for lane in rows], self.alphas[rows], smallest[rows])
-            if len(rows) == n_lanes:
-                break
-            for i, lane in enumerate(rows):
-                steps[lane] = (w[i, :], Rw[i, :], lengths[i, :])
+        at = self.lanes, index(features, self.g, xp)
+        own = self.variance[at]
+        if len(self.sharing) == 1:
+            w, Rw, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
         else:
-            w, Rw, lengths = (xp.stack(part) for part in zip(*steps, strict=True))
+            steps: list[tuple[Array, ...]] = [()] * n_lanes
+            for directions, rows in self.sharing:
+                found = directions.step(
+                    [features[lane] for lane in rows], self.alphas[rows], TRUST * own[index(rows, own, xp)]
+                )
+                for lane, *step in zip(rows, *found, strict=True):
+                    steps[lane] = tuple(step)
+            w, Rw, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
+        lengths, growth = xp.vecdot(w, w), own * inverse
         squares = w * w
-        growth = own / np.maximum(left + self.alphas, np.where(own > 0, smallest, 1.0))
+        self.g += squares * lengths[:, None]
         self.g -= 2 * w * Rw
-        self.g += lengths * squares
         self.h -= squares
-        self.size += squares * like(growth, w, xp)[:, None]
-        self.total_size += growth * to_numpy(lengths)[:, 0]
-        self.allowed[at] = False
+        self.size += squares * growth[:, None]
+        self.loss -= to_numpy(lengths)
+        self.total_size += to_numpy(growth * lengths)
+        self.least[at] = float("inf")
         for chosen, j in zip(self.chosen, features, strict=True):
             chosen.append(j)
 
-    def _restart(self, lane: int, loss: np.ndarray) -> np.ndarray:
-        """Compute the residual of a lane afresh, with which it goes on by itself; return the losses of all lanes."""
-        xp, chosen = self.xp, self.chosen[lane]
+    def _exhaust(self, lane: int) -> None:
+        """Go on by the gain under a small ridge, since the features chosen in a lane span the table."""
+        self.exhausted[lane] = True
+        self.alphas[lane] = max(self.alphas[lane], absolute_ridge(self.grams[lane], BEYOND_RANK_RIDGE))
+        allowed = self.least[lane, :] < float("inf")
+        self.least[lane, :] = self.xp.where(allowed, -float("inf"), float("inf"))
+        self.ridges[lane, 0] = self.alphas[lane]
+        self._restart(lane)
+
+    def _restart(self, lane: int) -> None:
+        """Compute the residual of a lane afresh, with which it goes on by itself."""
+        chosen = self.chosen[lane]
         R = self.grams[lane].split(chosen, float(self.alphas[lane]))[2] if chosen else self.grams[lane]
         for i, (directions, rows) in enumerate(self.sharing):
             if lane in rows:
@@ -232,6 +241,7 @@ class _ForwardSearch:
         self.sharing = [part for part in self.sharing if part[1]]
         self.sharing.append((deflation(R, 1, self.k - len(chosen)), [lane]))
         self.g[lane, :], self.h[lane, :] = R.squared_norms(), R.diagonal()
-        loss = loss.copy()
-        loss[lane] = self.reference[lane] = float(xp.sum(self.h[lane, :]))
-        return loss
+        self.loss[lane] = float(self.xp.sum(self.h[lane, :]))
+        self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
+        if self.exhausted[lane]:
+            self.watched[lane] = -np.inf

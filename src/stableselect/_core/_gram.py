@@ -21,8 +21,8 @@ _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
 
 
-_INDEPENDENT = 1e-6
-"""Columns with more than this share of their variance left by those before them can be solved for as they are."""
+_INDEPENDENT = 1e-4
+"""Columns with more than this share of their variance left by those before them need no refined solution."""
 _FEW = 4
 """BLAS multiplies fewer columns than this faster one by one."""
 
@@ -100,7 +100,7 @@ class Gram:
         try:
             pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
             if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))):
-                return xp.linalg.solve(total, rows).T
+                return (xp.linalg.inv(total) @ rows).T
         except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
             pass
         return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
@@ -145,28 +145,33 @@ class Gram:
 
 
 class ScaledGram(Gram):
-    """C = factor S, multiplied out once a product with C is asked for."""
+    """C = factor S, zero in columns that do not vary, multiplied out once a product with C is asked for."""
 
-    def __init__(self, S: Array, factor: float) -> None:
-        self.whole, self.factor = Gram(S), factor
+    def __init__(self, S: Array, factor: float, varies: Array = None) -> None:
+        self.whole, self.factor, self.varies = Gram(S), factor, varies
         self.xp, self.device, self.n_features = self.whole.xp, self.whole.device, self.whole.n_features
 
     @cached_property
     def C(self) -> Array:  # type: ignore[override]
         """The m x m array."""
-        return self.whole.C * self.factor
+        C = self.whole.C * self.factor
+        if self.varies is not None:
+            C *= self.varies[None, :]
+            C *= self.varies[:, None]
+        return C
 
     def diagonal(self) -> Array:
         """Return diag C."""
-        return self.whole.diagonal() * self.factor
+        return self.whole.diagonal() * (self.factor if self.varies is None else self.factor * self.varies)
 
     def rows(self, chosen: object) -> Array:
         """Return C[chosen]."""
-        return self.whole.rows(chosen) * self.factor
+        rows = self.whole.rows(chosen) * self.factor
+        return rows if self.varies is None else rows * self.varies * self.varies[index(chosen, rows, self.xp), None]
 
     def scaled(self, factor: float) -> ScaledGram:
         """Return factor C, not multiplied out."""
-        return ScaledGram(self.whole.C, self.factor * factor)
+        return ScaledGram(self.whole.C, self.factor * factor, self.varies)
 
 
 class DualGram(Gram):

@@ -250,9 +250,7 @@ class Moments:
         # A constant feature's variance is zero, not the rounding of its mean.
         varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)
         if self._second is not None:
-            if bool(xp.all(varies > 0)):
-                return ScaledGram(self._second, 1 / self.weight_sum)
-            return Gram(self._second / self.weight_sum * varies[:, None] * varies[None, :])
+            return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
         rows, weights = self._stacked(xp)
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
         return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])

@@ -220,8 +220,7 @@ def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> fl
     ``shift`` the difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so
     no sample is needed.
     """
-    xp = target.xp
-    rows = index(chosen, V, xp)
-    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
-    T_SS = T_S[rows, :]
-    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
+    xp, at = target.xp, index(chosen, V, target.xp)
+    T_S = target.rows(chosen)
+    T_S = T_S + shift[at][:, None] * shift[None, :]
+    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V.T * (2 * T_S - T_S[:, at] @ V.T)))
