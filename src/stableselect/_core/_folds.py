@@ -15,14 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 from scipy import sparse
 
-from ._arrays import BLOCK_ELEMENTS, Array, float64, index, memory_limit, namespace, row_blocks, take_rows, to_numpy
+from ._arrays import (
+    BLOCK_ELEMENTS,
+    Array,
+    float64,
+    index,
+    like,
+    memory_limit,
+    namespace,
+    row_blocks,
+    take_rows,
+    to_numpy,
+)
 from ._moments import Moments
 from ._resampling import Resample
+from ._sums import check_alike
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -129,10 +140,41 @@ def merged(parts: Sequence[Moments]) -> Moments:
     """Return the moments of all parts together; a single part is returned as it is."""
     if len(parts) == 1:
         return parts[0]
-    whole = Moments()
     with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+        if len(parts) > 1 and all(part.n_samples and part.form == "primal" for part in parts):
+            return _added(parts)
+        whole = Moments()
         for part in parts:
             whole.merge(part)
+    return whole
+
+
+def _added(parts: Sequence[Moments]) -> Moments:
+    """Return the merged moments of parts in the primal form, whose sums are read once.
+
+    With w the weights and d the differences of the parts' means from that of all, M2 = sum_i M2_i + w_i d_i d_i'.
+    """
+    first, xp = parts[0], namespace(parts[0]._mean)
+    for part in parts[1:]:
+        check_alike(part, first)
+    whole = Moments()
+    whole.__dict__.update(vars(first))
+    whole.weight_sum = sum(part.weight_sum for part in parts)
+    whole.n_samples = sum(part.n_samples for part in parts)
+    whole.range_is_exact = all(part.range_is_exact for part in parts)
+    shares = like([part.weight_sum / whole.weight_sum for part in parts], first._mean, xp)
+    means = xp.stack([part._mean for part in parts])
+    whole._mean = shares @ means
+    whole._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
+    whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
+    away = means - whole._mean[None, :]
+    weighted = (away * (shares * whole.weight_sum)[:, None]).T
+    whole._second = xp.empty_like(first._second)
+    for rows in row_blocks(first._second.shape[0], first._second.shape[1], max(1, 2**15 // first._second.shape[1])):
+        block = weighted[rows, :] @ away
+        for part in parts:
+            block += part._second[rows, :]
+        whole._second[rows, :] = block
     return whole
 
 
@@ -146,13 +188,10 @@ class HeldOut:
 
 def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
     """Return every fold as the one held out, with all others together."""
-
-    def running(parts: Sequence[Moments]) -> list[list[Moments]]:
-        """Return what comes before every part, as a list of at most one."""
-        return [[], *([whole] for whole in accumulate(parts[:-1], lambda one, other: merged([one, other])))]
-
-    before, after = running(folds), running(folds[::-1])[::-1]
-    return [HeldOut(merged(b + a), fold) for b, a, fold in zip(before, after, folds, strict=True)]
+    return [
+        HeldOut(merged([part for other, part in enumerate(folds) if other != held]), folds[held])
+        for held in range(len(folds))
+    ]
 
 
 def split_moments(

@@ -23,8 +23,12 @@ _RANK_TOLERANCE = 1e-12
 
 _INDEPENDENT = 1e-4
 """Columns with more than this share of their variance left by those before them need no refined solution."""
-_FEW = 4
+_FEW = 8
 """BLAS multiplies fewer columns than this faster one by one."""
+
+
+_MODERATE = 1e20
+"""Moments with a mean variance up to this, and down to one over it, can be searched as they are."""
 
 
 class Gram:
@@ -109,6 +113,10 @@ class Gram:
         """Return factor C, of the same form."""
         return Gram(self.C * factor)
 
+    def unscaled(self, alpha: float) -> tuple[Gram, float]:
+        """Return moments and a ridge weight for which searches choose as for these; the moments need no new array."""
+        return self, alpha
+
     def normalised(self) -> tuple[Gram, float]:
         """Return C with mean variance one, and the factor that brings it back.
 
@@ -168,6 +176,12 @@ class ScaledGram(Gram):
         """Return C[chosen]."""
         rows = self.whole.rows(chosen) * self.factor
         return rows if self.varies is None else rows * self.varies * self.varies[index(chosen, rows, self.xp), None]
+
+    def unscaled(self, alpha: float) -> tuple[Gram, float]:
+        """Return S and the ridge weight in its units, unless these are extreme."""
+        mean = self.whole.trace() / self.n_features
+        plain = self.varies is None and 1 / _MODERATE < mean < _MODERATE
+        return (self.whole, alpha / self.factor) if plain else (self, alpha)
 
     def scaled(self, factor: float) -> ScaledGram:
         """Return factor C, not multiplied out."""

@@ -250,6 +250,8 @@ class Moments:
         # A constant feature's variance is zero, not the rounding of its mean.
         varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)
         if self._second is not None:
+            # Sums of exactly zero need no mask.
+            varies = xp.where(xp.linalg.diagonal(self._second) == 0, 1.0, varies)
             return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
         rows, weights = self._stacked(xp)
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
@@ -169,6 +169,6 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
     factor, failed = dpotrf(scaled, lower=1, overwrite_a=1)
     if failed:
         return None
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    Q = np.diagonal(inverse)
+    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
+    Q = np.einsum("ij,ij->j", inverse, inverse)
     return np.asarray(Q * (1 + _EPSILON * len(Q) * Q.sum()) / pivots)

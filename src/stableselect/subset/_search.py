@@ -194,7 +194,7 @@ def searched_rounds(
         n = max(1, _TOGETHER // (len(part) * grams[0].n_features))
         found: list[list[int]] = []
         for first in range(0, len(grams), n):
-            lanes = [(gram, ridge) for gram in grams[first : first + n] for ridge in part]
+            lanes = [gram.unscaled(ridge) for gram in grams[first : first + n] for ridge in part]
             found.extend(forward_searches(lanes, k, include, exclude))
         yield from (found[i :: len(part)] for i in range(len(part)))
 
