@@ -21,6 +21,8 @@ _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
 
 
+_CANCELS = 1e-2
+"""A residual with no more than this share of the variance is not computed as a difference."""
 _INDEPENDENT = 1e-4
 """Columns with more than this share of their variance left by those before them need no refined solution."""
 _FEW = 8
@@ -95,6 +97,10 @@ class Gram:
         P = pseudo_inverse(M, alpha, self.xp)
         V = refined_product(rows.T, P, M, alpha)
         return P, V, self.residual(chosen, V, alpha)
+
+    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
+        """Return the squared column norms of the R of :meth:`split`."""
+        return R.squared_norms()
 
     def coefficients(self, chosen: object, alpha: float) -> Array:
         """Return the V of :meth:`split` alone, which takes far less."""
@@ -196,6 +202,7 @@ class DualGram(Gram):
         self.xp = namespace(A)
         self.device = array_api_compat.device(A)
         self.n_features = int(A.shape[1])
+        self._last: tuple[DualGram, Array] | None = None
 
     def dense(self) -> Array:
         """Return A'A."""
@@ -206,17 +213,34 @@ class DualGram(Gram):
         """AA', r x r."""
         return self.A @ self.A.T
 
+    def products_with(self, other: DualGram) -> Array:
+        """Return AB' for the factor B of another; that of the last one is kept."""
+        if self is other:
+            return self.products
+        if self._last is None or self._last[0] is not other:
+            self._last = other, self.A @ other.A.T
+        return self._last[1]
+
+    @cached_property
+    def image(self) -> Array:
+        """AA'A, r x m."""
+        return self.products @ self.A
+
     @cached_property
     def _diagonal(self) -> Array:
         return self.xp.sum(self.A * self.A, axis=0)
+
+    @cached_property
+    def _squared_norms(self) -> Array:
+        return self.xp.sum(self.A * self.image, axis=0)
 
     def diagonal(self) -> Array:
         """Return diag A'A; not to be changed."""
         return self._diagonal
 
     def squared_norms(self) -> Array:
-        """Return the squared column norms of A'A, through the r x r matrix AA'."""
-        return self.xp.sum(self.A * (self.products @ self.A), axis=0)
+        """Return the squared column norms of A'A, through the r x r matrix AA'; not to be changed."""
+        return self._squared_norms
 
     def rows(self, chosen: object) -> Array:
         """Return A'A[chosen]."""
@@ -235,6 +259,17 @@ class DualGram(Gram):
         """Return R in thin form: R = (A - A_S V')'(A - A_S V') + alpha V V'."""
         left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
         return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
+
+    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
+        """Return the squared column norms of R without R^2, unless rounding forbids it.
+
+        With D = C C_S, the norm of C_j - C_S V_j is that of C_j less V_j'(2 D_j - D_S V_j).
+        """
+        if R.trace() <= _CANCELS * self.trace():
+            return R.squared_norms()
+        at = index(chosen, self.A, self.xp)
+        D = self.xp.take(self.image, at, axis=1).T @ self.A
+        return self.squared_norms() - self.xp.sum(V.T * (2 * D - D[:, at] @ V.T), axis=0)
 
     def scaled(self, factor: float) -> DualGram:
         """Return factor A'A."""

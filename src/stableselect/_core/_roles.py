@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
@@ -159,8 +160,9 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
     if alpha and isinstance(gram, DualGram):
         # (C + alpha I)^-1 = (I - A'(AA' + alpha I)^-1 A) / alpha
         A = to_numpy(gram.A)
-        inner = np.linalg.solve(A @ A.T + alpha * np.eye(len(A)), A)
-        return np.asarray((1 - (A * inner).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
+        factor, _ = dpotrf(to_numpy(gram.products) + alpha * np.eye(len(A)), lower=1)
+        half = solve_triangular(factor, A, lower=True, check_finite=False)
+        return np.asarray((1 - (half * half).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
     if isinstance(gram, DualGram) or not (pivots > 0).all():
         return None
     unit = 1 / np.sqrt(pivots)

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import HeldOut, Moments, forward_search
 from ..base import TargetNotReachedWarning
 from ._path_errors import prefix_errors
-from ._search import GIVE_UP, RIDGE_GRID, compared
+from ._search import GIVE_UP, RIDGE_GRID, compared, searched_rounds
 from ._selection_path import SelectionPath
 
 MAX_FEATURES = 200
@@ -123,12 +123,12 @@ def held_out_paths(
     slack = 1e-12 * sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors, ridge = np.full((len(rounds), limit + 1), np.inf), np.full(limit + 1, ridges[0])
     climbing = np.ones(limit + 1, dtype=bool)
-    for weight in ridges:
+    searched = searched_rounds([part[0] for part in rounds], limit, include, exclude, ridges)
+    for weight, orders in zip(ridges, searched, strict=True):
         reach = int(np.flatnonzero(climbing)[-1])
         found = np.full_like(errors, np.inf)
-        for fold, (gram, target, shift, scale) in enumerate(rounds):
-            columns = forward_search(gram, reach, weight, include, exclude)
-            found[fold, : reach + 1] = scale * prefix_errors(gram, target, shift, columns, weight)
+        for fold, (order, (gram, target, shift, scale)) in enumerate(zip(orders, rounds, strict=True)):
+            found[fold, : reach + 1] = scale * prefix_errors(gram, target, shift, order[:reach], weight)
         now, least = found.sum(axis=0), errors.sum(axis=0)
         better = climbing & (now < (1 - 1e-9) * least - slack)
         errors[:, better], ridge[better] = found[:, better], weight
