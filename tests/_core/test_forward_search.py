@@ -100,7 +100,9 @@ def test_prices_count_in_every_search(thin, rng):
 def test_a_search_that_reaches_the_rank_does_not_disturb_the_others(rng):
     low, full = grams(table(rng, "rank"), False), grams(table(rng, "plain"), False)
     found = forward_searches([(low, 0.0), (full, 0.0), (low, 0.3), (full, 0.3)], 10)
-    assert found == [by_definition(*lane[:1], 10, lane[1]) for lane in [(low, 0.0), (full, 0.0), (low, 0.3), (full, 0.3)]]
+    assert found == [
+        by_definition(*lane[:1], 10, lane[1]) for lane in [(low, 0.0), (full, 0.0), (low, 0.3), (full, 0.3)]
+    ]
 
 
 def test_rows_of_the_square_are_computed_once_and_right(rng):

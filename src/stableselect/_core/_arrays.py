@@ -76,7 +76,9 @@ def like(values: object, reference: Array, xp: ModuleType) -> Array:
 def index(columns: object, reference: Array, xp: ModuleType) -> Array:
     """Return ``columns`` as an integer index array on the device of ``reference``."""
     numbers = np.asarray(columns, dtype=np.int64)
-    return numbers if isinstance(reference, np.ndarray) else xp.asarray(numbers, device=array_api_compat.device(reference))
+    return (
+        numbers if isinstance(reference, np.ndarray) else xp.asarray(numbers, device=array_api_compat.device(reference))
+    )
 
 
 def contiguous(x: Array) -> Array:

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 
 from ._arrays import Array, index, like
-from ._gram import DualGram, Gram
+from ._gram import DualGram, Gram, column_products
 
 
 class Deflation:
@@ -37,6 +37,10 @@ class Deflation:
         """Go on with some of the lanes only."""
         rows = index(lanes, self.taken, self.xp)
         self.taken, self.lengths = (self.xp.take(array, rows, axis=0) for array in (self.taken, self.lengths))
+
+    def norms(self, lane: int) -> tuple[Array, Array] | None:
+        """Return the squared column norms and the diagonal of a lane's R afresh; None where W is needed anew too."""
+        return None
 
     def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
         """Take a column out of every lane's R.
@@ -84,6 +88,12 @@ class DualDeflation(Deflation):
     def keep(self, lanes: Sequence[int]) -> None:
         """Go on with some of the lanes only."""
         self.taken = self.xp.take(self.taken, index(lanes, self.taken, self.xp), axis=0)
+
+    def norms(self, lane: int) -> tuple[Array, Array] | None:
+        """Return the squared column norms and the diagonal of a lane's R afresh."""
+        A, Q = self.A, self.taken[lane, : self.n_steps, :]
+        left = A - Q.T @ (Q @ A)
+        return column_products(left, self.K @ left, self.xp), column_products(A, left, self.xp)
 
     def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
         """Take a column out of every lane's R, as above."""

@@ -230,17 +230,25 @@ class _ForwardSearch:
         self._restart(lane)
 
     def _restart(self, lane: int) -> None:
-        """Compute the residual of a lane afresh, with which it goes on by itself."""
-        chosen = self.chosen[lane]
-        R = self.grams[lane].split(chosen, float(self.alphas[lane]))[2] if chosen else self.grams[lane]
-        for i, (directions, rows) in enumerate(self.sharing):
-            if lane in rows:
-                kept = [place for place, other in enumerate(rows) if other != lane]
-                directions.keep(kept)
-                self.sharing[i] = directions, [rows[place] for place in kept]
-        self.sharing = [part for part in self.sharing if part[1]]
-        self.sharing.append((deflation(R, 1, self.k - len(chosen)), [lane]))
-        self.g[lane, :], self.h[lane, :] = R.squared_norms(), R.diagonal()
+        """Compute the residual of a lane afresh, with which it goes on by itself, or at least its norms."""
+        chosen, gram, at = (
+            self.chosen[lane],
+            self.grams[lane],
+            next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows),
+        )
+        directions, rows = self.sharing[at]
+        norms = None
+        if directions.gram is gram and self.loss[lane] > _DEFLATE**2 * self.total[lane] and not self.exhausted[lane]:
+            norms = directions.norms(rows.index(lane))
+        if norms is None:
+            R = gram.split(chosen, float(self.alphas[lane]))[2] if chosen else gram
+            kept = [place for place, other in enumerate(rows) if other != lane]
+            directions.keep(kept)
+            self.sharing[at] = directions, [rows[place] for place in kept]
+            self.sharing = [part for part in self.sharing if part[1]]
+            self.sharing.append((deflation(R, 1, self.k - len(chosen)), [lane]))
+            norms = R.squared_norms(), R.diagonal()
+        self.g[lane, :], self.h[lane, :] = norms
         self.loss[lane] = float(self.xp.sum(self.h[lane, :]))
         self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
         if self.exhausted[lane]:

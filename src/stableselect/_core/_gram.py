@@ -228,11 +228,11 @@ class DualGram(Gram):
 
     @cached_property
     def _diagonal(self) -> Array:
-        return self.xp.sum(self.A * self.A, axis=0)
+        return column_products(self.A, self.A, self.xp)
 
     @cached_property
     def _squared_norms(self) -> Array:
-        return self.xp.sum(self.A * self.image, axis=0)
+        return column_products(self.A, self.image, self.xp)
 
     def diagonal(self) -> Array:
         """Return diag A'A; not to be changed."""
@@ -283,6 +283,11 @@ class DualGram(Gram):
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of AA', largest first."""
         return self.xp.flip(self.xp.linalg.eigvalsh(self.products))
+
+
+def column_products(A: Array, B: Array, xp: ModuleType) -> Array:
+    """Return the inner product of every column of A with that of B."""
+    return np.einsum("ij,ij->j", A, B) if isinstance(A, np.ndarray) else xp.sum(A * B, axis=0)
 
 
 def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:

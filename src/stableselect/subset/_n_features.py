@@ -123,12 +123,16 @@ def held_out_paths(
     slack = 1e-12 * sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors, ridge = np.full((len(rounds), limit + 1), np.inf), np.full(limit + 1, ridges[0])
     climbing = np.ones(limit + 1, dtype=bool)
-    searched = searched_rounds([part[0] for part in rounds], limit, include, exclude, ridges)
+
+    def reach() -> int:
+        return int(np.flatnonzero(climbing)[-1])
+
+    searched = searched_rounds([part[0] for part in rounds], reach, include, exclude, ridges)
     for weight, orders in zip(ridges, searched, strict=True):
-        reach = int(np.flatnonzero(climbing)[-1])
+        most = reach()
         found = np.full_like(errors, np.inf)
         for fold, (order, (gram, target, shift, scale)) in enumerate(zip(orders, rounds, strict=True)):
-            found[fold, : reach + 1] = scale * prefix_errors(gram, target, shift, order[:reach], weight)
+            found[fold, : most + 1] = scale * prefix_errors(gram, target, shift, order[:most], weight)
         now, least = found.sum(axis=0), errors.sum(axis=0)
         better = climbing & (now < (1 - 1e-9) * least - slack)
         errors[:, better], ridge[better] = found[:, better], weight

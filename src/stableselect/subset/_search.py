@@ -6,15 +6,15 @@ ridge weight is the one of least error on folds held out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from .._core import (
     Array,
+    DualGram,
     Gram,
     HeldOut,
     Moments,
@@ -170,7 +170,8 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     rounds = [compared(split.train, split.test) for split in held_out]
     scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors: list[float] = []
-    for ridge, sets in zip(RIDGE_GRID, searched_rounds([part[0] for part in rounds], k, include, exclude), strict=True):
+    searched = searched_rounds([part[0] for part in rounds], lambda: k, include, exclude, RIDGE_GRID)
+    for ridge, sets in zip(RIDGE_GRID, searched, strict=True):
         errors.append(0.0)
         for chosen, (gram, target, shift, weight) in zip(sets, rounds, strict=True):
             errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
@@ -183,19 +184,23 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
 
 def searched_rounds(
     grams: Sequence[Gram],
-    k: int,
+    reach: Callable[[], int],
     include: Sequence[int],
     exclude: Sequence[int],
-    ridges: Sequence[float] = RIDGE_GRID,
+    ridges: Sequence[float],
 ) -> Iterator[list[list[int]]]:
-    """Yield for every ridge weight what forward searches find on all moments, the first few weights side by side."""
-    for start, stop in pairwise([0, *range(_AT_ONCE, len(ridges), _AT_ONCE), len(ridges)]):
-        part = ridges[start:stop]
+    """Yield for every ridge weight what forward searches find on all moments, a few weights side by side.
+
+    ``reach`` is asked for the number of features before the searches that yield what comes next.
+    """
+    step = len(ridges) if isinstance(grams[0], DualGram) else _AT_ONCE  # the thin factor is read once for all of them
+    for start in range(0, len(ridges), step):
+        part = ridges[start : start + step]
         n = max(1, _TOGETHER // (len(part) * grams[0].n_features))
         found: list[list[int]] = []
         for first in range(0, len(grams), n):
             lanes = [gram.unscaled(ridge) for gram in grams[first : first + n] for ridge in part]
-            found.extend(forward_searches(lanes, k, include, exclude))
+            found.extend(forward_searches(lanes, reach(), include, exclude))
         yield from (found[i :: len(part)] for i in range(len(part)))
 
 
