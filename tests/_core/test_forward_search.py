@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stableselect._core._gram import DualGram, Gram
 from stableselect._core._forward_search import (
     BEYOND_RANK_RIDGE,
     EXHAUSTED,
@@ -15,6 +14,7 @@ from stableselect._core._forward_search import (
     forward_search,
     forward_searches,
 )
+from stableselect._core._gram import DualGram, Gram
 from stableselect._core._swap_state import TRUST, gain_rounding
 
 RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)

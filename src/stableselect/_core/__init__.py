@@ -25,7 +25,8 @@ from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merg
 from ._forward_search import EXHAUSTED, TIE, absolute_ridge, forward_search, forward_searches, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
-from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
+from ._leave_one_out import LeaveOneOutState, leave_one_out_error
+from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
 from ._moments import Moments, normalised_moments
 from ._resampling import (
     Bootstrap,

@@ -152,7 +152,7 @@ class _ForwardSearch:
     def best(self) -> list[int]:
         """Return the best next feature of every lane."""
         xp = self.xp
-        for lane in np.flatnonzero(self.loss < self.watched):
+        for lane in np.flatnonzero(self.loss < self.watched).tolist():
             self._restart(lane)
             if self.loss[lane] <= EXHAUSTED * self.total[lane]:
                 self._exhaust(lane)
