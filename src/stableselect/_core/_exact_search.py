@@ -87,7 +87,7 @@ def exact_search(
     ExactResult
     """
     given = sorted(int(j) for j in chosen)
-    loss, m, free = gram.split(given, alpha)[2].trace(), gram.n_features, len(given) - len(include)
+    loss, m, free = gram.loss(given, alpha), gram.n_features, len(given) - len(include)
     n_open = m - len(include) - len(exclude)
     if free < 2 or free == n_open or loss <= EXHAUSTED * gram.trace():
         return ExactResult(given, loss, True)

@@ -115,6 +115,10 @@ class Gram:
             pass
         return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
 
+    def loss(self, chosen: object, alpha: float) -> float:
+        """Return tr R for the R of :meth:`split`, to rounding of tr C."""
+        return self.trace() - float(self.xp.sum(self.coefficients(chosen, alpha).T * self.rows(chosen)))
+
     def scaled(self, factor: float) -> Gram:
         """Return factor C, of the same form."""
         return Gram(self.C * factor)

@@ -36,8 +36,6 @@ _STRETCH = 2**16
 """Elements per stretch of an m x n array, so that the few arrays a stretch needs stay in the processor's cache."""
 _REFRESH = 64
 """Changes of the set between two recomputations, to keep rounding from building up."""
-_FIRST = 16
-"""Features whose errors are computed first, to rule out others by their bounds."""
 _MARGIN = 1e-9
 """A bound is lower by this fraction of the error, for rounding and ties."""
 
@@ -129,9 +127,9 @@ class LeaveOneOutState:
         else:
             low = self.low
         low = xp.where(usable, low + prices, float("inf"))
-        first = xp.argsort(low)[:_FIRST]
-        cost = xp.where(usable[first], self._errors_of(first, change) + prices[first], float("inf"))
-        limit = float(xp.min(cost)) + _MARGIN * (self.error + float(xp.max(prices)))
+        likely = int(xp.argmin(low))
+        least = float(self._errors_of(index([likely], low, xp), change)[0] + prices[likely])
+        limit = least + _MARGIN * (self.error + float(xp.max(prices)))
         left = index(np.flatnonzero(to_numpy(usable & ~(low > limit))), low, xp)
         errors = xp.full_like(low, float("inf"))
         errors[left] = self._errors_of(left, change)

@@ -35,6 +35,8 @@ GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
 _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
+_LARGE = 1000
+"""With at least as many features, products with single columns take several times as long as those with many."""
 _TOGETHER = 2**12
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
@@ -200,6 +202,8 @@ def searched_rounds(
         found: list[list[int]] = []
         for first in range(0, len(grams), n):
             lanes = [gram.unscaled(ridge) for gram in grams[first : first + n] for ridge in part]
+            if found and step < len(ridges) and grams[0].n_features >= _LARGE:
+                lanes[0][0].square_rows(sorted(set().union(*found[-len(part) :])))  # likely here too, faster at once
             found.extend(forward_searches(lanes, reach(), include, exclude))
         yield from (found[i :: len(part)] for i in range(len(part)))
 
