@@ -31,6 +31,7 @@ from ._arrays import (
     take_rows,
     to_numpy,
 )
+from ._gram import by_rows
 from ._moments import Moments
 from ._resampling import Resample
 from ._sums import check_alike
@@ -169,28 +170,34 @@ def _added(parts: Sequence[Moments]) -> Moments:
     whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
     away = means - whole._mean[None, :]
     weighted = (away * (shares * whole.weight_sum)[:, None]).T
-    whole._second = xp.empty_like(first._second)
-    for rows in row_blocks(first._second.shape[0], first._second.shape[1], max(1, 2**15 // first._second.shape[1])):
+    sums = [by_rows(part._second) for part in parts]
+    whole._second = xp.empty_like(sums[0])
+    m = int(away.shape[1])
+    for rows in row_blocks(m, m, max(1, 2**15 // m)):
         block = weighted[rows, :] @ away
-        for part in parts:
-            block += part._second[rows, :]
+        for one in sums:
+            block += one[rows, :]
         whole._second[rows, :] = block
     return whole
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Moments of samples to fit on, and of samples held out of that fit."""
+    """Moments of samples to fit on, in parts, and of samples held out of that fit."""
 
-    train: Moments
+    parts: Sequence[Moments]
     test: Moments
+
+    @property
+    def train(self) -> Moments:
+        """The moments of all parts; merged anew every time, so that those of one fold at a time take memory."""
+        return merged(self.parts)
 
 
 def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
     """Return every fold as the one held out, with all others together."""
     return [
-        HeldOut(merged([part for other, part in enumerate(folds) if other != held]), folds[held])
-        for held in range(len(folds))
+        HeldOut([part for other, part in enumerate(folds) if other != held], folds[held]) for held in range(len(folds))
     ]
 
 
@@ -228,7 +235,7 @@ def split_moments(
     def moments(rows: np.ndarray) -> Moments:
         return fold_moments(X, sample_weight, np.where(np.isin(np.arange(n), rows), 0, -1))[0]
 
-    return [moments(np.arange(n))], [HeldOut(moments(train), moments(test)) for train, test in splits]
+    return [moments(np.arange(n))], [HeldOut([moments(train)], moments(test)) for train, test in splits]
 
 
 class ResampledMoments:

@@ -37,8 +37,7 @@ class Gram:
     """What the subset searches may ask of C, here held as an m x m array."""
 
     def __init__(self, C: Array) -> None:
-        # C is symmetric: of an array in column order the transpose has its rows together in memory.
-        self.C = C.T if isinstance(C, np.ndarray) and not C.flags.c_contiguous else C
+        self.C = by_rows(C)
         self.xp = namespace(C)
         self.device = array_api_compat.device(C)
         self.n_features = int(C.shape[0])
@@ -287,6 +286,11 @@ class DualGram(Gram):
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of AA', largest first."""
         return self.xp.flip(self.xp.linalg.eigvalsh(self.products))
+
+
+def by_rows(C: Array) -> Array:
+    """Return a symmetric matrix with its rows together in memory: the transpose of one in column order."""
+    return C.T if isinstance(C, np.ndarray) and not C.flags.c_contiguous else C
 
 
 def column_products(A: Array, B: Array, xp: ModuleType) -> Array:

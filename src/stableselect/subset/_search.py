@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core import (
     Array,
-    DualGram,
     Gram,
     HeldOut,
     Moments,
@@ -36,7 +35,7 @@ GIVE_UP = 1.05
 _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
 _LARGE = 1000
-"""With at least as many features, products with single columns take several times as long as those with many."""
+"""With at least as many features most time goes into reading the moments, which all ridge weights share."""
 _TOGETHER = 2**12
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
@@ -169,14 +168,9 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
     """
-    rounds = [compared(split.train, split.test) for split in held_out]
-    scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors: list[float] = []
-    searched = searched_rounds([part[0] for part in rounds], lambda: k, include, exclude, RIDGE_GRID)
-    for ridge, sets in zip(RIDGE_GRID, searched, strict=True):
-        errors.append(0.0)
-        for chosen, (gram, target, shift, weight) in zip(sets, rounds, strict=True):
-            errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
+    for part, scale in errors_by_ridge(held_out, lambda: k, include, exclude, RIDGE_GRID, held_out_error):
+        errors.append(sum(part))
         if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
@@ -184,28 +178,55 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
 
 
-def searched_rounds(
-    grams: Sequence[Gram],
+def errors_by_ridge(
+    held_out: Sequence[HeldOut],
     reach: Callable[[], int],
     include: Sequence[int],
     exclude: Sequence[int],
     ridges: Sequence[float],
-) -> Iterator[list[list[int]]]:
-    """Yield for every ridge weight what forward searches find on all moments, a few weights side by side.
+    measure: Callable[[Gram, Gram, Array, Sequence[int], float], Any],
+) -> Iterator[tuple[list[Any], float]]:
+    """Yield for every ridge weight the errors of what forward searches find, one for each part held out.
 
-    ``reach`` is asked for the number of features before the searches that yield what comes next.
+    Parameters
+    ----------
+    held_out : sequence of HeldOut
+        Parts of the samples held out of the others.
+    reach : callable
+        Asked for the number of features before searches are made: a few ridge weights side by side.
+    include, exclude : sequence of int
+        Features that must or must not be selected.
+    ridges : sequence of float
+        The weights.
+    measure : callable
+        From what :func:`compared` returns, the features found and the ridge weight to an error per sample.
+
+    Yields
+    ------
+    errors : list
+        In the units of the samples, summed over those held out.
+    scale : float
+        The variance of all features, in these units.
     """
-    step = len(ridges) if isinstance(grams[0], DualGram) else _AT_ONCE  # the thin factor is read once for all of them
+    m, thin = int(held_out[0].test.n_features or 0), held_out[0].test.form == "dual"
+    step = len(ridges) if thin or m >= _LARGE else _AT_ONCE
     for start in range(0, len(ridges), step):
-        part = ridges[start : start + step]
-        n = max(1, _TOGETHER // (len(part) * grams[0].n_features))
-        found: list[list[int]] = []
-        for first in range(0, len(grams), n):
-            lanes = [gram.unscaled(ridge) for gram in grams[first : first + n] for ridge in part]
-            if found and step < len(ridges) and grams[0].n_features >= _LARGE:
-                lanes[0][0].square_rows(sorted(set().union(*found[-len(part) :])))  # likely here too, faster at once
-            found.extend(forward_searches(lanes, reach(), include, exclude))
-        yield from (found[i :: len(part)] for i in range(len(part)))
+        part, k = ridges[start : start + step], reach()
+        n = max(1, _TOGETHER // (len(part) * m))
+        errors: list[list[Any]] = [[] for _ in part]
+        scale, likely = 0.0, set[int]()
+        for first in range(0, len(held_out), n):
+            rounds = [compared(split.train, split.test) for split in held_out[first : first + n]]
+            lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in part]
+            if not thin and m >= _LARGE:
+                lanes[0][0].square_rows(sorted(likely))  # faster at once
+            found = forward_searches(lanes, k, include, exclude)
+            likely = set().union(*found)
+            for at, (gram, target, shift, weight) in enumerate(rounds):
+                scale += weight * m
+                for own, chosen, ridge in zip(errors, found[at * len(part) :], part, strict=False):
+                    own.append(weight * measure(gram, target, shift, chosen, ridge))
+        yield from ((own, scale) for own in errors)
 
 
 def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
