@@ -10,8 +10,9 @@ from _data import available
 from _data import table as whole_table
 from _store import Store
 from stableselect import ColumnSubset, Moments
+from stableselect._core._forward_search import TIE, open_columns
 from stableselect._core._gram import Gram
-from stableselect._core._subset_search import TIE, SwapState, best_swap, open_columns
+from stableselect._core._subset_search import SwapState, best_swap
 from stableselect.datasets import info
 from stableselect.inspection import leave_one_out_certificate, leave_one_out_change_rate
 from stableselect.subset._search import Setting, find_columns

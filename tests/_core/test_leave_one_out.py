@@ -58,12 +58,11 @@ def test_error_is_that_of_refitting_without_every_sample(wide, weights, ridge, w
 @pytest.mark.parametrize("ridge", [1e-2, 1.0])
 def test_every_addition_drop_and_swap_is_foreseen(wide, weights, ridge):
     state, unit = state_of(wide, ridge, [3], weights)
-    errors = state.errors_with()
     for new in (5, 7, 1, 30):
         rest = outside(40, state.chosen)
         expected = [refitted(wide, [*state.chosen, j], ridge, weights) for j in rest]
-        np.testing.assert_allclose(errors[rest] * unit, expected, rtol=1e-11)
-        errors = state.add(new)
+        np.testing.assert_allclose(state.errors_with()[rest] * unit, expected, rtol=1e-11)
+        state.add(new)
     for old in (7, 3):
         left = [j for j in state.chosen if j != old]
         rest = outside(40, left)
@@ -72,6 +71,30 @@ def test_every_addition_drop_and_swap_is_foreseen(wide, weights, ridge):
     state.swap(7, 20)
     assert state.chosen == [3, 5, 20, 1, 30]
     assert state.error * unit == pytest.approx(refitted(wide, state.chosen, ridge, weights), rel=1e-11)
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 0.3, 10.0])
+@pytest.mark.parametrize("priced", [False, True])
+def test_errors_left_out_are_above_the_least(wide, weights, rng, ridge, priced):
+    """Those that are computed are right, ties of the best are among them, and the bounds are below all errors."""
+    X = np.column_stack([wide, wide[:, :5]])  # copies tie
+    state, _ = state_of(X, ridge, [], weights)
+    prices = rng.uniform(0, 0.1, size=45) * priced
+    n_left = 0
+    for new in (5, 7, 1, 30, 22):
+        for without in (None, *state.chosen[:1]):
+            usable = ~np.isin(np.arange(45), [3, *state.chosen])
+            every = state.errors_with() if without is None else state.errors_without(without)
+            few = state.least_errors(usable, prices, without)
+            known = np.isfinite(few)
+            np.testing.assert_allclose(few[known], every[known], rtol=1e-12)
+            cost = np.where(usable, every + prices, np.inf)
+            assert known[cost <= cost.min() * (1 + 1e-10)].all()
+            n_left += known.sum()
+        low = state.low if state.low is not None else state._each(state._bounds, None)
+        assert (low[usable] <= state.errors_with()[usable] * (1 + 1e-12)).all()
+        state.add(new)
+    assert n_left < 9 * 45
 
 
 def test_training_gains_are_the_falls_of_the_training_loss(wide):

@@ -23,9 +23,11 @@ from ._arrays import (
 )
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments
+from ._forward_search import EXHAUSTED, TIE, absolute_ridge, forward_search, forward_searches, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
-from ._leave_one_out import LeaveOneOutState, exchange_leave_one_out, forward_leave_one_out, leave_one_out_error
+from ._leave_one_out import LeaveOneOutState, leave_one_out_error
+from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
 from ._moments import Moments, normalised_moments
 from ._resampling import (
     Bootstrap,
@@ -43,6 +45,6 @@ from ._resampling import (
 from ._roles import Roles, column_roles, least_squares_map, loss_bound
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
-from ._subset_search import EXHAUSTED, TIE, best_swap, exchange_search, forward_search, open_columns
+from ._subset_search import best_swap, exchange_search
 from ._swap_state import ROUNDING, TRUST, SwapState
 from ._threads import one_thread, side_by_side

@@ -68,12 +68,17 @@ def float64(x: Array, xp: ModuleType) -> Array:
 
 def like(values: object, reference: Array, xp: ModuleType) -> Array:
     """Return ``values`` as a double-precision array on the device of ``reference``."""
+    if isinstance(reference, np.ndarray):
+        return np.asarray(values, dtype=np.float64)
     return xp.asarray(values, dtype=xp.float64, device=array_api_compat.device(reference))
 
 
 def index(columns: object, reference: Array, xp: ModuleType) -> Array:
     """Return ``columns`` as an integer index array on the device of ``reference``."""
-    return xp.asarray(np.asarray(columns, dtype=np.int64), device=array_api_compat.device(reference))
+    numbers = np.asarray(columns, dtype=np.int64)
+    return (
+        numbers if isinstance(reference, np.ndarray) else xp.asarray(numbers, device=array_api_compat.device(reference))
+    )
 
 
 def contiguous(x: Array) -> Array:

@@ -29,8 +29,8 @@ from math import comb
 import numpy as np
 
 from ._arrays import to_numpy
+from ._forward_search import EXHAUSTED, TIE
 from ._gram import Gram
-from ._subset_search import EXHAUSTED, TIE
 from ._swap_state import TRUST
 
 MAX_SUBSETS = 10**7
@@ -76,7 +76,7 @@ def exact_search(
     Parameters
     ----------
     gram, alpha, include, exclude
-        As for :func:`~stableselect._core._subset_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_search`.
     chosen : sequence of int
         The best features known: no swap improves them.
     max_work : float
@@ -87,7 +87,7 @@ def exact_search(
     ExactResult
     """
     given = sorted(int(j) for j in chosen)
-    loss, m, free = gram.split(given, alpha)[2].trace(), gram.n_features, len(given) - len(include)
+    loss, m, free = gram.loss(given, alpha), gram.n_features, len(given) - len(include)
     n_open = m - len(include) - len(exclude)
     if free < 2 or free == n_open or loss <= EXHAUSTED * gram.trace():
         return ExactResult(given, loss, True)

@@ -19,9 +19,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ._arrays import BLOCK_ELEMENTS, Array, float64, index, memory_limit, namespace, row_blocks, take_rows, to_numpy
+from ._arrays import (
+    BLOCK_ELEMENTS,
+    Array,
+    float64,
+    index,
+    like,
+    memory_limit,
+    namespace,
+    row_blocks,
+    take_rows,
+    to_numpy,
+)
+from ._gram import by_rows
 from ._moments import Moments
 from ._resampling import Resample
+from ._sums import check_alike
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -42,7 +55,7 @@ def row_hashes(X: Array) -> np.ndarray:
         mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
         return _scramble(_by_row(mixed * places[X.indices], X.indptr))
     xp = namespace(X)
-    rows = max(1, BLOCK_ELEMENTS // 4 // max(1, X.shape[1]))
+    rows = max(1, BLOCK_ELEMENTS // 16 // max(1, X.shape[1]))
     factors = places if xp is namespace() else xp.asarray(places, device=X.device)
     sums = [np.empty(0, dtype=np.int64)]
     for start in range(0, X.shape[0], rows):
@@ -128,26 +141,63 @@ def merged(parts: Sequence[Moments]) -> Moments:
     """Return the moments of all parts together; a single part is returned as it is."""
     if len(parts) == 1:
         return parts[0]
-    whole = Moments()
     with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+        if len(parts) > 1 and all(part.n_samples and part.form == "primal" for part in parts):
+            return _added(parts)
+        whole = Moments()
         for part in parts:
             whole.merge(part)
     return whole
 
 
+def _added(parts: Sequence[Moments]) -> Moments:
+    """Return the merged moments of parts in the primal form, whose sums are read once.
+
+    With w the weights and d the differences of the parts' means from that of all, M2 = sum_i M2_i + w_i d_i d_i'.
+    """
+    first, xp = parts[0], namespace(parts[0]._mean)
+    for part in parts[1:]:
+        check_alike(part, first)
+    whole = Moments()
+    whole.__dict__.update(vars(first))
+    whole.weight_sum = sum(part.weight_sum for part in parts)
+    whole.n_samples = sum(part.n_samples for part in parts)
+    whole.range_is_exact = all(part.range_is_exact for part in parts)
+    shares = like([part.weight_sum / whole.weight_sum for part in parts], first._mean, xp)
+    means = xp.stack([part._mean for part in parts])
+    whole._mean = shares @ means
+    whole._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
+    whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
+    away = means - whole._mean[None, :]
+    weighted = (away * (shares * whole.weight_sum)[:, None]).T
+    sums = [by_rows(part._second) for part in parts]
+    whole._second = xp.empty_like(sums[0])
+    m = int(away.shape[1])
+    for rows in row_blocks(m, m, max(1, 2**15 // m)):
+        block = weighted[rows, :] @ away
+        for one in sums:
+            block += one[rows, :]
+        whole._second[rows, :] = block
+    return whole
+
+
 @dataclass(frozen=True)
 class HeldOut:
-    """Moments of samples to fit on, and of samples held out of that fit."""
+    """Moments of samples to fit on, in parts, and of samples held out of that fit."""
 
-    train: Moments
+    parts: Sequence[Moments]
     test: Moments
+
+    @property
+    def train(self) -> Moments:
+        """The moments of all parts; merged anew every time, so that those of one fold at a time take memory."""
+        return merged(self.parts)
 
 
 def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
     """Return every fold as the one held out, with all others together."""
     return [
-        HeldOut(merged([part for other, part in enumerate(folds) if other != held]), folds[held])
-        for held in range(len(folds))
+        HeldOut([part for other, part in enumerate(folds) if other != held], folds[held]) for held in range(len(folds))
     ]
 
 
@@ -185,7 +235,7 @@ def split_moments(
     def moments(rows: np.ndarray) -> Moments:
         return fold_moments(X, sample_weight, np.where(np.isin(np.arange(n), rows), 0, -1))[0]
 
-    return [moments(np.arange(n))], [HeldOut(moments(train), moments(test)) for train, test in splits]
+    return [moments(np.arange(n))], [HeldOut([moments(train)], moments(test)) for train, test in splits]
 
 
 class ResampledMoments:

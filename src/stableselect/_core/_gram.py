@@ -7,9 +7,13 @@ know which one they hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from types import ModuleType
 
 import array_api_compat
+import numpy as np
+from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
 
@@ -17,11 +21,23 @@ _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
 
 
+_CANCELS = 1e-2
+"""A residual with no more than this share of the variance is not computed as a difference."""
+_INDEPENDENT = 1e-4
+"""Columns with more than this share of their variance left by those before them need no refined solution."""
+_FEW = 8
+"""BLAS multiplies fewer columns than this faster one by one."""
+
+
+_MODERATE = 1e20
+"""Moments with a mean variance up to this, and down to one over it, can be searched as they are."""
+
+
 class Gram:
     """What the subset searches may ask of C, here held as an m x m array."""
 
     def __init__(self, C: Array) -> None:
-        self.C = C
+        self.C = by_rows(C)
         self.xp = namespace(C)
         self.device = array_api_compat.device(C)
         self.n_features = int(C.shape[0])
@@ -36,15 +52,34 @@ class Gram:
 
     def squared_norms(self) -> Array:
         """Return the squared norm of every column of C, length m."""
-        return self.xp.sum(self.C * self.C, axis=0)
+        return self.xp.vecdot(self.C, self.C)
 
     def columns(self, chosen: object) -> Array:
         """Return C[:, chosen], m x len(chosen)."""
-        return self.xp.take(self.C, index(chosen, self.C, self.xp), axis=1)
+        return self.rows(chosen).T
+
+    def rows(self, chosen: object) -> Array:
+        """Return C[chosen], the same len(chosen) x m: rows lie together in memory."""
+        return self.C[index(chosen, self.C, self.xp), :]
 
     def dot(self, V: Array) -> Array:
         """Return C V for a vector or an m x d matrix V."""
+        if V.ndim == 1 and isinstance(V, np.ndarray):
+            return dsymv(1.0, self.C.T, V)  # reads half of C
         return self.C @ V
+
+    def square_rows(self, chosen: Sequence[int]) -> Array:
+        """Return rows of C^2, len(chosen) x m; each is computed once."""
+        new = sorted(set(chosen) - self._squares.keys())
+        if len(new) < _FEW:
+            self._squares.update((j, self.dot(self.rows([j])[0, :])) for j in new)
+        else:
+            self._squares.update(zip(new, self.rows(new) @ self.C, strict=True))
+        return self.xp.stack([self._squares[j] for j in chosen]) if len(chosen) else self.C[:0, :]
+
+    @cached_property
+    def _squares(self) -> dict[int, Array]:
+        return {}
 
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
@@ -56,15 +91,40 @@ class Gram:
 
     def split(self, chosen: object, alpha: float) -> tuple[Array, Array, Gram]:
         """Return P = (C_SS + alpha I)^+, the coefficients V = C_S P (m x k) and the residual R = C - V C_S'."""
-        C_S = self.columns(chosen)
-        M = self.xp.take(C_S, index(chosen, C_S, self.xp), axis=0)
+        rows = self.rows(chosen)
+        M = rows[:, index(chosen, rows, self.xp)]
         P = pseudo_inverse(M, alpha, self.xp)
-        V = refined_product(C_S, P, M, alpha)
+        V = refined_product(rows.T, P, M, alpha)
         return P, V, self.residual(chosen, V, alpha)
+
+    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
+        """Return the squared column norms of the R of :meth:`split`."""
+        return R.squared_norms()
+
+    def coefficients(self, chosen: object, alpha: float) -> Array:
+        """Return the V of :meth:`split` alone, which takes far less."""
+        xp, rows = self.xp, self.rows(chosen)
+        M = rows[:, index(chosen, rows, xp)]
+        total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=self.device)
+        try:
+            pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
+            if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))):
+                return (xp.linalg.inv(total) @ rows).T
+        except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
+            pass
+        return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
+
+    def loss(self, chosen: object, alpha: float) -> float:
+        """Return tr R for the R of :meth:`split`, to rounding of tr C."""
+        return self.trace() - float(self.xp.sum(self.coefficients(chosen, alpha).T * self.rows(chosen)))
 
     def scaled(self, factor: float) -> Gram:
         """Return factor C, of the same form."""
         return Gram(self.C * factor)
+
+    def unscaled(self, alpha: float) -> tuple[Gram, float]:
+        """Return moments and a ridge weight for which searches choose as for these; the moments need no new array."""
+        return self, alpha
 
     def normalised(self) -> tuple[Gram, float]:
         """Return C with mean variance one, and the factor that brings it back.
@@ -73,10 +133,6 @@ class Gram:
         """
         unit = self.trace() / self.n_features
         return (self.scaled(1 / unit), unit) if 0 < unit < float("inf") else (self, unit or 1.0)
-
-    def deflation(self) -> Deflation:
-        """Return an object that takes columns out of C one at a time, for :func:`forward_search`."""
-        return Deflation(self)
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenvalues of C, largest first, and their eigenvectors (m x rank)."""
@@ -105,6 +161,42 @@ class Gram:
         return float(xp.sum(values[rank:])) + float(xp.sum(left))
 
 
+class ScaledGram(Gram):
+    """C = factor S, zero in columns that do not vary, multiplied out once a product with C is asked for."""
+
+    def __init__(self, S: Array, factor: float, varies: Array = None) -> None:
+        self.whole, self.factor, self.varies = Gram(S), factor, varies
+        self.xp, self.device, self.n_features = self.whole.xp, self.whole.device, self.whole.n_features
+
+    @cached_property
+    def C(self) -> Array:  # type: ignore[override]
+        """The m x m array."""
+        C = self.whole.C * self.factor
+        if self.varies is not None:
+            C *= self.varies[None, :]
+            C *= self.varies[:, None]
+        return C
+
+    def diagonal(self) -> Array:
+        """Return diag C."""
+        return self.whole.diagonal() * (self.factor if self.varies is None else self.factor * self.varies)
+
+    def rows(self, chosen: object) -> Array:
+        """Return C[chosen]."""
+        rows = self.whole.rows(chosen) * self.factor
+        return rows if self.varies is None else rows * self.varies * self.varies[index(chosen, rows, self.xp), None]
+
+    def unscaled(self, alpha: float) -> tuple[Gram, float]:
+        """Return S and the ridge weight in its units, unless these are extreme."""
+        mean = self.whole.trace() / self.n_features
+        plain = self.varies is None and 1 / _MODERATE < mean < _MODERATE
+        return (self.whole, alpha / self.factor) if plain else (self, alpha)
+
+    def scaled(self, factor: float) -> ScaledGram:
+        """Return factor C, not multiplied out."""
+        return ScaledGram(self.whole.C, self.factor * factor, self.varies)
+
+
 class DualGram(Gram):
     """A thin factor A with C = A'A."""
 
@@ -113,22 +205,49 @@ class DualGram(Gram):
         self.xp = namespace(A)
         self.device = array_api_compat.device(A)
         self.n_features = int(A.shape[1])
+        self._last: tuple[DualGram, Array] | None = None
 
     def dense(self) -> Array:
         """Return A'A."""
         return self.A.T @ self.A
 
+    @cached_property
+    def products(self) -> Array:
+        """AA', r x r."""
+        return self.A @ self.A.T
+
+    def products_with(self, other: DualGram) -> Array:
+        """Return AB' for the factor B of another; that of the last one is kept."""
+        if self is other:
+            return self.products
+        if self._last is None or self._last[0] is not other:
+            self._last = other, self.A @ other.A.T
+        return self._last[1]
+
+    @cached_property
+    def image(self) -> Array:
+        """AA'A, r x m."""
+        return self.products @ self.A
+
+    @cached_property
+    def _diagonal(self) -> Array:
+        return column_products(self.A, self.A, self.xp)
+
+    @cached_property
+    def _squared_norms(self) -> Array:
+        return column_products(self.A, self.image, self.xp)
+
     def diagonal(self) -> Array:
-        """Return diag A'A."""
-        return self.xp.sum(self.A * self.A, axis=0)
+        """Return diag A'A; not to be changed."""
+        return self._diagonal
 
     def squared_norms(self) -> Array:
-        """Return the squared column norms of A'A, through the r x r matrix AA'."""
-        return self.xp.sum(self.A * ((self.A @ self.A.T) @ self.A), axis=0)
+        """Return the squared column norms of A'A, through the r x r matrix AA'; not to be changed."""
+        return self._squared_norms
 
-    def columns(self, chosen: object) -> Array:
-        """Return A'A[:, chosen]."""
-        return self.A.T @ self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1)
+    def rows(self, chosen: object) -> Array:
+        """Return A'A[chosen]."""
+        return self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1).T @ self.A
 
     def dot(self, V: Array) -> Array:
         """Return A'(A V)."""
@@ -144,13 +263,20 @@ class DualGram(Gram):
         left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
         return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
 
+    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
+        """Return the squared column norms of R without R^2, unless rounding forbids it.
+
+        With D = C C_S, the norm of C_j - C_S V_j is that of C_j less V_j'(2 D_j - D_S V_j).
+        """
+        if R.trace() <= _CANCELS * self.trace():
+            return R.squared_norms()
+        at = index(chosen, self.A, self.xp)
+        D = self.xp.take(self.image, at, axis=1).T @ self.A
+        return self.squared_norms() - self.xp.sum(V.T * (2 * D - D[:, at] @ V.T), axis=0)
+
     def scaled(self, factor: float) -> DualGram:
         """Return factor A'A."""
         return DualGram(self.A * factor**0.5)
-
-    def deflation(self) -> Deflation:
-        """Return a deflation that works in the row space and reads A once a step."""
-        return DualDeflation(self)
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
@@ -159,49 +285,17 @@ class DualGram(Gram):
 
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of AA', largest first."""
-        return self.xp.flip(self.xp.linalg.eigvalsh(self.A @ self.A.T))
+        return self.xp.flip(self.xp.linalg.eigvalsh(self.products))
 
 
-class Deflation:
-    """R = C - W'W, C less the directions w = R_j / sqrt(R_jj + alpha) taken out so far, without ever forming R."""
-
-    def __init__(self, gram: Gram) -> None:
-        self.xp, self.C = gram.xp, gram.C
-        self.W = gram.xp.zeros((0, gram.n_features), dtype=gram.xp.float64, device=gram.device)
-
-    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        """Take column j out: return w and R w (R before the step), or None when its pivot is at most ``smallest``."""
-        xp, C, W = self.xp, self.C, self.W
-        column = C[:, j] - W.T @ W[:, j]
-        pivot = float(column[j]) + alpha
-        if pivot <= smallest:
-            return None
-        w = column / pivot**0.5
-        self.W = xp.concat([W, w[None, :]])
-        return w, C @ w - W.T @ (W @ w)
+def by_rows(C: Array) -> Array:
+    """Return a symmetric matrix with its rows together in memory: the transpose of one in column order."""
+    return C.T if isinstance(C, np.ndarray) and not C.flags.c_contiguous else C
 
 
-class DualDeflation(Deflation):
-    """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results."""
-
-    def __init__(self, gram: DualGram) -> None:
-        self.xp, self.A = gram.xp, gram.A
-        self.K = gram.A @ gram.A.T
-        self.Q = gram.xp.zeros((0, gram.A.shape[0]), dtype=gram.xp.float64, device=gram.device)
-
-    def step(self, j: int, alpha: float, smallest: float) -> tuple[Array, Array] | None:
-        """Take column j out, as above."""
-        xp, A, Q = self.xp, self.A, self.Q
-        left = A[:, j] - Q.T @ (Q @ A[:, j])
-        pivot = float(A[:, j] @ left) + alpha
-        if pivot <= smallest:
-            return None
-        q = left / pivot**0.5
-        z = self.K @ q
-        z = z - Q.T @ (Q @ z)
-        self.Q = xp.concat([Q, q[None, :]])
-        both = xp.stack([q, z]) @ A
-        return both[0, :], both[1, :]
+def column_products(A: Array, B: Array, xp: ModuleType) -> Array:
+    """Return the inner product of every column of A with that of B."""
+    return np.einsum("ij,ij->j", A, B) if isinstance(A, np.ndarray) else xp.sum(A * B, axis=0)
 
 
 def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Array]:

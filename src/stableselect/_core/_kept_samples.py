@@ -30,10 +30,10 @@ class KeptSamples:
     gram: DualGram
     weights: Array
 
-    @cached_property
+    @property
     def products(self) -> Array:
         """AA', n x n."""
-        return self.gram.A @ self.gram.A.T
+        return self.gram.products
 
     @cached_property
     def shared_variance(self) -> Array:

@@ -1,4 +1,4 @@
-"""Search for the features with the least leave-one-out error of the ridge map, in closed form and without refitting.
+"""The leave-one-out error of the ridge map from a set of features, in closed form and without refitting.
 
 Let p be the weights of the n samples, of sum one, A (n x m) the centred samples, each times the root of its weight,
 K = AA', S the kept features, r the root of p and T = I - r r' - A_S (A_S'A_S + alpha I)^-1 A_S'. The rows of TA are the
@@ -10,8 +10,8 @@ all samples divided by t_i = T_ii. So the leave-one-out error, summed over the f
 
 Adding feature j takes tau q q' away from T, with q = T a_j and tau = 1 / (alpha + a_j'q). Dropping it adds q q' divided
 by alpha - a_j'q: the same with a negative tau. Then t loses tau q^2, and e loses 2 tau q (TKq) - tau^2 q^2 (q'Kq),
-element by element. With G = TA and P = TKG kept up to date, one pass over these two n x m arrays gives the error after
-adding any one feature, for all of them.
+element by element. With G = TA and P = TKG kept up to date, one pass over these two n x m arrays gives a lower bound of
+the error after adding any one feature, for all of them, and few need more than that.
 
 References
 ----------
@@ -23,24 +23,44 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ._arrays import Array, index
+import numpy as np
+
+from ._arrays import Array, index, to_numpy
 from ._gram import pseudo_inverse
 from ._kept_samples import KeptSamples
-from ._subset_search import TIE, open_columns
 
 _STRETCH = 2**16
-"""Elements per stretch of an n x m array, so that the few arrays a stretch needs stay in the processor's cache."""
+"""Elements per stretch of an m x n array, so that the few arrays a stretch needs stay in the processor's cache."""
 _REFRESH = 64
 """Changes of the set between two recomputations, to keep rounding from building up."""
+_MARGIN = 1e-9
+"""A bound is lower by this fraction of the error, for rounding and ties."""
+
+
+_Measure = Callable[[Array, Array, Array, Array], Array]
+"""From G', P', s and c of some features to a number for each."""
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What adding a feature (positive tau) or dropping it (negative) takes away, and what it leaves of t and e."""
+
+    tau: float
+    qKq: float
+    left: Array  # a_j and Kq, n x 2
+    right: Array  # TKq and q, times tau, 2 x n
+    t: Array
+    e: Array
 
 
 class LeaveOneOutState:
     """The leave-one-out error of a set of features, and what every change of the set would do to it.
 
-    Errors are summed over the features and are in the units of the gram. A change costs a few passes over n x m arrays.
+    Errors are summed over the features and are in the units of the gram. A change costs a few passes over m x n arrays:
+    G' and P', a row for every feature.
 
     Parameters
     ----------
@@ -59,13 +79,19 @@ class LeaveOneOutState:
 
     def refresh(self) -> None:
         """Recompute everything from the samples and the set."""
-        xp, A, K = self.gram.xp, self.gram.A, self.samples.products
+        xp, A = self.gram.xp, self.gram.A
         T, TK, A_S, A_SP = _residual_maker(self.samples, self.chosen, self.alpha)
         self.t, self.e = xp.linalg.diagonal(T), xp.sum(TK * T, axis=1)
-        self.G = A - A_SP @ (A_S.T @ A)
-        self.P = TK @ self.G
-        self.s = xp.sum(A * self.G, axis=0)  # a_j'T a_j
-        self.c = xp.sum(self.G * (K @ self.G), axis=0)  # a_j'TKT a_j
+        if self.chosen:
+            self.G = A.T - (A.T @ A_S) @ A_SP.T
+            self.P = self.G @ TK.T
+            self.s = xp.sum(A.T * self.G, axis=1)  # a_j'T a_j
+            self.c = xp.sum(self.G * (self.G @ self.samples.products), axis=1)  # a_j'TKT a_j
+        else:  # TA = A, since A is centred
+            self.G, self.P = (xp.empty((A.shape[1], A.shape[0]), dtype=A.dtype, device=self.gram.device) for _ in "GP")
+            self.G[:, :], self.P[:, :] = A.T, self.gram.image.T
+            self.s, self.c = (xp.asarray(x, copy=True) for x in (self.gram.diagonal(), self.gram.squared_norms()))
+        self.low: Array = None
         self.stale = 0
 
     @property
@@ -75,27 +101,53 @@ class LeaveOneOutState:
 
     def errors_with(self) -> Array:
         """Return the error after adding each feature, length m."""
-        parts = [self._errors(self.G[:, c], self.P[:, c], self.s[c], self.c[c], self.t, self.e) for c in self._parts()]
-        return self.gram.xp.concat(parts)
+        return self._each(self._errors, None)
+
+    def errors_without(self, j: int) -> Array:
+        """Return the error after dropping the kept feature j and adding each feature; nothing is changed."""
+        return self._each(self._errors, self._planned(j, -1.0))
+
+    def least_errors(self, usable: Array, prices: Array, without: int | None = None) -> Array:
+        """Return the error after adding each feature, infinite for those that cannot be the best of the usable ones.
+
+        Parameters
+        ----------
+        usable : boolean array of length m
+            Features that may be added.
+        prices : array of length m
+            What counts beside the error.
+        without : int, optional
+            A kept feature to drop first; nothing is changed.
+        """
+        xp = self.gram.xp
+        change = None if without is None else self._planned(without, -1.0)
+        if change is not None or self.low is None:
+            low = self._each(self._bounds, change)
+            self.low = low if change is None else self.low
+        else:
+            low = self.low
+        low = xp.where(usable, low + prices, float("inf"))
+        likely = int(xp.argmin(low))
+        least = float(self._errors_of(index([likely], low, xp), change)[0] + prices[likely])
+        limit = least + _MARGIN * (self.error + float(xp.max(prices)))
+        left = index(np.flatnonzero(to_numpy(usable & ~(low > limit))), low, xp)
+        errors = xp.full_like(low, float("inf"))
+        errors[left] = self._errors_of(left, change)
+        return errors
 
     def training_gains(self) -> Array:
         """Return by how much adding each feature lowers the training loss, a_j'TKT a_j / (a_j'T a_j + alpha)."""
         return self.c / (self.s + self.alpha)
 
-    def add(self, j: int) -> Array:
-        """Add feature j, and return the error after adding each feature then."""
-        errors = self._change(j, 1.0, keep=True)
+    def add(self, j: int, *, last: bool = False) -> None:
+        """Add feature j; what comes after that is not foreseen for the last one."""
+        self._make(self._planned(j, 1.0), foresee=not last)
         self.chosen.append(j)
-        return errors
-
-    def errors_without(self, j: int) -> Array:
-        """Return the error after dropping the kept feature j and adding each feature; nothing is changed."""
-        return self._change(j, -1.0, keep=False)
 
     def swap(self, old: int, new: int) -> None:
         """Replace a kept feature by another, which takes its place."""
-        self._change(old, -1.0, keep=True)
-        self._change(new, 1.0, keep=True)
+        self._make(self._planned(old, -1.0))
+        self._make(self._planned(new, 1.0))
         self.chosen[self.chosen.index(old)] = new
         if self.stale >= _REFRESH:
             self.refresh()
@@ -105,48 +157,94 @@ class LeaveOneOutState:
         size = max(1, _STRETCH // n)
         return (slice(start, start + size) for start in range(0, m, size))
 
-    def _change(self, j: int, sign: float, keep: bool) -> Array:
-        """Return the error after adding each feature to the set with j added (sign 1) or dropped (-1)."""
+    def _planned(self, j: int, sign: float) -> _Change:
+        """Return what adding feature j (sign 1) or dropping it (-1) changes."""
         xp = self.gram.xp
-        q, TKq = (xp.asarray(array[:, j], copy=True) for array in (self.G, self.P))
+        q, TKq = (xp.asarray(array[j, :], copy=True) for array in (self.G, self.P))
         tau = sign / (self.alpha + sign * float(self.s[j]))
         Kq = self.samples.products @ q
         qKq = float(q @ Kq)
         t = self.t - tau * q * q
         e = self.e - tau * q * (2 * TKq - tau * qKq * q)
-        left, right = xp.stack([self.gram.A[:, j], Kq]), tau * xp.stack([TKq, q], axis=1)
-        errors = []
-        for part in self._parts():
-            # q'A = a_j'TA, so both products read the old G; the new P is (T - tau q q') K (G - tau q (q'A)).
-            both = left @ self.G[:, part]
-            qA, KqG = both[0, :], both[1, :]
-            G, P, s, c = self.G[:, part], self.P[:, part], self.s[part], self.c[part]
-            if not keep:
-                G, P, s, c = (xp.asarray(array, copy=True) for array in (G, P, s, c))
-            G -= (tau * q)[:, None] * qA[None, :]
-            P -= right @ xp.stack([qA, KqG - tau * qKq * qA])
-            s -= tau * qA * qA
-            c -= tau * qA * (2 * KqG - tau * qKq * qA)
-            errors.append(self._errors(G, P, s, c, t, e))
-        if keep:
-            self.t, self.e = t, e
-            self.stale += 1
-        return xp.concat(errors)
+        return _Change(tau, qKq, xp.stack([self.gram.A[:, j], Kq], axis=1), tau * xp.stack([TKq, q]), t, e)
 
-    def _errors(self, G: Array, P: Array, s: Array, c: Array, t: Array, e: Array) -> Array:
-        """Return sum_i (e - 2 g TKg + g^2 g'Kg)_i / (t - g^2)_i^2 for every column g of G / sqrt(s + alpha)."""
-        xp = self.gram.xp
-        scale = 1 / xp.sqrt(s + self.alpha)
-        g = G * scale[None, :]
-        above = g * (c * scale * scale)[None, :]
-        above -= P * (2 * scale)[None, :]
-        above *= g
-        above += e[:, None]
-        g *= g
-        g -= t[:, None]
-        g *= g
-        above /= g
-        return xp.sum(above, axis=0)
+    def _after(self, rows: slice | Array, change: _Change | None, keep: bool = False) -> tuple[Array, ...]:
+        """Return G', P', s and c of some features after a change, which is made in place to keep it."""
+        G, P, s, c = self.G[rows, :], self.P[rows, :], self.s[rows], self.c[rows]
+        if change is None:
+            return G, P, s, c
+        if not keep:
+            G, P, s, c = (self.gram.xp.asarray(array, copy=True) for array in (G, P, s, c))
+        # q'A = a_j'TA, so both products read the old G; the new P is (T - tau q q') K (G - tau q (q'A)).
+        both = G @ change.left
+        qA = both[:, 0]
+        more = change.tau * change.qKq * qA
+        s -= change.tau * qA * qA
+        c -= change.tau * qA * (2 * both[:, 1] - more)
+        G -= qA[:, None] * change.right[1, :]
+        both[:, 1] -= more
+        P -= both @ change.right
+        return G, P, s, c
+
+    def _make(self, change: _Change, foresee: bool = False) -> None:
+        """Make a change, and bound what adding every feature leads to then, while the arrays are at hand."""
+        bounds, low = self._bounds(change.t, change.e), []
+        for part in self._parts():
+            state = self._after(part, change, keep=True)
+            if foresee:
+                low.append(bounds(*state))
+        self.t, self.e = change.t, change.e
+        self.low = self.gram.xp.concat(low) if low else None
+        self.stale += 1
+
+    def _each(self, measure: Callable[..., _Measure], change: _Change | None) -> Array:
+        """Return errors or bounds of all features, after a change if there is one."""
+        of = measure(self.t, self.e) if change is None else measure(change.t, change.e)
+        return self.gram.xp.concat([of(*self._after(part, change)) for part in self._parts()])
+
+    def _errors_of(self, features: Array, change: _Change | None) -> Array:
+        """Return the error after adding each of some features."""
+        size = max(1, _STRETCH // self.gram.A.shape[0])
+        parts = [features[start : start + size] for start in range(0, max(1, features.shape[0]), size)]
+        errors = self._errors(self.t, self.e) if change is None else self._errors(change.t, change.e)
+        return self.gram.xp.concat([errors(*self._after(part, change)) for part in parts])
+
+    def _errors(self, t: Array, e: Array) -> _Measure:
+        """Return what gives sum_i (e - 2 g TKg + g^2 g'Kg)_i / (t - g^2)_i^2 for every row g of G / sqrt(s + alpha)."""
+
+        def errors(G: Array, P: Array, s: Array, c: Array) -> Array:
+            inverse = 1 / (s + self.alpha)
+            u = G * G
+            u *= inverse[:, None]
+            above = G * P
+            above *= (-2 * inverse)[:, None]
+            above += u * (c * inverse)[:, None]
+            above += e
+            u -= t
+            u *= u
+            above /= u
+            return self.gram.xp.sum(above, axis=1)
+
+        return errors
+
+    def _bounds(self, t: Array, e: Array) -> _Measure:
+        """Return what gives lower bounds of these errors.
+
+        With u = g^2 and v = g TKg, none of the terms e - 2 v + u g'Kg is below zero, and 1 / (t - u)^2 is at least
+        1 / t^2 + 2 u / t^3; the sums of the product are polynomials of G and P.
+        """
+        xp, square, cube = self.gram.xp, 1 / t**2, 1 / t**3
+        total, weights = xp.sum(e * square), xp.stack([square, e * cube], axis=1)
+
+        def bounds(G: Array, P: Array, s: Array, c: Array) -> Array:
+            inverse = 1 / (s + self.alpha)
+            squares, products, gain = G * G, G * P, c * inverse
+            linear, cross = squares @ weights, products @ square
+            weighted = squares * cube
+            quadratic = gain * xp.vecdot(weighted, squares) - 2 * xp.vecdot(weighted, products)
+            return total + inverse * (gain * linear[:, 0] - 2 * cross + 2 * (linear[:, 1] + inverse * quadratic))
+
+        return bounds
 
 
 def leave_one_out_error(samples: KeptSamples, chosen: Sequence[int], alpha: float) -> float:
@@ -169,103 +267,3 @@ def _residual_maker(samples: KeptSamples, chosen: Sequence[int], alpha: float) -
     root = xp.sqrt(samples.weights)
     T = eye - root[:, None] * root[None, :] - A_SP @ A_S.T
     return T, T @ samples.products, A_S, A_SP
-
-
-def forward_leave_one_out(
-    samples: KeptSamples,
-    k: int,
-    alpha: float,
-    include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
-    prices: Array = None,
-) -> LeaveOneOutState:
-    """Choose k features one at a time, each by the least leave-one-out error, and its price where features have one.
-
-    Features whose variance rests on one sample come after all others, and constant ones last. Where no feature lowers
-    the error, the one that lowers the training loss most is taken.
-
-    Parameters
-    ----------
-    samples : KeptSamples
-        The samples.
-    k : int
-        Number of features.
-    alpha : float
-        Ridge weight, above zero.
-    include, exclude : sequence of int
-        Features that come first, in this order, and features that are never chosen.
-    prices : array of length m, optional
-        What keeping a feature costs beside the error, in its units; none below zero.
-
-    Returns
-    -------
-    LeaveOneOutState
-        ``chosen`` holds the features in order of selection.
-    """
-    gram, xp = samples.gram, samples.gram.xp
-    price = 0.0 if prices is None else prices
-    state = LeaveOneOutState(samples, alpha, include)
-    allowed = open_columns(gram, [*include, *exclude])
-    errors = state.errors_with()
-    while len(state.chosen) < k:
-        usable = _first_tier(samples, allowed)
-        falls = state.error - errors
-        helps = bool(xp.any(usable & (falls > TIE * state.error)))
-        gain = xp.where(usable, (falls if helps else state.training_gains()) - price, -float("inf"))
-        j = _first_of_best(gain, TIE * state.error if helps else 0.0, xp)
-        allowed[j] = False
-        errors = state.add(j)
-    return state
-
-
-def exchange_leave_one_out(
-    state: LeaveOneOutState, include: Sequence[int] = (), exclude: Sequence[int] = (), prices: Array = None
-) -> int:
-    """Swap kept features for others until no single swap lowers the leave-one-out error and prices.
-
-    Kept features are tried in turn, each against its best replacement.
-
-    Parameters
-    ----------
-    state : LeaveOneOutState
-        The start, changed in place.
-    include, exclude, prices
-        As for :func:`forward_leave_one_out`.
-
-    Returns
-    -------
-    int
-        Number of swaps made.
-    """
-    gram, xp = state.gram, state.gram.xp
-    price = xp.zeros_like(state.s) if prices is None else prices
-    n_swaps, unchanged = 0, 0
-    free = [position for position, feature in enumerate(state.chosen) if feature not in set(include)]
-    while unchanged < len(free):
-        for position in free:
-            old, error = state.chosen[position], state.error
-            usable = _first_tier(state.samples, open_columns(gram, [*state.chosen, *exclude]))
-            gain = xp.where(usable, error - state.errors_without(old) + price[old] - price, -float("inf"))
-            new = _first_of_best(gain, TIE * error, xp)
-            unchanged += 1
-            if float(gain[new]) > TIE * error:
-                state.swap(old, new)
-                n_swaps, unchanged = n_swaps + 1, 0
-            if unchanged >= len(free):
-                break
-    return n_swaps
-
-
-def _first_of_best(gain: Array, rounding: float, xp: ModuleType) -> int:
-    """Return the lowest index whose gain ties with the largest: within TIE of it, or within ``rounding``."""
-    top = float(xp.max(gain))
-    return int(xp.argmax(xp.astype(gain >= top - max(TIE * abs(top), rounding), xp.int32)))
-
-
-def _first_tier(samples: KeptSamples, allowed: Array) -> Array:
-    """Return which allowed features come first: those that several samples vary, else all that vary, else all."""
-    xp = samples.gram.xp
-    for tier in (samples.shared_variance, samples.gram.diagonal() > 0):
-        if bool(xp.any(allowed & tier)):
-            return allowed & tier
-    return allowed

@@ -25,7 +25,7 @@ from ._arrays import (
     namespace,
     row_blocks,
 )
-from ._gram import DualGram, Gram
+from ._gram import DualGram, Gram, ScaledGram
 from ._sums import block_sums, check_alike, check_removable, remaining_samples
 
 
@@ -250,8 +250,9 @@ class Moments:
         # A constant feature's variance is zero, not the rounding of its mean.
         varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)
         if self._second is not None:
-            C = self._second / self.weight_sum
-            return Gram(C * varies[:, None] * varies[None, :] if not bool(xp.all(varies > 0)) else C)
+            # Sums of exactly zero need no mask.
+            varies = xp.where(xp.linalg.diagonal(self._second) == 0, 1.0, varies)
+            return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
         rows, weights = self._stacked(xp)
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
         return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
+from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
-from ._subset_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._swap_state import SwapState
 
 _EPSILON = 1e-15
@@ -126,7 +127,7 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     Parameters
     ----------
     gram, k, alpha, include, exclude
-        As for :func:`~stableselect._core._subset_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_search`.
 
     Returns
     -------
@@ -159,8 +160,9 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
     if alpha and isinstance(gram, DualGram):
         # (C + alpha I)^-1 = (I - A'(AA' + alpha I)^-1 A) / alpha
         A = to_numpy(gram.A)
-        inner = np.linalg.solve(A @ A.T + alpha * np.eye(len(A)), A)
-        return np.asarray((1 - (A * inner).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
+        factor, _ = dpotrf(to_numpy(gram.products) + alpha * np.eye(len(A)), lower=1)
+        half = solve_triangular(factor, A, lower=True, check_finite=False)
+        return np.asarray((1 - (half * half).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
     if isinstance(gram, DualGram) or not (pivots > 0).all():
         return None
     unit = 1 / np.sqrt(pivots)
@@ -169,6 +171,6 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
     factor, failed = dpotrf(scaled, lower=1, overwrite_a=1)
     if failed:
         return None
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    Q = np.diagonal(inverse)
+    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
+    Q = np.einsum("ij,ij->j", inverse, inverse)
     return np.asarray(Q * (1 + _EPSILON * len(Q) * Q.sum()) / pivots)

@@ -52,7 +52,7 @@ class SwapState:
         self.Y = xp.asarray(R.dot(V).T, copy=True)
         self.V = xp.asarray(V.T, copy=True)
         self.C_S = xp.asarray(self.gram.columns(self.chosen).T, copy=True)
-        self.g, self.h = R.squared_norms(), R.diagonal()
+        self.g, self.h = self.gram.residual_norms(self.chosen, V, R), R.diagonal()
         self.drop_costs = self._drop_costs()
         self.stale = 0
 

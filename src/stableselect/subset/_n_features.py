@@ -11,7 +11,7 @@ import numpy as np
 from .._core import HeldOut, Moments, forward_search
 from ..base import TargetNotReachedWarning
 from ._path_errors import prefix_errors
-from ._search import GIVE_UP, RIDGE_GRID, compared
+from ._search import GIVE_UP, RIDGE_GRID, errors_by_ridge
 from ._selection_path import SelectionPath
 
 MAX_FEATURES = 200
@@ -119,16 +119,16 @@ def held_out_paths(
     ridge : ndarray of shape (limit + 1,)
         The weight they belong to.
     """
-    rounds = [compared(split.train, split.test) for split in held_out]
-    slack = 1e-12 * sum(weight * gram.n_features for gram, _, _, weight in rounds)
-    errors, ridge = np.full((len(rounds), limit + 1), np.inf), np.full(limit + 1, ridges[0])
+    errors, ridge = np.full((len(held_out), limit + 1), np.inf), np.full(limit + 1, ridges[0])
     climbing = np.ones(limit + 1, dtype=bool)
-    for weight in ridges:
-        reach = int(np.flatnonzero(climbing)[-1])
-        found = np.full_like(errors, np.inf)
-        for fold, (gram, target, shift, scale) in enumerate(rounds):
-            columns = forward_search(gram, reach, weight, include, exclude)
-            found[fold, : reach + 1] = scale * prefix_errors(gram, target, shift, columns, weight)
+
+    def reach() -> int:
+        return int(np.flatnonzero(climbing)[-1])
+
+    searched = errors_by_ridge(held_out, reach, include, exclude, ridges, prefix_errors)
+    for weight, (paths, scale) in zip(ridges, searched, strict=True):
+        slack, found = 1e-12 * scale, np.full_like(errors, np.inf)
+        found[:, : len(paths[0])] = paths
         now, least = found.sum(axis=0), errors.sum(axis=0)
         better = climbing & (now < (1 - 1e-9) * least - slack)
         errors[:, better], ridge[better] = found[:, better], weight

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._core import Array, Gram, index, like, to_numpy
+from .._core import Array, DualGram, Gram, index, like, to_numpy
 
 _DEPENDENT = 1e-12
 """A feature with at most this fraction of its variance left is a combination of those before it, and adds nothing."""
@@ -44,18 +44,30 @@ def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int]
     ndarray of shape (len(columns) + 1,)
         Entry k is :func:`~stableselect.subset._search.held_out_error` of the first k features.
     """
-    xp = gram.xp
-    C_S = gram.columns(columns)
-    L, independent = _cholesky(to_numpy(xp.take(C_S, index(columns, C_S, xp), axis=0)), ridge)
-    used = index(np.flatnonzero(independent), C_S, xp)
-    kept = index(np.asarray(columns, dtype=np.int64)[independent], C_S, xp)
-    inverse = like(solve_triangular(L, np.eye(len(L)), lower=True), C_S, xp)
-    T_S = target.columns(np.asarray(columns)[independent]) + shift[:, None] * xp.take(shift, kept)[None, :]
-    W = inverse @ xp.take(C_S, used, axis=1).T
-    Z = inverse @ T_S.T
-    products = to_numpy((xp.take(Z, kept, axis=1) @ inverse.T) * (W @ W.T))
+    xp, at = gram.xp, index(columns, shift, gram.xp)
+    if isinstance(gram, DualGram) and isinstance(target, DualGram):
+        A_S = xp.take(gram.A, at, axis=1)
+        M = A_S.T @ A_S
+    else:
+        C_S = gram.rows(columns)
+        M = C_S[:, at]
+    L, independent = _cholesky(to_numpy(M), ridge)
+    used = index(np.flatnonzero(independent), M, xp)
+    kept = at[used]
+    inverse = like(solve_triangular(L, np.eye(len(L)), lower=True), M, xp)
+    if isinstance(gram, DualGram) and isinstance(target, DualGram):
+        # With C = A'A and T = B'B, W is (L^-1 A_S')A and Z is (L^-1 B_S')B; neither is multiplied out.
+        B_S = xp.concat([xp.take(target.A, kept, axis=1), shift[kept][None, :]])
+        W, Z = inverse @ A_S[:, used].T, inverse @ B_S.T
+        AB = xp.concat([gram.products_with(target), (gram.A @ shift)[:, None]], axis=1)
+        inner, squares, Z_S = (W @ AB) * Z, W @ gram.products @ W.T, Z @ B_S
+    else:
+        T_S = target.rows(kept) + shift[kept][:, None] * shift[None, :]
+        W, Z = inverse @ C_S[used, :], inverse @ T_S
+        inner, squares, Z_S = W * Z, W @ W.T, Z[:, kept]
+    products = to_numpy((Z_S @ inverse.T) * squares)
     # Row and column t enter with the t-th feature; the matrix is symmetric.
-    falls = 2 * to_numpy(xp.sum(W * Z, axis=1)) - 2 * np.tril(products).sum(axis=1) + np.diag(products)
+    falls = 2 * to_numpy(xp.sum(inner, axis=1)) - 2 * np.tril(products).sum(axis=1) + np.diag(products)
     total = target.trace() + float(xp.sum(shift * shift))
     errors = total - np.concatenate([[0.0], np.cumsum(falls)])
     return errors[np.concatenate([[0], np.cumsum(independent)])]

@@ -6,13 +6,24 @@ ridge weight is the one of least error on folds held out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from .._core import Array, Gram, HeldOut, Moments, exact_search, exchange_search, forward_search, index, like
+from .._core import (
+    Array,
+    Gram,
+    HeldOut,
+    Moments,
+    exact_search,
+    exchange_search,
+    forward_search,
+    forward_searches,
+    index,
+    like,
+)
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
@@ -21,6 +32,12 @@ FEWEST_FOLDS = 3
 """Fewest folds with samples in them for a choice by held-out error."""
 GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
+_AT_ONCE = 5
+"""Ridge weights searched side by side: the error seldom falls beyond them."""
+_LARGE = 1000
+"""With at least as many features most time goes into reading the moments, which all ridge weights share."""
+_TOGETHER = 2**12
+"""Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
 
 @dataclass(frozen=True)
@@ -151,19 +168,65 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
     """
-    rounds = [compared(split.train, split.test) for split in held_out]
-    scale = sum(weight * gram.n_features for gram, _, _, weight in rounds)
     errors: list[float] = []
-    for ridge in RIDGE_GRID:
-        errors.append(0.0)
-        for gram, target, shift, weight in rounds:
-            chosen = forward_search(gram, k, ridge, include, exclude)
-            errors[-1] += weight * held_out_error(gram, target, shift, chosen, ridge)
+    for part, scale in errors_by_ridge(held_out, lambda: k, include, exclude, RIDGE_GRID, held_out_error):
+        errors.append(sum(part))
         if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
     limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
     return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
+
+
+def errors_by_ridge(
+    held_out: Sequence[HeldOut],
+    reach: Callable[[], int],
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Callable[[Gram, Gram, Array, Sequence[int], float], Any],
+) -> Iterator[tuple[list[Any], float]]:
+    """Yield for every ridge weight the errors of what forward searches find, one for each part held out.
+
+    Parameters
+    ----------
+    held_out : sequence of HeldOut
+        Parts of the samples held out of the others.
+    reach : callable
+        Asked for the number of features before searches are made: a few ridge weights side by side.
+    include, exclude : sequence of int
+        Features that must or must not be selected.
+    ridges : sequence of float
+        The weights.
+    measure : callable
+        From what :func:`compared` returns, the features found and the ridge weight to an error per sample.
+
+    Yields
+    ------
+    errors : list
+        In the units of the samples, summed over those held out.
+    scale : float
+        The variance of all features, in these units.
+    """
+    m, thin = int(held_out[0].test.n_features or 0), held_out[0].test.form == "dual"
+    step = len(ridges) if thin or m >= _LARGE else _AT_ONCE
+    for start in range(0, len(ridges), step):
+        part, k = ridges[start : start + step], reach()
+        n = max(1, _TOGETHER // (len(part) * m))
+        errors: list[list[Any]] = [[] for _ in part]
+        scale, likely = 0.0, set[int]()
+        for first in range(0, len(held_out), n):
+            rounds = [compared(split.train, split.test) for split in held_out[first : first + n]]
+            lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in part]
+            if not thin and m >= _LARGE:
+                lanes[0][0].square_rows(sorted(likely))  # faster at once
+            found = forward_searches(lanes, k, include, exclude)
+            likely = set().union(*found)
+            for at, (gram, target, shift, weight) in enumerate(rounds):
+                scale += weight * m
+                for own, chosen, ridge in zip(errors, found[at * len(part) :], part, strict=False):
+                    own.append(weight * measure(gram, target, shift, chosen, ridge))
+        yield from ((own, scale) for own in errors)
 
 
 def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
@@ -177,7 +240,7 @@ def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
 
 def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
     """Return the squared error per sample, on other samples, of the ridge map fitted on the samples of ``gram``."""
-    return map_error(gram.split(chosen, ridge)[1], target, shift, chosen)
+    return map_error(gram.coefficients(chosen, ridge), target, shift, chosen)
 
 
 def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
@@ -187,8 +250,7 @@ def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> fl
     ``shift`` the difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so
     no sample is needed.
     """
-    xp = target.xp
-    rows = index(chosen, V, xp)
-    T_S = target.columns(chosen) + shift[:, None] * xp.take(shift, rows)[None, :]
-    T_SS = xp.take(T_S, rows, axis=0)
-    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V * (2 * T_S - V @ T_SS)))
+    xp, at = target.xp, index(chosen, V, target.xp)
+    T_S = target.rows(chosen)
+    T_S = T_S + shift[at][:, None] * shift[None, :]
+    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V.T * (2 * T_S - T_S[:, at] @ V.T)))

@@ -1,0 +1,128 @@
+"""What is left of C as columns are taken out of it one at a time, for several searches side by side.
+
+Every search ("lane") has taken its own columns out with its own ridge weights; they share C and each product with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+
+from ._arrays import Array, index, like
+from ._gram import DualGram, Gram, column_products
+
+
+class Deflation:
+    """R = C - W'W for every lane, W the directions w = R_j / sqrt(R_jj + alpha) that it has taken out; R is not formed.
+
+    With z = R w, R before the step, the square of R - w w' is R^2 - w z' - z w' + |w|^2 w w'. So the columns j of R and
+    R^2 follow from those of C and C^2 and from all w and z so far:
+
+        R_j = C_j - W'W_j,   (R^2)_j = (C^2)_j - Z'W_j - W'(Z_j - |w|^2 W_j).
+
+    C is only multiplied with columns of its own, each once for all lanes.
+    """
+
+    def __init__(self, gram: Gram, n_lanes: int, n_steps: int) -> None:
+        self.gram, self.xp, self.n_steps = gram, gram.xp, 0
+        self.taken = self._empty(n_lanes, 2, n_steps, gram.n_features)  # W and Z
+        self.lengths = self._empty(n_lanes, n_steps)  # |w|^2
+
+    def _empty(self, *shape: int) -> Array:
+        return self.xp.empty(shape, dtype=self.xp.float64, device=self.gram.device)
+
+    def keep(self, lanes: Sequence[int]) -> None:
+        """Go on with some of the lanes only."""
+        rows = index(lanes, self.taken, self.xp)
+        self.taken, self.lengths = (self.xp.take(array, rows, axis=0) for array in (self.taken, self.lengths))
+
+    def norms(self, lane: int) -> tuple[Array, Array] | None:
+        """Return the squared column norms and the diagonal of a lane's R afresh; None where W is needed anew too."""
+        return None
+
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
+        """Take a column out of every lane's R.
+
+        Parameters
+        ----------
+        features : sequence of int
+            The column of every lane.
+        alphas : ndarray of shape (L,)
+            Its ridge weight.
+        smallest : array of shape (L,)
+            A column whose pivot is at most this stays, and its w is zero.
+
+        Returns
+        -------
+        w, Rw : arrays of shape (L, m)
+            With R before the step.
+        inverse : array of shape (L,)
+            One over the pivots, zero where the column stays.
+        """
+        xp, t = self.xp, self.n_steps
+        lanes, at = (index(values, self.taken, xp) for values in (range(len(features)), features))
+        both = xp.stack([self.gram.rows(features), self.gram.square_rows(features)], axis=1)
+        if t:
+            own = self.taken[lanes, :, :t, at]  # W_j and Z_j
+            own[:, 1, :] -= self.lengths[:, :t] * own[:, 0, :]
+            both -= own @ self.taken[:, 0, :t, :]
+            both[:, 1, :] -= (own[:, :1, :] @ self.taken[:, 1, :t, :])[:, 0, :]
+        inverse = _inverse(both[lanes, 0, at] + like(alphas, both, xp), smallest, xp)
+        both *= xp.sqrt(inverse)[:, None, None]
+        w = both[:, 0, :]
+        self.taken[:, :, t, :], self.lengths[:, t] = both, xp.vecdot(w, w)
+        self.n_steps += 1
+        return w, both[:, 1, :], inverse
+
+
+class DualDeflation(Deflation):
+    """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results, for all lanes."""
+
+    def __init__(self, gram: DualGram, n_lanes: int, n_steps: int) -> None:
+        self.gram, self.xp, self.n_steps = gram, gram.xp, 0
+        self.A, self.K = gram.A, gram.products
+        self.taken = self._empty(n_lanes, n_steps, gram.A.shape[0])  # Q
+
+    def keep(self, lanes: Sequence[int]) -> None:
+        """Go on with some of the lanes only."""
+        self.taken = self.xp.take(self.taken, index(lanes, self.taken, self.xp), axis=0)
+
+    def norms(self, lane: int) -> tuple[Array, Array] | None:
+        """Return the squared column norms and the diagonal of a lane's R afresh."""
+        A, Q = self.A, self.taken[lane, : self.n_steps, :]
+        left = A - Q.T @ (Q @ A)
+        return column_products(left, self.K @ left, self.xp), column_products(A, left, self.xp)
+
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
+        """Take a column out of every lane's R, as above."""
+        xp, A, Q = self.xp, self.A, self.taken[:, : self.n_steps, :]
+        own = xp.take(A, index(features, A, xp), axis=1).T
+        left = own - _projected(Q, own)
+        pivots = xp.sum(own * left, axis=1) + like(alphas, A, xp)
+        inverse = _inverse(pivots, smallest, xp)
+        q = left * xp.sqrt(inverse)[:, None]
+        z = q @ self.K
+        z = z - _projected(Q, z)
+        self.taken[:, self.n_steps, :] = q
+        self.n_steps += 1
+        both = xp.concat([q, z]) @ A
+        return both[: len(features), :], both[len(features) :, :], inverse
+
+
+def deflation(gram: Gram, n_lanes: int, n_steps: int) -> Deflation:
+    """Return an object that takes up to ``n_steps`` columns out of C, in every lane."""
+    kind = DualDeflation if isinstance(gram, DualGram) else Deflation
+    return kind(gram, n_lanes, n_steps)  # type: ignore[arg-type]
+
+
+def _projected(Q: Array, vectors: Array) -> Array:
+    """Return Q'Q v for every lane's vector v."""
+    inner = (Q @ vectors[:, :, None])[:, :, 0]
+    return (inner[:, None, :] @ Q)[:, 0, :]
+
+
+def _inverse(pivots: Array, smallest: Array, xp: ModuleType) -> Array:
+    """Return 1 / pivot, zero for pivots that are too small."""
+    return 1 / xp.where(pivots > smallest, pivots, float("inf"))

@@ -1,0 +1,255 @@
+"""Forward search: the features one at a time, each by the largest fall of the loss; several searches side by side.
+
+The notation is that of :mod:`stableselect._core._subset_search`. With w = R_j / sqrt(R_jj + alpha) a step turns R into
+R - w w', so R's column norms g lose 2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
+
+Searches with several ridge weights and on several tables go in lock step, as rows of the same arrays. Each chooses by
+its own row alone, so that it finds what it would find by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
+
+from ._arrays import Array, index, like, to_numpy
+from ._deflation import Deflation, deflation
+from ._gram import Gram
+from ._swap_state import ROUNDING, TRUST, gain_rounding
+
+TIE = 1e-10
+"""Gains within this relative distance are ties, as are those that rounding can move past each other."""
+EXHAUSTED = 1e-10
+"""Once the loss falls below this fraction of the total, the kept features span the table."""
+BEYOND_RANK_RIDGE = 1e-3
+"""Ridge, relative to the mean variance, by whose gain features are chosen beyond the rank."""
+_DETERMINED = 1e-2
+"""Ties go to the lowest index of those that have at least this fraction of the most that is left of any of them."""
+_DEFLATE = 1e-2
+"""Recompute the residual afresh when the loss has fallen this much since the last time."""
+
+Lane = tuple[Gram, float]
+"""The moments and the ridge weight of one search."""
+
+
+def absolute_ridge(gram: Gram, ridge: float) -> float:
+    """Return the ridge weight alpha for one stated relative to the mean variance of the features."""
+    return ridge * gram.trace() / gram.n_features
+
+
+def first_of_best(gain: Array, slack: Array, left: Array, xp: ModuleType) -> int:
+    """Return the lowest index whose gain, with ``slack`` either way, ties with the largest.
+
+    ``left`` is what is left of every feature, relative to its variance. A feature of which little is left is badly
+    determined, so it does not win a tie with others of which much is.
+    """
+    tied = gain + slack >= xp.max(gain - slack)
+    most = xp.max(xp.where(tied, left, 0.0))
+    return int(xp.argmax(xp.astype(tied & (left >= _DETERMINED * most), xp.int32)))
+
+
+def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
+    """Return a boolean array, true for the features that may still be chosen."""
+    mask = np.ones(gram.n_features, dtype=bool)
+    mask[list(closed)] = False
+    return gram.xp.asarray(mask, device=gram.device)
+
+
+def forward_search(
+    gram: Gram,
+    k: int,
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+) -> list[int]:
+    """Choose k features one at a time, each by the largest fall of the loss, less its price where features have one.
+
+    Parameters
+    ----------
+    gram : Gram
+        The moments C.
+    k : int
+        Number of features.
+    alpha : float
+        Ridge weight.
+    include, exclude : sequence of int
+        Features that come first, in this order, and features that are never chosen.
+    prices : array of length m, optional
+        What keeping a feature costs beside the loss, in its units; none below zero.
+
+    Returns
+    -------
+    list of int
+        The features in order of selection.
+    """
+    return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
+
+
+def forward_searches(
+    lanes: Sequence[Lane],
+    k: int,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+) -> list[list[int]]:
+    """Return what :func:`forward_search` finds in every lane, side by side.
+
+    Parameters
+    ----------
+    lanes : sequence of (Gram, float)
+        The moments and the ridge weight of each search, all of one form and of as many features. Those in a row with
+        the same moments share their products.
+    k, include, exclude, prices
+        As for :func:`forward_search`.
+
+    Returns
+    -------
+    list of list of int
+    """
+    search = _ForwardSearch(lanes, k, include, exclude, prices)
+    for step in range(k):
+        search.take([include[step]] * len(lanes) if step < len(include) else search.best())
+    return search.chosen
+
+
+class _ForwardSearch:
+    """What every lane has chosen, and what is left of its features: a row of every array for each lane."""
+
+    def __init__(
+        self, lanes: Sequence[Lane], k: int, include: Sequence[int], exclude: Sequence[int], prices: Array
+    ) -> None:
+        self.grams = [gram for gram, _ in lanes]
+        self.alphas = np.array([alpha for _, alpha in lanes], dtype=np.float64)
+        self.k, self.prices, self.xp = k, prices, self.grams[0].xp
+        self.chosen: list[list[int]] = [[] for _ in lanes]
+        self.exhausted = np.zeros(len(lanes), dtype=bool)
+        self.sharing: list[tuple[Deflation, list[int]]] = []  # the lanes of every deflation
+        norms: list[Array] = []
+        for lane, gram in enumerate(self.grams):
+            if lane and gram is self.grams[lane - 1]:
+                self.sharing[-1][1].append(lane)
+                norms.append(norms[-1])
+            else:
+                self.sharing.append((gram, [lane]))  # type: ignore[arg-type]
+                norms.append(gram.squared_norms())
+        self.sharing = [(deflation(gram, len(rows), k), rows) for gram, rows in self.sharing]  # type: ignore[arg-type]
+        xp = self.xp
+        self.lanes = index(range(len(lanes)), norms[0], xp)
+        self.g = xp.stack(norms)
+        self.variance = xp.stack([gram.diagonal() for gram in self.grams])
+        self.h = xp.asarray(self.variance, copy=True)
+        self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
+        self.loss = to_numpy(xp.sum(self.variance, axis=1))
+        self.loss, self.total, self.total_size = (np.array(self.loss) for _ in range(3))
+        self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
+        self.ridges = like(self.alphas[:, None], self.g, xp)
+        # A feature with no more than this left is a combination of the chosen ones; infinite where it is not allowed.
+        self.least = xp.where(open_columns(self.grams[0], [*include, *exclude]), TRUST * self.variance, float("inf"))
+
+    def best(self) -> list[int]:
+        """Return the best next feature of every lane."""
+        xp = self.xp
+        for lane in np.flatnonzero(self.loss < self.watched).tolist():
+            self._restart(lane)
+            if self.loss[lane] <= EXHAUSTED * self.total[lane]:
+                self._exhaust(lane)
+        usable = (self.h > self.least) & (self.g > 0)
+        pivot = xp.where(usable, self.h + self.ridges, float("inf"))
+        gain = fall = self.g / pivot
+        if self.prices is not None:
+            gain = xp.where(usable, fall - self.prices, -float("inf"))
+        best = xp.argmax(gain, axis=1)
+        top = to_numpy(gain[self.lanes, best])
+        # No gain is off by more than rounding makes of the largest fall and the largest ratio of size to pivot.
+        most = top if self.prices is None else to_numpy(xp.max(fall, axis=1))
+        ratio = to_numpy(xp.max(self.size / pivot, axis=1))
+        slack = ROUNDING * (2 * np.sqrt(most * ratio * self.total_size) + most * ratio) + TIE * (most + abs(top))
+        gain[self.lanes, best] = -float("inf")
+        clear = (most > 0) & (to_numpy(xp.max(gain, axis=1)) < top - 3 * slack)
+        found = to_numpy(best).tolist()
+        return found if clear.all() else [j if clear[i] else self._first_of_best(i) for i, j in enumerate(found)]
+
+    def _usable(self, lane: int) -> Array:
+        """Return which features of a lane may be chosen and are not combinations of the chosen ones."""
+        return (self.h[lane, :] > self.least[lane, :]) & (self.g[lane, :] > 0)
+
+    def _first_of_best(self, lane: int) -> int:
+        """Return the best feature of a lane, where gains tie or none is left."""
+        xp, usable = self.xp, self._usable(lane)
+        if not bool(xp.any(usable)) and not self.exhausted[lane]:
+            self._exhaust(lane)
+            usable = self._usable(lane)
+        if not bool(xp.any(usable)):
+            usable = self.least[lane, :] < float("inf")  # constant features come last
+        alpha = float(self.alphas[lane])
+        g, h, size, variance = (array[lane, :] for array in (self.g, self.h, self.size, self.variance))
+        pivot = xp.where(usable & (h + alpha > 0), h + alpha, 1.0)
+        gain = g / pivot if self.prices is None else g / pivot - self.prices
+        slack = gain_rounding(g, pivot, size, float(xp.sum(size)), xp) + TIE * xp.abs(gain)
+        share = (h + alpha) / xp.where(variance > 0, variance, 1.0)
+        return first_of_best(xp.where(usable, gain, -float("inf")), slack, share, xp)
+
+    def take(self, features: Sequence[int]) -> None:
+        """Choose a feature in every lane."""
+        xp, n_lanes = self.xp, len(features)
+        at = self.lanes, index(features, self.g, xp)
+        own = self.variance[at]
+        if len(self.sharing) == 1:
+            w, Rw, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
+        else:
+            steps: list[tuple[Array, ...]] = [()] * n_lanes
+            for directions, rows in self.sharing:
+                found = directions.step(
+                    [features[lane] for lane in rows], self.alphas[rows], TRUST * own[index(rows, own, xp)]
+                )
+                for lane, *step in zip(rows, *found, strict=True):
+                    steps[lane] = tuple(step)
+            w, Rw, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
+        lengths, growth = xp.vecdot(w, w), own * inverse
+        squares = w * w
+        self.g += squares * lengths[:, None]
+        self.g -= 2 * w * Rw
+        self.h -= squares
+        self.size += squares * growth[:, None]
+        self.loss -= to_numpy(lengths)
+        self.total_size += to_numpy(growth * lengths)
+        self.least[at] = float("inf")
+        for chosen, j in zip(self.chosen, features, strict=True):
+            chosen.append(j)
+
+    def _exhaust(self, lane: int) -> None:
+        """Go on by the gain under a small ridge, since the features chosen in a lane span the table."""
+        self.exhausted[lane] = True
+        self.alphas[lane] = max(self.alphas[lane], absolute_ridge(self.grams[lane], BEYOND_RANK_RIDGE))
+        allowed = self.least[lane, :] < float("inf")
+        self.least[lane, :] = self.xp.where(allowed, -float("inf"), float("inf"))
+        self.ridges[lane, 0] = self.alphas[lane]
+        self._restart(lane)
+
+    def _restart(self, lane: int) -> None:
+        """Compute the residual of a lane afresh, with which it goes on by itself, or at least its norms."""
+        chosen, gram, at = (
+            self.chosen[lane],
+            self.grams[lane],
+            next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows),
+        )
+        directions, rows = self.sharing[at]
+        norms = None
+        if directions.gram is gram and self.loss[lane] > _DEFLATE**2 * self.total[lane] and not self.exhausted[lane]:
+            norms = directions.norms(rows.index(lane))
+        if norms is None:
+            R = gram.split(chosen, float(self.alphas[lane]))[2] if chosen else gram
+            kept = [place for place, other in enumerate(rows) if other != lane]
+            directions.keep(kept)
+            self.sharing[at] = directions, [rows[place] for place in kept]
+            self.sharing = [part for part in self.sharing if part[1]]
+            self.sharing.append((deflation(R, 1, self.k - len(chosen)), [lane]))
+            norms = R.squared_norms(), R.diagonal()
+        self.g[lane, :], self.h[lane, :] = norms
+        self.loss[lane] = float(self.xp.sum(self.h[lane, :]))
+        self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
+        if self.exhausted[lane]:
+            self.watched[lane] = -np.inf

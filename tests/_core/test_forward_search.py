@@ -1,0 +1,112 @@
+"""Forward searches side by side: each finds what it finds alone, and what the definition says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stableselect._core._forward_search import (
+    BEYOND_RANK_RIDGE,
+    EXHAUSTED,
+    TIE,
+    absolute_ridge,
+    first_of_best,
+    forward_search,
+    forward_searches,
+)
+from stableselect._core._gram import DualGram, Gram
+from stableselect._core._swap_state import TRUST, gain_rounding
+
+RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+
+
+def by_definition(gram, k, alpha, include=(), exclude=(), prices=0.0):
+    """Choose each feature by what is left once the residual of those before it is computed afresh."""
+    chosen, exhausted = [], False
+    variance, total = gram.diagonal(), gram.trace()
+    while len(chosen) < k:
+        if len(chosen) < len(include):
+            chosen.append(include[len(chosen)])
+            continue
+        V = gram.split(chosen, alpha)[1]
+        R = gram.split(chosen, alpha)[2].dense() if chosen else gram.dense()
+        g, h = (R * R).sum(axis=0), np.diagonal(R)
+        allowed = ~np.isin(np.arange(gram.n_features), [*chosen, *exclude])
+        usable = allowed & (g > 0) & (exhausted | (h > TRUST * variance))
+        if not exhausted and (h.sum() <= EXHAUSTED * total or not usable.any()):
+            exhausted, alpha = True, max(alpha, absolute_ridge(gram, BEYOND_RANK_RIDGE))
+            continue
+        usable = usable if usable.any() else allowed
+        pivot = np.where(usable & (h + alpha > 0), h + alpha, 1.0)
+        size = variance + (V * V) @ variance[chosen] if chosen else variance
+        gain = g / pivot - prices
+        slack = gain_rounding(g, pivot, size, size.sum(), gram.xp) + TIE * abs(gain)
+        left = (h + alpha) / np.where(variance > 0, variance, 1.0)
+        chosen.append(first_of_best(np.where(usable, gain, -np.inf), slack, left, gram.xp))
+    return chosen
+
+
+def table(rng, kind, n=30, m=14):
+    if kind == "plain":
+        return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
+    if kind == "decades":
+        return rng.normal(size=(n, m)) @ rng.normal(size=(m, m)) * 10.0 ** rng.uniform(-3, 0, m)
+    if kind == "steep":  # the loss falls by decades, so that residuals are computed afresh on the way
+        return rng.normal(size=(n, m)) * 10.0 ** -np.arange(0, m / 3, 1 / 3)[:m] @ rng.normal(size=(m, m))
+    if kind == "rank":
+        return rng.normal(size=(n, 4)) @ rng.normal(size=(4, m))
+    X = rng.normal(size=(n, m))
+    X[:, 1::3] = X[:, [0]]  # copies
+    X[:, 2] = X[:, 3] + X[:, 5]
+    X[:, -1] = 1.0
+    return X
+
+
+def grams(X, thin):
+    A = (X - X.mean(axis=0)) / len(X) ** 0.5
+    A /= (A**2).sum() ** 0.5 / X.shape[1] ** 0.5
+    return DualGram(A) if thin else Gram(A.T @ A)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(["plain", "decades", "steep", "rank", "ties"]),
+    thin=st.booleans(),
+    k=st.integers(1, 12),
+    conditions=st.sampled_from([((), ()), ((3,), ()), ((4, 1), (0, 2)), ((), (0,))]),
+)
+def test_every_ridge_of_every_table_finds_what_it_finds_alone(seed, kind, thin, k, conditions):
+    include, exclude = conditions
+    k = max(k, len(include))
+    rng = np.random.default_rng(seed)
+    lanes = [(grams(table(rng, kind), thin), ridge) for _ in range(2) for ridge in RIDGES]
+    lanes = [(lanes[len(RIDGES) * (i // len(RIDGES))][0], ridge) for i, (_, ridge) in enumerate(lanes)]
+    together = forward_searches(lanes, k, include, exclude)
+    assert together == [forward_search(gram, k, ridge, include, exclude) for gram, ridge in lanes]
+    if kind != "steep":
+        assert together == [by_definition(gram, k, ridge, include, exclude) for gram, ridge in lanes]
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_prices_count_in_every_search(thin, rng):
+    gram = grams(table(rng, "plain"), thin)
+    prices = rng.uniform(0, 2, size=14)
+    found = forward_searches([(gram, ridge) for ridge in RIDGES], 6, prices=prices)
+    assert found == [by_definition(gram, 6, ridge, prices=prices) for ridge in RIDGES]
+    assert found != [by_definition(gram, 6, ridge) for ridge in RIDGES]
+
+
+def test_a_search_that_reaches_the_rank_does_not_disturb_the_others(rng):
+    low, full = grams(table(rng, "rank"), False), grams(table(rng, "plain"), False)
+    found = forward_searches([(low, 0.0), (full, 0.0), (low, 0.3), (full, 0.3)], 10)
+    assert found == [
+        by_definition(*lane[:1], 10, lane[1]) for lane in [(low, 0.0), (full, 0.0), (low, 0.3), (full, 0.3)]
+    ]
+
+
+def test_rows_of_the_square_are_computed_once_and_right(rng):
+    gram = grams(table(rng, "plain"), False)
+    square = gram.dense() @ gram.dense()
+    for features in ([3], [5, 3, 3], [0, 1, 2, 3, 4, 5, 6], []):
+        np.testing.assert_allclose(gram.square_rows(features), square[features], rtol=1e-12)
