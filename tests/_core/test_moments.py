@@ -1,5 +1,7 @@
 """Moments against the definitions: block by block, merged, weighted, sparse, removed, scaled, in both forms."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-import stableselect._core._moments as module
+import stableselect._core._moment_sums as module
 from stableselect import Moments
+from stableselect._core import _arrays, _sums
 
 SHAPES = {"primal": (50, 6), "dual": (7, 30)}
 
@@ -338,3 +341,91 @@ def test_a_table_without_features_and_merging_with_samples_are_refused(X):
     for use in (Moments.from_array(X).update, Moments.from_array(X).remove):
         with pytest.raises(TypeError, match="convert them first"):
             use(torch.asarray(X[:1].copy()))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, sparse.csr_array])
+def test_memory_is_that_of_the_moments_and_one_block(rng, kind, monkeypatch):
+    X, m = kind(rng.normal(size=(6000, 300)).astype(np.float32)), 300
+    monkeypatch.setattr(_arrays, "BLOCK_ELEMENTS", 1)  # blocks of 1,024 samples
+    tracemalloc.start()
+    try:
+        moments = Moments.from_array(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert moments.form == "primal"
+    whole = 8 * 6000 * m
+    assert peak < 8 * m * m + 8 * 1024 * m + 0.1 * whole + (12 * 1024 * m if kind is sparse.csr_array else 0)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "int", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_chunks_of_a_block_give_what_the_whole_gives(rng, monkeypatch, layout, weighted):
+    X = rng.integers(-9, 9, size=(50, 6)).astype(float)
+    weights = rng.integers(0, 3, size=50).astype(float) if weighted else None
+    mean, C = definition(X, weights)
+    monkeypatch.setattr(_sums, "_CHUNK", 20)  # three samples, and two at the end
+    table = {
+        "C": X,
+        "F": np.asfortranarray(X),
+        "strided": np.repeat(X, 2, axis=1)[:, ::2],
+        "float32": X.astype(np.float32),
+        "int": X.astype(np.int8),
+        "sparse": sparse.csr_array(X),
+    }[layout]
+    moments = Moments.from_array(table, weights)
+    used = X if weights is None else X[weights > 0]
+    np.testing.assert_allclose(moments.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(moments.gram, C, atol=1e-12)
+    np.testing.assert_array_equal(moments.minimum, used.min(axis=0))
+    np.testing.assert_array_equal(moments.maximum, used.max(axis=0))
+
+
+@pytest.mark.parametrize("cost", [1e-9, 1e9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_and_dense_products_agree(rng, monkeypatch, cost, weighted):
+    monkeypatch.setattr(_sums, "_SPARSE_COST", cost)
+    X = rng.normal(size=(40, 7)) * (rng.uniform(size=(40, 7)) < 0.3) + np.array([0, 0, 0, 0, 0, 1e7, 0])
+    weights = rng.uniform(0.5, 2, size=40) if weighted else None
+    start = rng.normal(size=(20, 7)) + 3
+    moments = Moments.from_array(start).update(sparse.csr_array(X), weights)
+    everything = np.append(np.ones(20), np.ones(40) if weights is None else weights)
+    mean, C = definition(np.vstack([start, X]), everything)
+    np.testing.assert_allclose(moments.mean, mean, rtol=1e-12, atol=1e-12)
+    assert np.all(np.abs(moments.gram - C) <= 1e-9 * np.sqrt(np.outer(C.diagonal(), C.diagonal())))
+
+
+def test_sparse_products_are_made_where_they_cost_less(rng, monkeypatch):
+    taken = []
+    monkeypatch.setattr(_sums, "add_sparse_products", lambda *arguments: taken.append(True))
+    for share in (0.02, 0.5):
+        Moments.from_array(sparse.random_array((400, 50), density=share, rng=rng, format="csr"))
+    assert taken == [True]
+
+
+def test_a_bad_value_late_in_a_large_block_changes_nothing(rng, monkeypatch):
+    monkeypatch.setattr(_arrays, "BLOCK_ELEMENTS", 1)
+    X = rng.normal(size=(3000, 3))
+    moments = Moments.from_array(X)
+    before = moments.gram
+    X[-1, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN in feature 0"):
+        moments.update(X)
+    np.testing.assert_array_equal(moments.gram, before)
+    assert moments.n_samples == 3000
+
+
+def test_blocks_far_apart_keep_their_digits(rng):
+    """The mean moves by a million deviations from block to block, and a feature varies in one block only."""
+    X = rng.normal(size=(60, 3)) + np.repeat([0.0, 1e6, -3e6], 20)[:, None]
+    X[:20, 2] = 7.0
+    moments = Moments.from_array(X, block_size=10)
+    np.testing.assert_allclose(moments.gram, np.cov(X.T, bias=True), rtol=1e-12)
+    last = Moments.from_array(X[:20], block_size=5).update(X[20:40])
+    np.testing.assert_allclose(last.gram, np.cov(X[:40].T, bias=True), rtol=1e-12)
+
+
+def test_the_moments_are_symmetric_to_the_last_bit(form, X):
+    parts = [Moments.from_array(X[:3]), Moments.from_array(X[3:5]), Moments.from_array(X[5:])]
+    moments = parts[0].merge(parts[1]).merge(parts[2]).update(X[:2]).remove(X[4:5])
+    np.testing.assert_array_equal(moments.gram, moments.gram.T)

@@ -4,6 +4,7 @@ from scipy import sparse
 from sklearn.model_selection import LeaveOneOut
 
 from stableselect import ColumnSubset, Moments, ScorerSelector
+from stableselect._core import _moment_sums
 from stableselect._core._folds import ResampledMoments, fold_moments
 from stableselect._core._resampling import Bootstrap, Resample, Subsample, resamples
 
@@ -100,17 +101,18 @@ def test_a_column_that_one_row_swamps_keeps_its_digits(rng):
 def test_moments_are_gathered_once_and_rows_read_only_where_that_is_cheaper(rng, monkeypatch):
     X = table(rng)
     read = []
-    add = Moments._add
+    read_blocks = _moment_sums.read_blocks
 
-    def counted(self, block, weights):
-        read.append(len(block))
-        return add(self, block, weights)
+    def counted(*arguments):
+        for block in read_blocks(*arguments):
+            read.append(block.n_samples)
+            yield block
 
-    monkeypatch.setattr(Moments, "_add", counted)
+    monkeypatch.setattr(_moment_sums, "read_blocks", counted)
     shared = ResampledMoments(X, 0)
     for part in resamples(LeaveOneOut(), X)[:6]:
         shared.of(part)
-    assert read == [len(X)]
+    assert read == [len(X)] + 6 * [1]  # all samples once, then each that is removed
     read.clear()
     shared.of(resamples(Subsample(2, train_size=0.2), X)[0])
     assert read == [18]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,17 +25,16 @@ from ._arrays import (
     Array,
     float64,
     index,
-    like,
     memory_limit,
     namespace,
     row_blocks,
     take_rows,
     to_numpy,
 )
-from ._gram import by_rows
 from ._moments import Moments
 from ._resampling import Resample
-from ._sums import check_alike
+from ._sums import Room, check_alike
+from ._symmetric import pooled_sums
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -55,7 +55,7 @@ def row_hashes(X: Array) -> np.ndarray:
         mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
         return _scramble(_by_row(mixed * places[X.indices], X.indptr))
     xp = namespace(X)
-    rows = max(1, BLOCK_ELEMENTS // 16 // max(1, X.shape[1]))
+    rows = max(1, BLOCK_ELEMENTS // 32 // max(1, X.shape[1]))  # that stay in the processor's cache
     factors = places if xp is namespace() else xp.asarray(places, device=X.device)
     sums = [np.empty(0, dtype=np.int64)]
     for start in range(0, X.shape[0], rows):
@@ -119,22 +119,15 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
 
 def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | None = None) -> list[Moments]:
     """Return the moments of several sets of samples that will be merged with each other."""
-    found = [gather(X, rows, weights) for rows in parts]
-    m = X.shape[1]
-    if 2 * sum(map(len, parts)) > m and 8 * m * m * (len(parts) + 1) <= memory_limit():
-        # All but one of them together will be held as m x m sums: better converted once than at every merge.
-        for moments in found:
-            if moments.n_samples:
-                moments._to_primal()
-    return found
+    m, room = X.shape[1], Room()
+    # All but one of them together will be held as m x m sums: better so from the start than at every merge.
+    primal = 2 * sum(map(len, parts)) > m and 8 * m * m * (len(parts) + 1) <= memory_limit()
+    return [gather(X, rows, weights, primal=primal, room=room) for rows in parts]
 
 
-def gather(X: Array, rows: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+def gather(X: Array, rows: np.ndarray, weights: np.ndarray | None = None, **how: Any) -> Moments:
     """Return the moments of some samples, read block by block."""
-    moments = Moments()
-    for part in row_blocks(len(rows), X.shape[1]):
-        moments._add(take_rows(X, rows[part]), None if weights is None else weights[rows[part]])
-    return moments
+    return Moments()._add(X, None if weights is None else weights[rows], rows=rows, **how)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
@@ -142,42 +135,36 @@ def merged(parts: Sequence[Moments]) -> Moments:
     if len(parts) == 1:
         return parts[0]
     with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
-        if len(parts) > 1 and all(part.n_samples and part.form == "primal" for part in parts):
-            return _added(parts)
+        if _hold_sums(parts):
+            for part in parts[1:]:
+                check_alike(part, parts[0])
+            return _with_second(parts, pooled_sums(*_sums(parts)))
         whole = Moments()
         for part in parts:
             whole.merge(part)
     return whole
 
 
-def _added(parts: Sequence[Moments]) -> Moments:
-    """Return the merged moments of parts in the primal form, whose sums are read once.
+def _hold_sums(parts: Sequence[Moments]) -> bool:
+    """Tell whether all parts hold m x m sums in NumPy arrays."""
+    return all(isinstance(part._second, np.ndarray) and part.n_samples for part in parts)
 
-    With w the weights and d the differences of the parts' means from that of all, M2 = sum_i M2_i + w_i d_i d_i'.
-    """
-    first, xp = parts[0], namespace(parts[0]._mean)
-    for part in parts[1:]:
-        check_alike(part, first)
+
+def _sums(parts: Sequence[Moments]) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:
+    return [part._second for part in parts], [part._mean for part in parts], [part.weight_sum for part in parts]
+
+
+def _with_second(parts: Sequence[Moments], second: np.ndarray) -> Moments:
+    """Return the moments of all parts together, whose m x m sums are known."""
     whole = Moments()
-    whole.__dict__.update(vars(first))
     whole.weight_sum = sum(part.weight_sum for part in parts)
     whole.n_samples = sum(part.n_samples for part in parts)
+    whole.n_features = parts[0].n_features
     whole.range_is_exact = all(part.range_is_exact for part in parts)
-    shares = like([part.weight_sum / whole.weight_sum for part in parts], first._mean, xp)
-    means = xp.stack([part._mean for part in parts])
-    whole._mean = shares @ means
-    whole._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
-    whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
-    away = means - whole._mean[None, :]
-    weighted = (away * (shares * whole.weight_sum)[:, None]).T
-    sums = [by_rows(part._second) for part in parts]
-    whole._second = xp.empty_like(sums[0])
-    m = int(away.shape[1])
-    for rows in row_blocks(m, m, max(1, 2**15 // m)):
-        block = weighted[rows, :] @ away
-        for one in sums:
-            block += one[rows, :]
-        whole._second[rows, :] = block
+    whole._mean = sum(part._mean * (part.weight_sum / whole.weight_sum) for part in parts)
+    whole._low = np.min([part._low for part in parts], axis=0)
+    whole._high = np.max([part._high for part in parts], axis=0)
+    whole._second, whole._mirrored = second, False
     return whole
 
 

@@ -1,0 +1,204 @@
+"""What moments keep, and how samples are added: the private part of :class:`~stableselect.Moments`."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Literal, Self
+
+import array_api_compat
+import numpy as np
+
+from ._arrays import Array, like, memory_limit, namespace
+from ._sums import Block, Room, check_alike, read_blocks, remaining_samples
+from ._symmetric import add_outer, add_products, mirror
+
+
+class MomentSums:
+    """The sums of a table in one of two forms, and their arithmetic.
+
+    The *dual* form keeps the samples, the *primal* form the m x m sum of w (x - mean)(x - mean)'.
+    """
+
+    def __init__(self) -> None:
+        self.weight_sum = 0.0
+        self.n_samples = 0
+        self.n_features: int | None = None
+        self.range_is_exact = True
+        self._mean: Array = None
+        self._low: Array = None
+        self._high: Array = None
+        self._second: Array = None  # primal form: sum of w (x - mean)(x - mean)'
+        self._mirrored = True  # whether its upper triangle is up to date; the lower one always is
+        self._rows: list[Array] = []  # dual form: samples minus the first block's mean, and their weights
+        self._weights: list[Array] = []
+        self._shift: Array = None
+
+    @property
+    def form(self) -> Literal["primal", "dual"]:
+        """Which of the two forms is held now."""
+        return "dual" if self._second is None else "primal"
+
+    def _known(self, name: str) -> Array:
+        if self.n_features is None:
+            raise ValueError("These moments hold no samples yet; call update() first.")
+        return getattr(self, name)
+
+    def _add(
+        self,
+        X: Array,
+        weights: np.ndarray | None,
+        *,
+        rows: np.ndarray | None = None,
+        size: int | None = None,
+        primal: bool = False,
+        room: Room | None = None,
+    ) -> Self:
+        """Add samples of a table, block by block.
+
+        Parameters
+        ----------
+        X : array of shape (n, m)
+            The table.
+        weights : ndarray or None
+            Weights of the samples that are read.
+        rows : ndarray of int, optional
+            The samples to read; all by default.
+        size : int, optional
+            Samples per block.
+        primal : bool
+            Whether to hold m x m sums however few the samples are.
+        room : Room, optional
+            Memory for blocks that are added to such sums.
+        """
+        n = (X.shape[0] if rows is None else len(rows)) if weights is None else int(np.count_nonzero(weights))
+        m = int(X.shape[1])
+        primal |= self.form == "primal" or (2 * (self._n_stored() + n) > m and 8 * m * m <= memory_limit())
+        for block in read_blocks(X, weights, rows, size, (room or Room()) if primal else None):
+            check_alike(block, self)
+            if primal:
+                self._absorb(block)
+            else:
+                self._take(self._of_few(block))
+        return self
+
+    def _take(self, other: Self) -> None:
+        """Add what another object holds."""
+        if self.n_features is None:
+            self.__dict__.update(vars(other))
+            self._rows, self._weights = list(other._rows), list(other._weights)
+            self._second = None if other._second is None else namespace(other._second).asarray(other._second, copy=True)
+        else:
+            check_alike(other, self)
+            self._combine(other, 1.0)
+            self._widen(other._low, other._high)
+            self.range_is_exact &= other.range_is_exact
+        self._settle_form()
+
+    def _absorb(self, block: Block) -> None:
+        """Add a block to the m x m sums: Chan's pairwise formula, without sums of the block alone.
+
+        M2 = M2a + M2b + (wa wb / w) d d' with d = mean_b - mean_a; and M2b plus the last term is the sum of
+        w (x - c)(x - c)' over the block, for c = mean_b - sqrt(wa / w) d.
+        """
+        if self.n_features is None:
+            self.n_features = block.n_features
+            self._mean, self._low, self._high = block.mean, block.minimum, block.maximum
+        self._to_primal()
+        total = self.weight_sum + block.weight_sum
+        difference = block.mean - self._mean
+        self._second = block.add_to(self._second, block.mean - (self.weight_sum / total) ** 0.5 * difference)
+        self._mirrored = False
+        self._mean = self._mean + difference * (block.weight_sum / total)
+        self._widen(block.minimum, block.maximum)
+        self.weight_sum = total
+        self.n_samples += block.n_samples
+
+    def _combine(self, other: Self, sign: float) -> None:
+        """Add (sign 1) or take away (sign -1) another object's sums; Chan's pairwise formula."""
+        before, weight = self.weight_sum, sign * other.weight_sum
+        total = before + weight
+        difference = other._mean - self._mean
+        if self.form == "dual" and other.form == "dual":
+            self._rows.extend([rows + (other._shift - self._shift)[None, :] for rows in other._rows])
+            self._weights.extend(other._weights)
+        else:
+            self._to_primal()
+            if other._second is None:
+                self._add_rows(other, other._mean - (before / total) ** 0.5 * difference, sign)
+            else:
+                self._second += other._second if sign > 0 else -other._second
+                # A removal is a negative weight.
+                add_outer(self._second, before * weight / total, difference)
+                self._mirrored &= other._mirrored
+        self._mean = self._mean + difference * (weight / total)
+        self.weight_sum = total
+        self.n_samples += int(sign) * other.n_samples
+
+    def _add_rows(self, other: Self, centre: Array, sign: float = 1.0) -> None:
+        """Add the sum of w (x - centre)(x - centre)' over the samples that an object in dual form keeps."""
+        xp = namespace(self._mean)
+        for rows, weights in zip(other._rows, other._weights, strict=True):
+            root = (rows - (centre - other._shift)[None, :]) * xp.sqrt(weights)[:, None]
+            self._second = add_products(self._second, root, sign)
+        self._mirrored = False
+
+    def _widen(self, low: Array, high: Array) -> None:
+        xp = namespace(low)
+        self._low, self._high = xp.minimum(self._low, low), xp.maximum(self._high, high)
+
+    def _mirror(self) -> None:
+        """Bring the upper triangle of the sums up to date."""
+        if not self._mirrored:
+            self._second, self._mirrored = mirror(self._second), True
+
+    def _drop_rows(self, part: Self) -> None:
+        """Take samples out of those kept in the dual form."""
+        samples, (gone, taken) = (moments._stacked(namespace(self._mean)) for moments in (self, part))
+        gone = gone + (part._shift - self._shift)
+        rows, weights, self.weight_sum = remaining_samples(*samples, gone, taken, self._high - self._low)
+        self._rows, self._weights = [rows], [weights]
+        self.n_samples -= part.n_samples
+        self._mean = self._shift + (weights @ rows) / self.weight_sum
+
+    def _settle_form(self) -> None:
+        """Hold the cheaper form; refuse when neither fits in memory."""
+        m = int(self.n_features or 0)
+        limit = memory_limit()
+        if self.form == "dual":
+            stored = self._n_stored()
+            if 2 * stored > m and 8 * m * m <= limit:
+                self._to_primal()
+            elif 8 * stored * m > limit:
+                raise MemoryError(
+                    f"{m} features need {8 * m * m / 2**30:.1f} GiB for their second moments and the {stored} samples "
+                    f"so far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; drop "
+                    "features (for instance those of least variance) or use a subsample of the samples."
+                )
+
+    def _stacked(self, xp: ModuleType) -> tuple[Array, Array]:
+        if len(self._rows) > 1:
+            self._rows, self._weights = [xp.concat(self._rows)], [xp.concat(self._weights)]
+        return self._rows[0], self._weights[0]
+
+    def _n_stored(self) -> int:
+        return sum(int(rows.shape[0]) for rows in self._rows)
+
+    def _to_primal(self) -> None:
+        """Hold the sum of w (x - mean)(x - mean)', from the samples kept so far, if any."""
+        if self._second is not None:
+            return
+        xp, m = namespace(self._mean), int(self.n_features or 0)
+        self._second = xp.zeros((m, m), dtype=xp.float64, device=array_api_compat.device(self._mean))
+        self._add_rows(self, self._mean)
+        self._rows, self._weights, self._shift = [], [], None
+
+    def _of_few(self, block: Block) -> Self:
+        """Return the moments of one block in dual form, which keeps its samples."""
+        moments, xp = type(self)(), namespace(block.mean)
+        moments.n_samples, moments.n_features, moments.weight_sum = block.n_samples, block.n_features, block.weight_sum
+        moments._mean, moments._low, moments._high = block.mean, block.minimum, block.maximum
+        rows = block.values
+        rows -= block.mean[None, :]
+        weights = xp.ones_like(rows[:, 0]) if block.weights is None else block.weights
+        moments._rows, moments._weights, moments._shift = [rows], [like(weights, rows, xp)], block.mean
+        return moments
