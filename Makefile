@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist lint docs reference fuzz bench bench-core bench-graph bench-neural \
-	bench-certificate bench-choice readme clean
+	bench-engine bench-certificate bench-choice readme clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -104,6 +104,10 @@ bench-graph: $(VENV)/.bench
 bench-neural: $(VENV)/.bench
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
 	$(PY) benchmarks/neural_speed.py
+
+# `make bench-engine PARTS=threads` measures some parts only.
+bench-engine: $(VENV)/.bench
+	$(PY) benchmarks/engine.py $(PARTS)
 
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py

@@ -50,4 +50,12 @@ def versions() -> dict[str, Any]:
         "scikit-learn": sklearn.__version__,
         "threads": os.environ.get("OMP_NUM_THREADS", "all"),
         "cores": os.cpu_count(),
+        "cpu": cpu_model(),
     }
+
+
+def cpu_model() -> str:
+    """Return the name of the processor."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())

@@ -7,6 +7,7 @@ import json
 import certificate
 import core_scale
 import core_speed
+import engine
 import gpu_neural
 import neural_speed
 from _store import RESULTS
@@ -38,6 +39,7 @@ def gpu_table() -> str:
 SECTIONS = {
     "Speed": core_speed.table,
     "Scale": core_scale.table,
+    "Engine": engine.table,
     "GPU": gpu_table,
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,

@@ -7,8 +7,9 @@ from sklearn.base import clone
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelectorNetwork
+from stableselect import ColumnSubset, LaplacianScore, RandomSelector, ScorerSelectorNetwork, VarianceScore
 from stableselect._core import Resample
 from stableselect._refit import Source, resolve_names, seed_parameters, with_held_seed
 
@@ -57,3 +58,18 @@ def test_names_become_indices_in_place():
     chain = make_pipeline(StandardScaler(), ColumnSubset(2, include="c", exclude=["a", -1]))
     assert resolve_names(chain, 4, list("abcd")) == ([2], [0, 3])
     assert chain[-1].include == [2] and chain[-1].exclude == [0, 3]
+
+
+def test_each_fit_takes_one_thread_a_call(rng):
+    """Sums of the samples left out are many small products; threads that share them are slow on a busy machine."""
+    seen = []
+
+    class Watching(VarianceScore):
+        def fit(self, X, y=None):
+            seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+            return super().fit(X, y)
+
+    selector = Watching(2)
+    with threadpool_limits(2):
+        Source(selector, rng.normal(size=(10, 4))).fit(selector)
+    assert set(seen) == {1}

@@ -83,6 +83,7 @@ def test_published_settings(tall):
         "bandwidth": 2.0,
         "include": None,
         "exclude": None,
+        "verbose": False,
     }
     assert selector.fit(tall).selected_.shape == (3,)
 

@@ -116,4 +116,4 @@ def test_published_settings():
         "decoder": "linear",
         "validation_fraction": None,
     }
-    assert expected.items() <= published.items() and len(published) == 20
+    assert expected.items() <= published.items() and len(published) == 21

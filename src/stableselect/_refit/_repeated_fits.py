@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
 
-from .._core import Resample, ResampledMoments, take_rows, to_numpy
+from .._core import Resample, ResampledMoments, one_thread, take_rows, to_numpy
 from ..base import BaseSelector, in_processes, resolve_columns, whole_fits
 
 
@@ -53,7 +53,7 @@ class Source:
 
     def fit(self, model: Any, part: Resample | None = None) -> Any:
         """Fit the model on a resample, or on all samples, and return it; an interruption is never a result."""
-        with whole_fits():
+        with whole_fits(), one_thread():
             if self.moments is not None:
                 return model.fit_moments(self.moments.of(part), self._feature_names)
             return model.fit(self.X if part is None else take_rows(self.X, part.drawn))

@@ -79,7 +79,7 @@ class UDFS(RowSparseSelector):
     Adding a constant to a feature or multiplying the data by a number does not change the choice. Constant features
     come last; if no feature varies among neighbours, all others tie. The order of the samples does not matter, but
     where more features than c have exact copies, more eigenvectors tie than are taken, and which of these features come
-    first can depend on rounding: on the number of threads, say.
+    first can depend on rounding.
 
     A widespread implementation gives all S_i the same samples and uses gamma for lambda; neither is copied here.
 
