@@ -53,7 +53,7 @@ class ScorerSelector(MomentsSelector):
     max_error_increase : float, default=0.05
         For ``criterion="stability"``: largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
-        Give up more error, by more ridge (where it is "auto"), until the stability is at least this, as in
+        Give up more error, by votes that weigh more, until the stability is at least this, as in
         :class:`ColumnSubset`.
     search_criterion : {"auto", "training", "leave_one_out"}, default="auto"
         What the search that this one starts from lowers, as in :class:`ColumnSubset`. The model's objective has no

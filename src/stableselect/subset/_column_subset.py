@@ -42,7 +42,7 @@ class ColumnSubset(MomentsSelector):
     max_error_increase : float, default=0.05
         Largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
-        Give up more error, by more ridge (where it is "auto"), until the stability (Nogueira's, 1 for identical sets)
+        Give up more error, by votes that weigh more, until the stability (Nogueira's, 1 for identical sets)
         is at least this; where it is not reached within ``max_error_increase``, take the last setting that was clearly
         more stable, and warn.
     search_criterion : {"auto", "training", "leave_one_out"}, default="auto"

@@ -2,8 +2,7 @@
 
 Everything comes from the moments of ten folds of the samples, gathered in one pass. Combinations of four folds *vote*:
 the same search on each tells which features it selects. A search that charges for every feature by the votes it lacks
-gives up a little error for features that other samples would select too. More ridge can make the choice more stable
-still, and costs more error.
+gives up a little error for features that other samples would select too, and more the more it charges.
 
 The settings are ordered by how much they give up; the first is the default, which gives up nothing. Each is measured on
 folds held out in turn: the sets found without them give the stability, their samples the error. In every such round the
@@ -98,7 +97,7 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
             stacklevel=2,
         )
     searched = procedure.whole.search(settings[chosen])
-    votes = procedure.votes(searched.setting) if searched.setting.vote_weight else None
+    votes = procedure.votes() if searched.setting.vote_weight else None
     return Chosen(searched, votes, frontier)
 
 
@@ -150,7 +149,7 @@ class Procedure:
         self.voters = voting_groups(len(folds))
         self.defaults: dict[tuple[int, ...], Searched] = {}
         self.known: dict[tuple[int, ...], Known] = {}
-        self._ballots: dict[float, dict[tuple[int, ...], list[int]]] = {}
+        self._ballots: dict[tuple[int, ...], list[int]] = {}
 
     @cached_property
     def whole(self) -> Part:
@@ -159,13 +158,13 @@ class Procedure:
 
     def measure(self) -> tuple[list[Setting], Measured]:
         """Return the settings tried, part by part until one is stable enough, and what was measured of them."""
-        own = float(self.whole.default.setting.ridge or 0.0)
         cells = [sum(self.folds[fold].weight_sum for fold in group) * self.n_features for group in self.groups]
         settings: list[Setting] = []
         masks: list[np.ndarray] = []
         errors: list[np.ndarray] = []
-        for step in self.task.steps(own):
-            self._let_vote(step)
+        for step in self.task.steps():
+            if step[-1].vote_weight and not self._ballots:
+                self._ballots.update(zip(self.voters, self._searched(self._ballot, self.voters, "votes"), strict=True))
             found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)
             error = np.zeros((len(step), len(self.groups)))
             rounds = self._searched(partial(self._round, step), self.groups, "rounds")
@@ -190,27 +189,19 @@ class Procedure:
         chosen = [self.choose(measured.of(rounds)) for rounds in self._others()]
         return np.array([measured.masks[setting, number] for number, setting in enumerate(chosen)])
 
-    def votes(self, setting: Setting, outside: Sequence[int] = ()) -> np.ndarray:
+    def votes(self, outside: Sequence[int] = ()) -> np.ndarray:
         """Return for every feature the fraction of voters that select it, of those with no fold in ``outside``."""
-        ballots = self._ballots[float(setting.ridge or 0.0)]
         free = [voter for voter in self.voters if not set(voter) & set(outside)]
         votes = np.zeros(self.n_features)
         for voter in free:
-            votes[ballots[voter]] += 1
+            votes[self._ballots[voter]] += 1
         return votes / len(free)
 
-    def _let_vote(self, settings: Sequence[Setting]) -> None:
-        """Find what every voter selects, with every ridge that it is asked for."""
-        for setting in settings:
-            ridge = float(self.whole.taken(setting).ridge or 0.0)
-            if setting.vote_weight and ridge not in self._ballots:
-                found = self._searched(partial(self._ballot, ridge), self.voters, "votes")
-                self._ballots[ridge] = dict(zip(self.voters, found, strict=True))
-
-    def _ballot(self, ridge: float, voter: tuple[int, ...]) -> list[int]:
+    def _ballot(self, voter: tuple[int, ...]) -> list[int]:
+        """Return what a voter selects."""
         wanted = self.task.wanted
         gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
-        plain = Setting(ridge, wanted.plain.exchange)
+        plain = Setting(self.whole.default.setting.ridge, wanted.plain.exchange)
         found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
         if self._prove_votes:
             found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
@@ -287,9 +278,8 @@ class Part:
         own = self.default.setting
         if setting == self.wanted.plain:
             return own
-        ridge, mapped = float(own.ridge or 0.0), own.ridge if self.procedure.task.own_map else None
-        least = ridge if setting.ridge is None else setting.ridge
-        return replace(setting, ridge=least if setting.search != "training" else max(ridge, least), map_ridge=mapped)
+        ridge, mapped = setting.ridge, own.ridge if self.procedure.task.own_map else None
+        return replace(setting, ridge=own.ridge if ridge is None else ridge, map_ridge=mapped)
 
     def search(self, setting: Setting) -> Searched:
         """Return what a setting finds."""
@@ -301,8 +291,7 @@ class Part:
             return Searched(few.found, taken, few)
         start = votes = None
         if taken.vote_weight:
-            votes = self.procedure.votes(self.procedure.whole.taken(setting), self.held)
-            start = self.default.found.chosen if taken.ridge == self.default.setting.ridge else None
+            start, votes = self.default.found.chosen, self.procedure.votes(self.held)
         taken = replace(taken, search="training")
         return Searched(find_columns(self.gram, wanted.k, taken, wanted.include, wanted.exclude, votes, start), taken)
 

@@ -11,8 +11,8 @@ from ._default import Wanted
 from ._search import Found, Setting, held_out_error
 
 _LARGEST_VOTE_WEIGHT = 0.5
-RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""Relative ridge weights tried beyond the default's own where it is "auto" and a stability is asked for."""
+MORE_VOTES = (2.0, 4.0)
+"""Times that the votes' weight is raised where a stability is asked for."""
 FEW_SAMPLES_RIDGES = (1.0, 3.0)
 """Relative ridge weights of searches on the leave-one-out error."""
 MORE_FEW_SAMPLES_RIDGES = (10.0, 30.0)
@@ -82,16 +82,16 @@ class Task:
     own_map: bool = True
     n_jobs: int | None = None
 
-    def steps(self, own: float) -> list[list[Setting]]:
+    def steps(self) -> list[list[Setting]]:
         """Return the settings, from the one that gives up nothing to the one that gives up most.
 
-        They come in steps; one is only taken where no setting before is stable enough. A setting's ridge is the least
-        one for its search, which takes the default's where that is larger; ``own`` is that of all samples.
+        They come in steps; one is only taken where no setting before is stable enough. A ridge of None is the
+        default's.
         """
         plain = self.wanted.plain
         if plain.search == "training":
             first = [plain, *(replace(plain, vote_weight=weight) for weight in vote_weights(self.wanted.k))]
-            more = [replace(first[-1], ridge=ridge) for ridge in RIDGES if ridge > own and plain.ridge is None]
+            more = [replace(plain, vote_weight=times * first[-1].vote_weight) for times in MORE_VOTES]
         else:
             stable = replace(plain, exchange=False, search="leave_one_out")
             first = [plain, *(replace(stable, ridge=ridge) for ridge in FEW_SAMPLES_RIDGES)]
