@@ -114,21 +114,21 @@ class MomentsLoss:
 
         def of_encoder() -> tuple[Array, ...]:
             U = self.gram.dot(F)
-            return U, F.T @ U
+            return U, F.T @ U, xp.sum(U * H)
 
         def of_decoder() -> tuple[Array, ...]:
             return self.gram.dot(H), H.T @ H, self.gram.partial_dot(part, F)
 
         if isinstance(F, np.ndarray) and m * F.size >= _SHARED_PRODUCT:
-            (U, M), (CH, K, V) = side_by_side(lambda products: products(), (of_encoder, of_decoder))
+            (U, M, UH), (CH, K, V) = side_by_side(lambda products: products(), (of_encoder, of_decoder))
         else:
-            (U, M), (CH, K, V) = of_encoder(), of_decoder()
+            (U, M, UH), (CH, K, V) = of_encoder(), of_decoder()
         if not few:
             V = U - V
         rows = index(selected, F, xp)
         F_selected, V_selected, CH_selected = (xp.take(part, rows, axis=0) for part in (F, V, CH))
         N = F_selected.T @ V_selected
-        scorer = self._trace - 2 * xp.sum(U * H) + xp.sum(M * K)
+        scorer = self._trace - 2 * UH + xp.sum(M * K)
         selector = self._trace - 2 * xp.sum(CH_selected * F_selected) + xp.sum(N * K)
 
         D = U @ K
