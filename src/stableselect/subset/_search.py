@@ -36,7 +36,7 @@ _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
 _LARGE = 1000
 """With at least as many features most time goes into reading the moments, which all ridge weights share."""
-_TOGETHER = 2**12
+_TOGETHER = 2**13
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
 
@@ -219,7 +219,7 @@ def errors_by_ridge(
             rounds = [compared(split.train, split.test) for split in held_out[first : first + n]]
             lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in part]
             if not thin and m >= _LARGE:
-                lanes[0][0].square_rows(sorted(likely))  # faster at once
+                lanes[0][0].expect(sorted(likely))
             found = forward_searches(lanes, k, include, exclude)
             likely = set().union(*found)
             for at, (gram, target, shift, weight) in enumerate(rounds):
