@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core._folds import fold_moments, row_folds, row_hashes
+from stableselect._core._folds import fold_moments, merged, row_folds, row_hashes
 
 
 def test_folds_follow_the_rows_not_their_order(tall, rng):
@@ -95,3 +95,19 @@ def test_folds_can_be_given_by_sample(rng):
     parts = fold_moments(X, None, folds)
     assert [part.n_samples for part in parts] == [5, 5, 0, 5]
     np.testing.assert_allclose(parts[3].mean, X[15:].mean(axis=0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_merged_parts_are_the_whole(rng, weighted):
+    X = rng.normal(size=(60, 5)) * [1, 100, 1e-3, 1, 1] + [0, 1e3, 5, 0, 2]
+    X[:, 4] = 2.0
+    weights = rng.uniform(0.5, 2.0, size=60) if weighted else np.ones(60)
+    cuts = [slice(0, 20), slice(20, 33), slice(33, 60)]
+    parts = [Moments.from_array(X[cut], weights[cut]) for cut in cuts]
+    before = [np.array(part.gram) for part in parts]
+    found, whole = merged(parts), Moments.from_array(X, weights)
+    assert {part.form for part in (*parts, found)} == {"primal"}
+    np.testing.assert_allclose(found.gram, np.cov(X.T, aweights=weights, ddof=0), rtol=1e-10, atol=1e-12)
+    for name in ("mean", "minimum", "maximum", "variance", "weight_sum", "n_samples"):
+        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-12)
+    assert all(np.array_equal(part.gram, old) for part, old in zip(parts, before, strict=True))

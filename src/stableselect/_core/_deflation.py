@@ -6,6 +6,7 @@ Every search ("lane") has taken its own columns out with its own ridge weights; 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from types import ModuleType
 
 import numpy as np
@@ -22,21 +23,23 @@ class Deflation:
 
         R_j = C_j - W'W_j,   (R^2)_j = (C^2)_j - Z'W_j - W'(Z_j - |w|^2 W_j).
 
-    C is only multiplied with columns of its own, each once for all lanes.
+    C is only multiplied with columns of its own, each once for all lanes that share it.
     """
 
-    def __init__(self, gram: Gram, n_lanes: int, n_steps: int) -> None:
-        self.gram, self.xp, self.n_steps = gram, gram.xp, 0
-        self.taken = self._empty(n_lanes, 2, n_steps, gram.n_features)  # W and Z
-        self.lengths = self._empty(n_lanes, n_steps)  # |w|^2
+    def __init__(self, grams: Sequence[Gram], n_steps: int) -> None:
+        self.grams, self.xp, self.n_steps = list(grams), grams[0].xp, 0
+        self.taken = self._empty(len(grams), 2, n_steps, grams[0].n_features)  # W and Z
+        self.lengths = self._empty(len(grams), n_steps)  # |w|^2
 
     def _empty(self, *shape: int) -> Array:
-        return self.xp.empty(shape, dtype=self.xp.float64, device=self.gram.device)
+        return self.xp.empty(shape, dtype=self.xp.float64, device=self.grams[0].device)
 
-    def keep(self, lanes: Sequence[int]) -> None:
-        """Go on with some of the lanes only."""
-        rows = index(lanes, self.taken, self.xp)
-        self.taken, self.lengths = (self.xp.take(array, rows, axis=0) for array in (self.taken, self.lengths))
+    def restart(self, lane: int, R: Gram) -> bool:
+        """Go on from a residual that was computed afresh; tell whether this is possible."""
+        self.grams[lane] = R
+        self.taken[lane, :, : self.n_steps, :] = 0.0
+        self.lengths[lane, : self.n_steps] = 0.0
+        return True
 
     def norms(self, lane: int) -> tuple[Array, Array] | None:
         """Return the squared column norms and the diagonal of a lane's R afresh; None where W is needed anew too."""
@@ -63,7 +66,9 @@ class Deflation:
         """
         xp, t = self.xp, self.n_steps
         lanes, at = (index(values, self.taken, xp) for values in (range(len(features)), features))
-        both = xp.stack([self.gram.rows(features), self.gram.square_rows(features)], axis=1)
+        both = self._empty(len(features), 2, self.taken.shape[3])
+        for i, (gram, j) in enumerate(zip(self.grams, features, strict=True)):
+            both[i, 0, :], both[i, 1, :] = gram.C[j, :], gram.square_row(j)
         if t:
             own = self.taken[lanes, :, :t, at]  # W_j and Z_j
             own[:, 1, :] -= self.lengths[:, :t] * own[:, 0, :]
@@ -80,14 +85,16 @@ class Deflation:
 class DualDeflation(Deflation):
     """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results, for all lanes."""
 
-    def __init__(self, gram: DualGram, n_lanes: int, n_steps: int) -> None:
-        self.gram, self.xp, self.n_steps = gram, gram.xp, 0
-        self.A, self.K = gram.A, gram.products
-        self.taken = self._empty(n_lanes, n_steps, gram.A.shape[0])  # Q
+    def __init__(self, grams: Sequence[DualGram], n_steps: int) -> None:
+        self.grams, self.xp, self.n_steps = list(grams), grams[0].xp, 0
+        self.A, self.K = grams[0].A, grams[0].products
+        self.taken = self._empty(len(grams), n_steps, self.A.shape[0])  # Q
 
-    def keep(self, lanes: Sequence[int]) -> None:
-        """Go on with some of the lanes only."""
-        self.taken = self.xp.take(self.taken, index(lanes, self.taken, self.xp), axis=0)
+    def restart(self, lane: int, R: Gram) -> bool:
+        """Leave a lane out: its residual has another factor."""
+        others = [i for i in range(self.taken.shape[0]) if i != lane]
+        self.taken = self.xp.take(self.taken, index(others, self.taken, self.xp), axis=0)
+        return False
 
     def norms(self, lane: int) -> tuple[Array, Array] | None:
         """Return the squared column norms and the diagonal of a lane's R afresh."""
@@ -111,10 +118,12 @@ class DualDeflation(Deflation):
         return both[: len(features), :], both[len(features) :, :], inverse
 
 
-def deflation(gram: Gram, n_lanes: int, n_steps: int) -> Deflation:
-    """Return an object that takes up to ``n_steps`` columns out of C, in every lane."""
-    kind = DualDeflation if isinstance(gram, DualGram) else Deflation
-    return kind(gram, n_lanes, n_steps)  # type: ignore[arg-type]
+def deflations(grams: Sequence[Gram], n_steps: int) -> list[tuple[Deflation, list[int]]]:
+    """Return objects that take up to ``n_steps`` columns out of every lane's C, and the lanes of each."""
+    if not isinstance(grams[0], DualGram):
+        return [(Deflation(grams, n_steps), list(range(len(grams))))]
+    runs = [list(run) for _, run in groupby(range(len(grams)), key=lambda lane: id(grams[lane]))]
+    return [(DualDeflation([grams[lane] for lane in run], n_steps), run) for run in runs]  # type: ignore[misc]
 
 
 def _projected(Q: Array, vectors: Array) -> Array:

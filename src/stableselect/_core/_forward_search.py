@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from ._arrays import Array, index, like, to_numpy
-from ._deflation import Deflation, deflation
+from ._deflation import deflations
 from ._gram import Gram
 from ._swap_state import ROUNDING, TRUST, gain_rounding
 
@@ -126,19 +126,11 @@ class _ForwardSearch:
         self.k, self.prices, self.xp = k, prices, self.grams[0].xp
         self.chosen: list[list[int]] = [[] for _ in lanes]
         self.exhausted = np.zeros(len(lanes), dtype=bool)
-        self.sharing: list[tuple[Deflation, list[int]]] = []  # the lanes of every deflation
-        norms: list[Array] = []
-        for lane, gram in enumerate(self.grams):
-            if lane and gram is self.grams[lane - 1]:
-                self.sharing[-1][1].append(lane)
-                norms.append(norms[-1])
-            else:
-                self.sharing.append((gram, [lane]))  # type: ignore[arg-type]
-                norms.append(gram.squared_norms())
-        self.sharing = [(deflation(gram, len(rows), k), rows) for gram, rows in self.sharing]  # type: ignore[arg-type]
+        self.sharing = deflations(self.grams, k)  # and the lanes of each
+        norms = {id(gram): gram.squared_norms() for gram in {id(gram): gram for gram in self.grams}.values()}
         xp = self.xp
-        self.lanes = index(range(len(lanes)), norms[0], xp)
-        self.g = xp.stack(norms)
+        self.g = xp.stack([norms[id(gram)] for gram in self.grams])
+        self.lanes = index(range(len(lanes)), self.g, xp)
         self.variance = xp.stack([gram.diagonal() for gram in self.grams])
         self.h = xp.asarray(self.variance, copy=True)
         self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
@@ -230,24 +222,25 @@ class _ForwardSearch:
         self._restart(lane)
 
     def _restart(self, lane: int) -> None:
-        """Compute the residual of a lane afresh, with which it goes on by itself, or at least its norms."""
-        chosen, gram, at = (
-            self.chosen[lane],
-            self.grams[lane],
-            next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows),
-        )
+        """Compute the residual of a lane afresh, or at least its norms."""
+        chosen, gram = self.chosen[lane], self.grams[lane]
+        at = next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows)
         directions, rows = self.sharing[at]
-        norms = None
-        if directions.gram is gram and self.loss[lane] > _DEFLATE**2 * self.total[lane] and not self.exhausted[lane]:
-            norms = directions.norms(rows.index(lane))
+        place, norms = rows.index(lane), None
+        if (
+            directions.grams[0] is gram
+            and self.loss[lane] > _DEFLATE**2 * self.total[lane]
+            and not self.exhausted[lane]
+        ):
+            norms = directions.norms(place)
         if norms is None:
             R = gram.split(chosen, float(self.alphas[lane]))[2] if chosen else gram
-            kept = [place for place, other in enumerate(rows) if other != lane]
-            directions.keep(kept)
-            self.sharing[at] = directions, [rows[place] for place in kept]
-            self.sharing = [part for part in self.sharing if part[1]]
-            self.sharing.append((deflation(R, 1, self.k - len(chosen)), [lane]))
             norms = R.squared_norms(), R.diagonal()
+            if not directions.restart(place, R):
+                rows.remove(lane)
+                self.sharing = [part for part in self.sharing if part[1]]
+                own, _ = deflations([R], self.k - len(chosen))[0]
+                self.sharing.append((own, [lane]))
         self.g[lane, :], self.h[lane, :] = norms
         self.loss[lane] = float(self.xp.sum(self.h[lane, :]))
         self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])

@@ -25,10 +25,6 @@ _CANCELS = 1e-2
 """A residual with no more than this share of the variance is not computed as a difference."""
 _INDEPENDENT = 1e-4
 """Columns with more than this share of their variance left by those before them need no refined solution."""
-_FEW = 8
-"""BLAS multiplies fewer columns than this faster one by one."""
-
-
 _MODERATE = 1e20
 """Moments with a mean variance up to this, and down to one over it, can be searched as they are."""
 
@@ -68,14 +64,16 @@ class Gram:
             return dsymv(1.0, self.C.T, V)  # reads half of C
         return self.C @ V
 
-    def square_rows(self, chosen: Sequence[int]) -> Array:
-        """Return rows of C^2, len(chosen) x m; each is computed once."""
-        new = sorted(set(chosen) - self._squares.keys())
-        if len(new) < _FEW:
-            self._squares.update((j, self.dot(self.rows([j])[0, :])) for j in new)
-        else:
-            self._squares.update(zip(new, self.rows(new) @ self.C, strict=True))
-        return self.xp.stack([self._squares[j] for j in chosen]) if len(chosen) else self.C[:0, :]
+    def square_row(self, j: int) -> Array:
+        """Return row j of C^2, which is computed once."""
+        if j not in self._squares:
+            self._squares[j] = self.dot(self.C[j, :])
+        return self._squares[j]
+
+    def expect(self, features: Sequence[int]) -> None:
+        """Compute rows of C^2 that may well be asked for, which takes less at once."""
+        new = sorted(set(features) - self._squares.keys())
+        self._squares.update(zip(new, self.rows(new) @ self.C, strict=True))
 
     @cached_property
     def _squares(self) -> dict[int, Array]:
@@ -169,7 +167,7 @@ class ScaledGram(Gram):
         self.xp, self.device, self.n_features = self.whole.xp, self.whole.device, self.whole.n_features
 
     @cached_property
-    def C(self) -> Array:  # type: ignore[override]
+    def C(self) -> Array:
         """The m x m array."""
         C = self.whole.C * self.factor
         if self.varies is not None:

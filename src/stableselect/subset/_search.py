@@ -23,6 +23,7 @@ from .._core import (
     forward_searches,
     index,
     like,
+    memory_limit,
 )
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
@@ -36,7 +37,7 @@ _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
 _LARGE = 1000
 """With at least as many features most time goes into reading the moments, which all ridge weights share."""
-_TOGETHER = 2**12
+_TOGETHER = 10_000
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
 
@@ -208,8 +209,10 @@ def errors_by_ridge(
     scale : float
         The variance of all features, in these units.
     """
-    m, thin = int(held_out[0].test.n_features or 0), held_out[0].test.form == "dual"
+    m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
     step = len(ridges) if thin or m >= _LARGE else _AT_ONCE
+    if not thin:  # each search may come to hold a residual, and two arrays of k x m
+        step = max(1, min(step, int(memory_limit() / 4 / (8 * m * (m + 2 * reach())))))
     for start in range(0, len(ridges), step):
         part, k = ridges[start : start + step], reach()
         n = max(1, _TOGETHER // (len(part) * m))
@@ -219,7 +222,7 @@ def errors_by_ridge(
             rounds = [compared(split.train, split.test) for split in held_out[first : first + n]]
             lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in part]
             if not thin and m >= _LARGE:
-                lanes[0][0].square_rows(sorted(likely))  # faster at once
+                lanes[0][0].expect(sorted(likely))
             found = forward_searches(lanes, k, include, exclude)
             likely = set().union(*found)
             for at, (gram, target, shift, weight) in enumerate(rounds):
