@@ -127,7 +127,7 @@ def merged(parts: Sequence[Moments]) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
         if _hold_sums(parts):
             return _with_second(parts, pooled_sums(*_sums(parts)))
-        whole = Moments()
+        whole = parts[0]._empty()
         for part in parts:
             whole.merge(part)
     return whole

@@ -34,7 +34,7 @@ class MomentSums:
         self._shift: Array = None
 
     @property
-    def form(self) -> Literal["primal", "dual"]:
+    def form(self) -> Literal["primal", "dual", "sketched"]:
         """Which of the two forms is held now."""
         return "dual" if self._second is None else "primal"
 
@@ -145,6 +145,12 @@ class MomentSums:
     def _widen(self, low: Array, high: Array) -> None:
         xp = namespace(low)
         self._low, self._high = xp.minimum(self._low, low), xp.maximum(self._high, high)
+
+    def _multiply(self, factor: Array) -> None:
+        """Multiply every feature by its factor in what the form keeps, with new arrays."""
+        self._rows = [rows * factor[None, :] for rows in self._rows]
+        if self._second is not None:
+            self._second = self._second * factor[:, None] * factor[None, :]
 
     def _mirror(self) -> None:
         """Bring the upper triangle of the sums up to date."""

@@ -1,6 +1,7 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
 from ._checks import (
+    SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
@@ -31,6 +32,7 @@ __all__ = [
     "SamplesSelector",
     "ScoreSelector",
     "Selection",
+    "SketchWarning",
     "StreamingSelector",
     "TargetNotReachedWarning",
     "TooFewSamplesError",
