@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 import stableselect as ss
 from stableselect import ColumnSubset, Moments, SketchedMoments
 from stableselect.inspection import stability_analysis
+from stableselect.persistence import _tree
 from stableselect.subset import _sketching
 
 BOUNDS = ("lower_bound_", "optimality_gap_", "proven_optimal_")
@@ -142,6 +143,7 @@ def test_a_sketch_smaller_than_the_number_of_features_is_refused(digits):
         ({"criterion": "stability"}, "leave out criterion='stability'"),
         ({"min_stability": 0.5}, "leave out criterion='stability' and min_stability"),
         ({"search_criterion": "leave_one_out"}, "needs the samples"),
+        ({"cv": 3}, "cv divides the samples; leave it out"),
     ],
 )
 def test_what_needs_folds_or_samples_is_refused(digits, given, message):
@@ -188,6 +190,20 @@ def test_a_sketch_is_saved_and_goes_on(digits, tmp_path):
         one.partial_fit(digits[1000:])
     np.testing.assert_array_equal(loaded.selected_, selector.selected_)
     np.testing.assert_array_equal(loaded.moments_._sketch, selector.moments_._sketch)
+
+
+def test_a_damaged_sketch_is_refused(digits):
+    packer = _tree.Packer()
+    tree = packer.pack(SketchedMoments(60, part="a").update(digits), "moments")
+    assert repr(_tree.Unpacker(packer.arrays.get).unpack(tree)).endswith("(sketched, r = 60)")
+    for name, value in (("size", 7), ("part", 3), ("_counts", {"dict": {"a": "x"}}), ("_sketch", None), ("_spare", 1)):
+        with pytest.raises((ValueError, TypeError)):
+            _tree.Unpacker(packer.arrays.get).unpack({"sketch": {**tree["sketch"], name: value}})
+
+
+def test_groups_without_cv_are_refused(digits):
+    with pytest.raises(ValueError, match="groups need a cv"):
+        ColumnSubset(4, sketch=True).fit(digits, groups=np.arange(len(digits)))
 
 
 def test_repeated_fits_sketch_their_samples(digits):

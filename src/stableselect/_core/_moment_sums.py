@@ -177,8 +177,8 @@ class MomentSums:
             elif 8 * stored * m > limit:
                 raise MemoryError(
                     f"{m} features need {8 * m * m / 2**30:.1f} GiB for their second moments and the {stored} samples "
-                    f"so far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; drop "
-                    "features (for instance those of least variance) or use a subsample of the samples."
+                    f"so far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; gather "
+                    "SketchedMoments instead, drop features (for instance those of least variance), or use a subsample."
                 )
 
     def _stacked(self, xp: ModuleType) -> tuple[Array, Array]:

@@ -51,6 +51,10 @@ class Moments(MomentSums):
     range_is_exact : bool
         False once samples were removed: ``minimum`` and ``maximum`` then still describe the table before the removal.
 
+    See Also
+    --------
+    SketchedMoments : For tables that are both too long and too wide for either form.
+
     References
     ----------
     Chan, Golub & LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.

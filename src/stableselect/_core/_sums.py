@@ -25,7 +25,7 @@ from ._arrays import (
 )
 from ._symmetric import add_outer, add_products, add_sparse_products
 
-_CHUNK = 2**15
+_CHUNK = 2**16
 """Values that are copied and summed at a time, so that they stay in the processor's cache."""
 _SPARSE_COST = 100
 """Time for two stored values of a sample in a sparse product, against that for two values in a dense one."""
@@ -177,9 +177,9 @@ def _dense_block(block: Array, weights: np.ndarray | None, rows: np.ndarray | No
             copy = values[part]
             copy[...] = source
             seen = source if source.dtype == np.float32 else copy  # half as much to read
-            np.minimum(low, np.min(seen, axis=0), out=low)
-            np.maximum(high, np.max(seen, axis=0), out=high)
-            mean += np.sum(copy, axis=0) if weights is None else weights[part] @ copy
+            np.minimum(low, np.minimum.reduce(seen, axis=0), out=low)
+            np.maximum(high, np.maximum.reduce(seen, axis=0), out=high)
+            mean += np.add.reduce(copy, axis=0) if weights is None else weights[part] @ copy
     check_values(values, (low, high))
     total = float(n) if weights is None else float(weights.sum())
     return Block(values, weights, total, mean / total, low, high)

@@ -190,7 +190,7 @@ class ColumnSubset(MomentsSelector):
         if self._sketch_asked_for() or (self.sketch == "auto" and self._obstacle_to_sketch() is None):
             k = resolve_k(self.n_features_to_select, self.n_features_in_)
             size = rows_of_sketch(self.sketch, k, X.shape, self._folds_needed())
-        if size is None:
+        if size is None or groups is not None:  # groups without cv are refused there
             return super()._gather(X, weights, groups)
         return [SketchedMoments(size)._add(*in_own_order(X, weights))], None
 
@@ -202,7 +202,8 @@ class ColumnSubset(MomentsSelector):
         return True
 
     def _obstacle_to_sketch(self) -> str | None:
-        return obstacle_to_sketch(self.n_features_to_select, self._prefers_stability(), self.search_criterion)
+        stable = self._prefers_stability()
+        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv)
 
     def _check_sketch(self) -> None:
         obstacle = self._obstacle_to_sketch()

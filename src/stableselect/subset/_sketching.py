@@ -13,7 +13,7 @@ from ..base import SketchWarning
 Sketch = bool | int | Literal["auto"]
 
 
-def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str) -> str | None:
+def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str, cv: object) -> str | None:
     """Return why these parameters cannot do with a sketch, and what to do; None where they can."""
     if isinstance(n_features, str):
         return "n_features_to_select='auto' holds out folds of the samples; give the number of features"
@@ -21,6 +21,8 @@ def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str) 
         return "stability is measured on folds of the samples; leave out criterion='stability' and min_stability"
     if search_criterion == "leave_one_out":
         return "search_criterion='leave_one_out' needs the samples; leave it out"
+    if cv is not None:
+        return "cv divides the samples; leave it out"
     return None
 
 
