@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, experiments, inspection, io, metrics, paper, plot, workflow
-    from ._core import Moments
+    from ._core import Moments, SketchedMoments
     from ._registry import all_selectors
     from .base import BaseSelector, Explanation
     from .ensemble import ConsensusSelector
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "_core": ("Moments",),
+    "_core": ("Moments", "SketchedMoments"),
     "_registry": ("all_selectors",),
     "base": ("BaseSelector", "Explanation"),
     "ensemble": ("ConsensusSelector",),
@@ -59,6 +59,7 @@ __all__ = [
     "ScorerSelector",
     "ScorerSelectorNetwork",
     "SelectionPath",
+    "SketchedMoments",
     "TableSelection",
     "VarianceScore",
     "all_selectors",

@@ -182,3 +182,17 @@ def test_row_numbers_and_numeric_headers_are_pointed_out():
     assert any(
         "without a header" in note for note in select(Table(pa.table({"1.5": rows, "2": rows}), "t.csv"), 1).notes
     )
+
+
+def test_a_report_says_that_the_columns_come_from_a_sketch(rng, monkeypatch):
+    from stableselect.subset import _sketching
+
+    monkeypatch.setattr(_sketching, "memory_limit", lambda: 1.0)
+    X = rng.normal(size=(60, 6))
+    data = pa.table({f"c{j}": X[:, j] for j in range(6)})
+    selection = select_table(Table(data, "t.csv"), SelectionRequest(k=2))
+    assert [note for note in selection.notes if "sketch" in note] == [
+        "The columns were selected from a sketch of the rows (sketched, r = 500), since exact moments do not fit in "
+        "memory; no bound follows from it."
+    ]
+    assert selection.optimality_gap is None

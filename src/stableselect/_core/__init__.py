@@ -44,6 +44,7 @@ from ._resampling import (
 )
 from ._roles import Roles, column_roles, least_squares_map, loss_bound
 from ._set_stability import nogueira, stability_interval, wilson_interval
+from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._subset_search import best_swap, exchange_search
 from ._swap_state import ROUNDING, TRUST, SwapState

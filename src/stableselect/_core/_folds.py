@@ -139,7 +139,7 @@ def merged(parts: Sequence[Moments]) -> Moments:
             for part in parts[1:]:
                 check_alike(part, parts[0])
             return _with_second(parts, pooled_sums(*_sums(parts)))
-        whole = Moments()
+        whole = parts[0]._empty()
         for part in parts:
             whole.merge(part)
     return whole

@@ -34,7 +34,7 @@ class MomentSums:
         self._shift: Array = None
 
     @property
-    def form(self) -> Literal["primal", "dual"]:
+    def form(self) -> Literal["primal", "dual", "sketched"]:
         """Which of the two forms is held now."""
         return "dual" if self._second is None else "primal"
 
@@ -146,6 +146,12 @@ class MomentSums:
         xp = namespace(low)
         self._low, self._high = xp.minimum(self._low, low), xp.maximum(self._high, high)
 
+    def _multiply(self, factor: Array) -> None:
+        """Multiply every feature by its factor in what the form keeps, with new arrays."""
+        self._rows = [rows * factor[None, :] for rows in self._rows]
+        if self._second is not None:
+            self._second = self._second * factor[:, None] * factor[None, :]
+
     def _mirror(self) -> None:
         """Bring the upper triangle of the sums up to date."""
         if not self._mirrored:
@@ -171,8 +177,8 @@ class MomentSums:
             elif 8 * stored * m > limit:
                 raise MemoryError(
                     f"{m} features need {8 * m * m / 2**30:.1f} GiB for their second moments and the {stored} samples "
-                    f"so far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; drop "
-                    "features (for instance those of least variance) or use a subsample of the samples."
+                    f"so far {8 * stored * m / 2**30:.1f} GiB, of {limit / 2**30:.1f} GiB that may be used; gather "
+                    "SketchedMoments instead, drop features (for instance those of least variance), or use a subsample."
                 )
 
     def _stacked(self, xp: ModuleType) -> tuple[Array, Array]:

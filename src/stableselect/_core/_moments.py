@@ -51,6 +51,10 @@ class Moments(MomentSums):
     range_is_exact : bool
         False once samples were removed: ``minimum`` and ``maximum`` then still describe the table before the removal.
 
+    See Also
+    --------
+    SketchedMoments : For tables that are both too long and too wide for either form.
+
     References
     ----------
     Chan, Golub & LeVeque (1979), Updating formulae and a pairwise algorithm for computing sample variances.
@@ -141,6 +145,8 @@ class Moments(MomentSums):
             raise TypeError(f"Expected Moments to merge, got {type(other).__name__}; samples are added with update().")
         if other.n_samples == 0:
             return self
+        if (self.form == "sketched") != (other.form == "sketched"):
+            raise ValueError("Sketched and exact moments cannot be merged; gather all parts in the same way.")
         self._take(other)
         return self
 
@@ -194,20 +200,14 @@ class Moments(MomentSums):
         """
         if kind not in ("minmax", "standard", None):
             raise ValueError(f"Scaling must be 'minmax', 'standard' or None, got {kind!r}.")
-        scaled = Moments().merge(self)
+        scaled = self._empty().merge(self)
         if kind is None or self.n_features is None:
             return scaled
-        xp = namespace(self._checked()._mean)
-        varies = self._high > self._low
-        spread = self._high - self._low if kind == "minmax" else xp.sqrt(self.variance)
-        factor = 1 / xp.where(varies & (spread > 0), spread, xp.ones_like(spread))
-        origin = self._low if kind == "minmax" else self._mean
+        origin, factor = self._scaling(kind)
         for name in ("_mean", "_low", "_high", "_shift"):
             if getattr(self, name) is not None:
                 setattr(scaled, name, (getattr(self, name) - origin) * factor)
-        scaled._rows = [rows * factor[None, :] for rows in self._rows]
-        if self._second is not None:
-            scaled._second = self._second * factor[:, None] * factor[None, :]
+        scaled._multiply(factor)
         return scaled
 
     def operator(self) -> Gram:
@@ -223,6 +223,18 @@ class Moments(MomentSums):
         rows, weights = self._stacked(xp)
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
         return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
+
+    def _empty(self) -> Moments:
+        """Return moments of the same kind without samples."""
+        return Moments()
+
+    def _scaling(self, kind: Literal["minmax", "standard"]) -> tuple[Array, Array]:
+        """Return what is subtracted from every feature, and what it is multiplied by then."""
+        xp = namespace(self._checked()._mean)
+        varies = self._high > self._low
+        spread = self._high - self._low if kind == "minmax" else xp.sqrt(self.variance)
+        factor = 1 / xp.where(varies & (spread > 0), spread, xp.ones_like(spread))
+        return self._low if kind == "minmax" else self._mean, factor
 
     def _checked(self) -> Moments:
         """Return these moments; raise if double precision does not hold the variance of a feature."""

@@ -25,7 +25,7 @@ from ._arrays import (
 )
 from ._symmetric import add_outer, add_products, add_sparse_products
 
-_CHUNK = 2**15
+_CHUNK = 2**16
 """Values that are copied and summed at a time, so that they stay in the processor's cache."""
 _SPARSE_COST = 100
 """Time for two stored values of a sample in a sparse product, against that for two values in a dense one."""
@@ -99,7 +99,13 @@ class Room:
 
 
 def read_blocks(
-    X: Array, weights: np.ndarray | None, rows: np.ndarray | None, size: int | None, room: Room | None
+    X: Array,
+    weights: np.ndarray | None,
+    rows: np.ndarray | None,
+    size: int | None,
+    room: Room | None,
+    *,
+    keep_sparse: bool = False,
 ) -> Iterator[Block]:
     """Read a table in blocks of samples, without those of weight zero.
 
@@ -116,14 +122,16 @@ def read_blocks(
     room : Room or None
         Memory for blocks that are added to m x m sums; sparse ones stay sparse where that costs less. None for blocks
         that are kept: each has memory of its own.
+    keep_sparse : bool
+        Whether sparse blocks stay sparse in any case.
 
     Yields
     ------
     Block
     """
     n, m = X.shape[0] if rows is None else len(rows), X.shape[1]
-    stays_sparse = room is not None and sparse.issparse(X) and _sparse_pays(X)
-    for part in _sparse_blocks(X, n, size) if stays_sparse else row_blocks(n, m, size):
+    stays_sparse = sparse.issparse(X) and room is not None and (keep_sparse or _sparse_pays(X))
+    for part in _sparse_blocks(X, n, size, keep_sparse) if stays_sparse else row_blocks(n, m, size):
         block, chosen = (as_block(X[part]), None) if rows is None else (X, rows[part])
         w = None if weights is None else weights[part]
         if w is not None and not np.all(w > 0):
@@ -147,9 +155,9 @@ def _sparse_pays(X: sparse.csr_array) -> bool:
     return bool(_SPARSE_COST * (stored @ stored) < X.shape[0] * float(X.shape[1]) ** 2)
 
 
-def _sparse_blocks(X: sparse.csr_array, n: int, size: int | None) -> list[slice]:
-    """Return blocks of so many samples that their product pays for adding it to the m x m sums."""
-    values = max(BLOCK_ELEMENTS, X.shape[1] ** 2 // 4)
+def _sparse_blocks(X: sparse.csr_array, n: int, size: int | None, thin: bool) -> list[slice]:
+    """Return blocks of so many samples that their product pays for adding it to the m x m sums, or to thin ones."""
+    values = 4 * BLOCK_ELEMENTS if thin else max(BLOCK_ELEMENTS, X.shape[1] ** 2 // 4)
     return row_blocks(n, X.shape[1], size or max(1024, values * X.shape[0] // max(1, X.nnz)))
 
 
@@ -169,9 +177,9 @@ def _dense_block(block: Array, weights: np.ndarray | None, rows: np.ndarray | No
             copy = values[part]
             copy[...] = source
             seen = source if source.dtype == np.float32 else copy  # half as much to read
-            np.minimum(low, np.min(seen, axis=0), out=low)
-            np.maximum(high, np.max(seen, axis=0), out=high)
-            mean += np.sum(copy, axis=0) if weights is None else weights[part] @ copy
+            np.minimum(low, np.minimum.reduce(seen, axis=0), out=low)
+            np.maximum(high, np.maximum.reduce(seen, axis=0), out=high)
+            mean += np.add.reduce(copy, axis=0) if weights is None else weights[part] @ copy
     check_values(values, (low, high))
     total = float(n) if weights is None else float(weights.sum())
     return Block(values, weights, total, mean / total, low, high)

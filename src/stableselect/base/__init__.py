@@ -1,6 +1,7 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
 from ._checks import (
+    SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
@@ -34,6 +35,7 @@ __all__ = [
     "SamplesSelector",
     "ScoreSelector",
     "Selection",
+    "SketchWarning",
     "StreamingSelector",
     "TargetNotReachedWarning",
     "TooFewSamplesError",

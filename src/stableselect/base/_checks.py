@@ -36,6 +36,10 @@ class TooFewSamplesError(ValueError):
         return type(self), (*self.args, self.n_folds, self.n_needed)
 
 
+class SketchWarning(UserWarning):
+    """Exact moments do not fit in memory: features are selected from a sketch of the samples."""
+
+
 class UnevenFoldsWarning(UserWarning):
     """Folds of very different sizes; ``fold_sizes_`` of the fitted selector has them."""
 

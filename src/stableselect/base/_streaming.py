@@ -19,6 +19,7 @@ class StreamingSelector(BaseSelector):
     """Base of selectors that work from :class:`~stableselect.Moments`: implement ``_select_from_folds``."""
 
     moments_: Moments
+    _takes_sketches = False
 
     @validates_parameters
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -72,7 +73,7 @@ class StreamingSelector(BaseSelector):
         with unchanged_on_error(self):
             first = not hasattr(self, "moments_")
             X = self._check_table(X, reset=first)
-            moments = Moments() if first else Moments().merge(self.moments_)
+            moments = self._new_moments() if first else self.moments_._empty().merge(self.moments_)
             moments.update(X, check_weights(sample_weight, X.shape[0]))
             self._finish([moments])
             self.moments_ = moments
@@ -119,6 +120,11 @@ class StreamingSelector(BaseSelector):
         folds = [fold for fold in folds if fold.n_samples]
         if not folds:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
+        if not self._takes_sketches and any(fold.form == "sketched" for fold in folds):
+            raise ValueError(
+                f"{type(self).__name__} needs exact moments of all features, which a sketch does not hold; gather "
+                "Moments, or use ColumnSubset."
+            )
         low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
         check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
         with one_thread(), verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
@@ -129,6 +135,10 @@ class StreamingSelector(BaseSelector):
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
     ) -> Selection:
         """Select features from the moments of the folds of the samples; X is None where only moments are known."""
+
+    def _new_moments(self) -> Moments:
+        """Return the moments that :meth:`partial_fit` begins with."""
+        return Moments()
 
     def _folds_needed(self) -> int:
         """Return how many folds the parameters need for what they choose by held-out error; 0 for none."""

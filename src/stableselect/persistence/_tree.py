@@ -16,7 +16,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from .._core import Moments, to_numpy
+from .._core import Moments, SketchedMoments, to_numpy
 from .._registry import all_selectors
 from ..base import BaseSelector
 
@@ -83,8 +83,12 @@ class Packer:
             values = to_numpy(value)
             if str(value.dtype) == f"torch.{values.dtype.name}":
                 return {"tensor": self._keep(values, name)}
-        if kind is Moments:
-            return {"moments": {key: self._pack(item, name) for key, item in vars(value).items()}}
+        if kind in (Moments, SketchedMoments):
+            return {
+                "moments" if kind is Moments else "sketch": {
+                    key: self._pack(item, name) for key, item in vars(value).items()
+                }
+            }
         if isinstance(value, BaseSelector) and all_selectors().get(kind.__name__) is kind:
             parameters = value.get_params(deep=False).items()
             return {"selector": [kind.__name__, {key: self._pack(item, name) for key, item in parameters}]}
@@ -125,7 +129,8 @@ class Unpacker:
             "array": self._array,
             "objects": self._objects,
             "tensor": self._tensor,
-            "moments": self._moments,
+            "moments": lambda body: self._moments(body, Moments()),
+            "sketch": lambda body: self._sketch(self._moments(body, SketchedMoments())),
             "selector": self._selector,
             "random_state": self._random_state,
             "generator": lambda body: np.random.Generator(self._bits(self._dict(body["dict"]))),
@@ -180,8 +185,8 @@ class Unpacker:
             raise ImportError('This selector keeps torch tensors: pip install "stableselect[torch]".') from None
         return torch.from_numpy(self._array(body))
 
-    def _moments(self, body: Any) -> Moments:
-        moments, state = Moments(), self._dict(body)
+    def _moments(self, body: Any, moments: Any) -> Any:
+        state = self._dict(body)
         if not set(state) <= set(vars(moments)):
             raise ValueError("its moments have parts that moments do not have")
         vars(moments).update(state)
@@ -192,7 +197,7 @@ class Unpacker:
         expect(moments._mirrored, bool)
         if m is None:
             return moments
-        dual = moments._second is None
+        dual = moments._second is None or moments.form == "sketched"
         shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
             name: (getattr(moments, name), (expect(m, int),)) for name in ("_mean", "_low", "_high")
         }
@@ -200,6 +205,18 @@ class Unpacker:
         shapes |= {f"_rows {i}": (part, (rows[i], m)) for i, part in enumerate(expect(moments._rows, list))}
         if any(tuple(part.shape) != shape or "float64" not in str(part.dtype) for part, shape in shapes.values()):
             raise ValueError("its moments do not fit together")
+        return moments
+
+    def _sketch(self, moments: SketchedMoments) -> SketchedMoments:
+        size, m = expect(moments.size, int), moments.n_features
+        expect(moments.seed, int)
+        expect(moments.part, str)
+        for count in expect(moments._counts, dict).values():
+            expect(count, int)
+        parts: list[tuple[Any, tuple[int, ...]]] = [(moments._signs, (size,))]
+        parts += [] if m is None else [(moments._sketch, (size, m)), (moments._squares, (m,))]
+        if any(expect(part, np.ndarray).shape != shape or part.dtype != np.float64 for part, shape in parts):
+            raise ValueError("its sketch does not fit together")
         return moments
 
     def _selector(self, body: Any) -> BaseSelector:

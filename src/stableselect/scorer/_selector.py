@@ -140,7 +140,7 @@ class ScorerSelector(MomentsSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **without(MomentsSelector._parameter_constraints, "exchange"),
+        **without(MomentsSelector._parameter_constraints, "exchange", "sketch"),
         "score_function": [StrOptions({"abs", "square"})],
         "scorer_weight": [Interval(Real, 0, 1e100, closed="both")],
         "latent_width": [Interval(Integral, 1, None, closed="left"), None],

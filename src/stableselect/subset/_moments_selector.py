@@ -46,6 +46,7 @@ from ._frontier import STABILITY_FOLDS, choose_stable
 from ._n_features import choose_n_features
 from ._search import FEWEST_FOLDS, N_FOLDS, Found, Setting
 from ._selection_path import SelectionPath
+from ._sketching import Sketch
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Task
 
@@ -72,6 +73,10 @@ class Problem:
         How was searched.
     found : Found
         The features that the search found.
+    moments : Moments
+        The moments as they were gathered.
+    samples : (array or None, array or None)
+        The table and its weights; no table where only moments are known.
     """
 
     gram: Gram
@@ -83,6 +88,8 @@ class Problem:
     exclude: list[int]
     setting: Setting
     found: Found
+    moments: Moments
+    samples: tuple[Array, np.ndarray | None]
 
 
 class MomentsSelector(StreamingSelector):
@@ -108,6 +115,7 @@ class MomentsSelector(StreamingSelector):
         "min_stability": [Interval(Real, 0, 1, closed="right"), None],
         "search_criterion": [StrOptions({"auto", "training", "leave_one_out"})],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"]), Iterable, None],
+        "sketch": [Interval(Integral, 1, None, closed="left"), "boolean", StrOptions({"auto"})],
         "n_jobs": N_JOBS,
         "verbose": ["boolean"],
     }
@@ -127,6 +135,7 @@ class MomentsSelector(StreamingSelector):
         min_stability: float | None = None,
         search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
+        sketch: Sketch = "auto",
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -142,6 +151,7 @@ class MomentsSelector(StreamingSelector):
         self.min_stability = min_stability
         self.search_criterion = search_criterion
         self.cv = cv
+        self.sketch = sketch
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -274,7 +284,9 @@ class MomentsSelector(StreamingSelector):
             if setting.refit != setting.ridge:  # the map has another ridge than the search
                 error = leave_one_out_error(samples, searched.found.chosen, setting.refit) / self.n_features_in_
             self.leave_one_out_error_ = error * unit
-        problem = Problem(gram, unit, mean, k, setting.refit, include, exclude, setting, searched.found)
+        problem = Problem(
+            gram, unit, mean, k, setting.refit, include, exclude, setting, searched.found, moments, (X, sample_weight)
+        )
         selection = self._select_from(problem)
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge

@@ -14,7 +14,14 @@ import sklearn
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
-from ..base import Explanation, TargetNotReachedWarning, TooFewSamplesError, UnevenFoldsWarning, whole_fits
+from ..base import (
+    Explanation,
+    SketchWarning,
+    TargetNotReachedWarning,
+    TooFewSamplesError,
+    UnevenFoldsWarning,
+    whole_fits,
+)
 from ..inspection import HeldOutErrors, held_out_report
 from ..io import Table
 from ..persistence import SelectedColumn, TableSelection
@@ -23,7 +30,7 @@ from ._prepare import Prepared, Scaler, SelectionRequest, fitted_scaler, prepare
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-TOLD_ELSEWHERE = (TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWarning)
+TOLD_ELSEWHERE = (SketchWarning, TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWarning)
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
 
@@ -97,7 +104,13 @@ def select_table(
         path=selector.path_ if asked.k is None else None,
         stability=selector.frontier_ if request.asks_for_stability else None,
         explanation=explanation,
-        notes=(*asked.notes, *notes_of(caught), *why_not, *_error_notes(errors, len(kept), asked)),
+        notes=(
+            *asked.notes,
+            *_sketch_notes(selector),
+            *notes_of(caught),
+            *why_not,
+            *_error_notes(errors, len(kept), asked),
+        ),
         intercept=intercept,
         coefficients=coefficients,
         versions={
@@ -108,6 +121,16 @@ def select_table(
             "scikit-learn": sklearn.__version__,
         },
     )
+
+
+def _sketch_notes(selector: Any) -> list[str]:
+    size = getattr(selector, "sketch_size_", None)
+    if size is None:
+        return []
+    return [
+        f"The columns were selected from a sketch of the rows (sketched, r = {size}), since exact moments do not fit "
+        "in memory; no bound follows from it."
+    ]
 
 
 def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:

@@ -1,0 +1,97 @@
+"""When a selector works from a sketch of the samples, and of how many rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import numpy as np
+
+from .._core import Array, Moments, Roles, SketchedMoments, exact_columns, exact_roles, memory_limit, sketch_size
+from ..base import SketchWarning
+
+Sketch = bool | int | Literal["auto"]
+
+
+def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str, cv: object) -> str | None:
+    """Return why these parameters cannot do with a sketch, and what to do; None where they can."""
+    if isinstance(n_features, str):
+        return "n_features_to_select='auto' holds out folds of the samples; give the number of features"
+    if stable:
+        return "stability is measured on folds of the samples; leave out criterion='stability' and min_stability"
+    if search_criterion == "leave_one_out":
+        return "search_criterion='leave_one_out' needs the samples; leave it out"
+    if cv is not None:
+        return "cv divides the samples; leave it out"
+    return None
+
+
+def rows_asked_for(sketch: Sketch, k: int) -> int | None:
+    """Return the number of rows that the parameter asks for; None where it leaves that open or wants no sketch."""
+    if isinstance(sketch, str) or sketch is False:
+        return None
+    return sketch_size(k) if sketch is True else int(sketch)
+
+
+def check_rows(size: int, k: int) -> None:
+    """Raise if a sketch has too few rows to tell k features apart."""
+    if size < k:
+        raise ValueError(
+            f"A sketch of {size} rows is too small to select {k} features; take at least {sketch_size(k)} rows."
+        )
+
+
+def rows_of_sketch(sketch: Sketch, k: int, shape: tuple[int, int], n_folds: int) -> int | None:
+    """Return the number of rows of the sketch to select from, or None for exact moments.
+
+    Parameters
+    ----------
+    sketch : bool, int or "auto"
+        The selector's parameter.
+    k : int
+        Number of features to select.
+    shape : (int, int)
+        Number of samples and of features.
+    n_folds : int
+        Number of folds whose moments would be kept.
+
+    Returns
+    -------
+    int or None
+    """
+    size = rows_asked_for(sketch, k)
+    if size is not None or sketch is False:
+        return size
+    needed, limit = memory_of_exact(*shape, n_folds), 1.5 * memory_limit()  # three quarters of the machine's
+    if needed <= limit:
+        return None
+    size = sketch_size(k)
+    warnings.warn(
+        f"Exact moments of {shape[0]} samples and {shape[1]} features take {needed / 2**30:.1f} GiB, folds included, "
+        f"of {limit / 2**30:.1f} GiB that may be used: the features are selected from a sketch (sketched, r = {size}), "
+        "with ridge 0 where that is 'auto'; sketch=False insists on exact moments.",
+        SketchWarning,
+        stacklevel=4,
+    )
+    return size
+
+
+def memory_of_exact(n: int, m: int, n_folds: int) -> float:
+    """Return the bytes that a search on exact moments takes, in the cheaper of the two forms."""
+    if not n_folds:
+        return 1.5 * 8.0 * m * min(n, m)  # and some room for the search
+    # Every fold and all samples but it, as they were gathered and scaled; where samples are kept, few are shared.
+    return 8.0 * m * (m * (4 * n_folds + 3) if 2 * n > m else n * (3 * n_folds + 2))
+
+
+def read_again(
+    roles: Roles, X: Array, weights: np.ndarray | None, moments: Moments, chosen: list[int], ridge: float, unit: float
+) -> Roles:
+    """Return what a sketch says of a selection, with map and loss from a second pass over the samples."""
+    C_S = exact_columns(X, weights, chosen, moments.mean) / unit
+    return exact_roles(roles, C_S, moments.variance / unit, chosen, ridge)
+
+
+def sketched_size(moments: Moments) -> int | None:
+    """Return the number of rows of a sketch, None for exact moments."""
+    return moments.size if isinstance(moments, SketchedMoments) else None
