@@ -71,6 +71,8 @@ def test_words(told, text):
 
 
 VERBOSE = {
+    "ColumnSubset": "votes",
+    "ScorerSelector": "votes",
     "LaplacianScore": "blocks of distances",
     "SPEC": "blocks of distances",
     "MCFS": "regressions",
@@ -95,6 +97,8 @@ def test_verbose_prints_counts_to_standard_error(name, rng, monkeypatch, capfd):
     monkeypatch.setattr(module, "_LINE_SECONDS", 0.0)
     monkeypatch.setattr("stableselect.graph._neighbours._BLOCK_ROWS", 16)
     settings = {"epochs": 4, "max_iter": 4, "n_clusters": 3, "n_resamples": 4, "random_state": 0, "verbose": True}
+    if VERBOSE[name] == "votes":
+        settings["criterion"] = "stability"
     selector = ss.all_selectors()[name](n_features_to_select=2)
     selector.set_params(**{key: value for key, value in settings.items() if key in selector.get_params()})
     X = rng.normal(size=(40, 6))

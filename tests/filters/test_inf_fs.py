@@ -87,7 +87,7 @@ def test_blocks_hold_no_array_of_columns_by_columns(rng, monkeypatch):
     X = rng.normal(size=(10, 2000))
     tracemalloc.start()
     s, Z = module._relative_deviations(X), module.standardised_ranks(X)
-    module._energy(module.blocked_product(s, Z, 0.5), 2000)
+    module._energy(module.blocked_product(s, Z, 0.5), 2000, lambda: None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 2000 * 2000 / 10
@@ -165,6 +165,7 @@ def test_published_settings():
         "alpha": 0.5,
         "include": None,
         "exclude": None,
+        "verbose": False,
     }
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from stableselect import datasets
 from stableselect.cli import _progress, main
-from stableselect.experiments._run import CURRENT, Run
+from stableselect.experiments._run import Run
 from stableselect.experiments._store import Store, Stored
 from stableselect.paper import Request, _api, build, list_experiments, run, show
 from stableselect.paper._registry import EXPERIMENTS
+from stableselect.paper._revisions import SEARCHED
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_a_run_renders_what_it_was_asked_for_and_build_the_rest(pretend, tmp_pat
     linked = re.findall(r"\]\((.*?)\)", text)
     assert linked == ["table1.md", "table2.md", "table3.md"]
     assert all((page.parent / name).is_file() for name in linked)
-    assert f"Revision: {CURRENT} (" in text
+    assert f"Revision: {SEARCHED} (" in text
     assert "earlier revision" not in text
     assert "Versions: numpy 1." in text
 

@@ -60,8 +60,7 @@ class ColumnSubset(MomentsSelector):
         Largest relative increase in held-out error accepted for stability.
     min_stability : float or None, default=None
         Give up more error, by votes that weigh more, until the stability (Nogueira's, 1 for identical sets)
-        is at least this; where it is not reached within ``max_error_increase``, take the last setting that was clearly
-        more stable, and warn.
+        is at least this; where it is not reached within ``max_error_increase``, take the most stable setting, and warn.
     search_criterion : {"auto", "training", "leave_one_out"}, default="auto"
         What the search lowers: the training loss, or the leave-one-out error. "auto" lets the leave-one-out error
         choose the ridge and between the two, where the samples themselves are kept: at most half as many as features,

@@ -35,7 +35,6 @@ from ..base import (
     N_JOBS,
     Selection,
     StreamingSelector,
-    TooFewSamplesError,
     UnevenFoldsWarning,
     resolve_include_exclude,
     resolve_k,
@@ -335,15 +334,6 @@ class MomentsSelector(StreamingSelector):
         k = None if self._counts_features() else resolve_k(self.n_features_to_select, m)
         include, exclude = resolve_include_exclude(self.include, self.exclude, m, k, names)
         if k is None:
-            fewest = self._fewest_folds()
-            if len(held_out) < fewest:
-                raise TooFewSamplesError(
-                    f"n_features_to_select='auto' holds out folds of the samples and needs at least {fewest} folds, "
-                    f"got {max(1, len(held_out))}; fit on more samples, give fit_moments a list of Moments, one for "
-                    "each fold, or give the number of features.",
-                    max(1, len(held_out)),
-                    fewest,
-                )
             path = choose_n_features(
                 held_out,
                 moments,
@@ -352,6 +342,7 @@ class MomentsSelector(StreamingSelector):
                 max_features=self.max_features,
                 include=include,
                 exclude=exclude,
+                fewest_folds=self._fewest_folds(),
             )
             self._path, k = vars(path), path.n_features
         return k, include, exclude

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from .._core import HeldOut, Moments, forward_search
-from ..base import TargetNotReachedWarning
+from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import prefix_errors
 from ._search import GIVE_UP, RIDGE_GRID, errors_by_ridge
 from ._selection_path import SelectionPath
@@ -31,6 +31,7 @@ def choose_n_features(
     max_features: int | None = None,
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
+    fewest_folds: int = 2,
 ) -> SelectionPath:
     """Choose the number of features by their error on held-out samples.
 
@@ -48,11 +49,21 @@ def choose_n_features(
         The most features to consider; None for 200 beyond those included.
     include, exclude : sequence of int
         Features that must or must not be selected.
+    fewest_folds : int
+        Fewest parts for a choice to mean anything.
 
     Returns
     -------
     SelectionPath
     """
+    if len(held_out) < fewest_folds:
+        raise TooFewSamplesError(
+            f"n_features_to_select='auto' holds out folds of the samples and needs at least {fewest_folds} folds, got "
+            f"{max(1, len(held_out))}; fit on more samples, give fit_moments a list of Moments, one for each fold, or "
+            "give the number of features.",
+            max(1, len(held_out)),
+            fewest_folds,
+        )
     m = int(moments.n_features or 0)
     n_open, fewest = m - len(exclude), max(1, len(include))
     if max_features is not None and max_features < len(include):
