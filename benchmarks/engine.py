@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+import _engine_speed
 import _engine_threads
+from _data import available
 from _store import Store
 
 
@@ -34,7 +36,40 @@ def measure_threads(store: Store) -> None:
         store.part(f"threads | {name}", lambda name=name: _engine_threads.measure(name))
 
 
+def measure_default(store: Store) -> None:
+    """Measure the default on every table."""
+    for name, given in _engine_speed.tables().items():
+        store.part(f"default | {name}", lambda given=given: _engine_speed.measure_default(*given))
+
+
+def measure_moments(store: Store) -> None:
+    """Measure the moments of every number of features."""
+    for m in _engine_speed.MOMENTS:
+        store.part(f"moments | {m}", lambda m=m: _engine_speed.measure_moments(m))
+
+
+def measure_stability(store: Store) -> None:
+    """Measure a choice for stability with every number of processes."""
+    for n_jobs in _engine_speed.processes() if available("mnist_fashion") else []:
+        store.part(f"stability | {n_jobs}", lambda n_jobs=n_jobs: _engine_speed.measure_stability(n_jobs))
+
+
 PARTS = {
+    "default": Part(
+        f"The default (at most {_engine_speed.DEFAULT_GOAL} times ridge 0 on tall tables)",
+        measure_default,
+        lambda store: _engine_speed.default_table(pieces(store, "default")),
+    ),
+    "moments": Part(
+        f"Moments (at most {_engine_speed.MOMENTS_GOAL} times X'X)",
+        measure_moments,
+        lambda store: _engine_speed.moments_table(pieces(store, "moments")),
+    ),
+    "stability": Part(
+        "A choice for stability, MNIST-Fashion 6,000 x 784, 50 features",
+        measure_stability,
+        lambda store: _engine_speed.stability_table(pieces(store, "stability")),
+    ),
     "threads": Part(
         f"Two threads against one (a fit of a second or more: at most {_engine_threads.GOAL} times as long)",
         measure_threads,

@@ -1,0 +1,120 @@
+"""How long the default, the moments and a choice for stability take, against what must be computed in any case."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from _data import available, split_rows
+from stableselect import ColumnSubset, Moments, PivotedQR
+from stableselect.paper.methods import fastcan, find_method
+
+ROUNDS = 3
+DEFAULT_GOAL, MOMENTS_GOAL = 1.5, 1.3
+"""Most that the default may take, in times of ``ridge=0``, and moments, in times of X'X."""
+TALL = {"mice_protein": 10, "coil20": 50, "isolet": 50, "mnist_fashion": 50, "usps": 50}
+"""Tall tables of the paper, and the number of features selected."""
+WIDE = {"arcene": 64}
+MOMENTS = {784: 40_000, 2_000: 10_000, 5_000: 5_000}
+"""Samples by number of features: enough for a product of half a second."""
+
+
+def timed(*works: Callable[[], Any]) -> list[float]:
+    """Return the median seconds of several pieces of work, done in turn."""
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(ROUNDS):
+        for work, seconds in zip(works, taken, strict=True):
+            begin = time.perf_counter()
+            work()
+            seconds.append(time.perf_counter() - begin)
+    return [median(seconds) for seconds in taken]
+
+
+def tables() -> dict[str, tuple[Any, int]]:
+    """Return the tables to select from, with the number of features."""
+    found: dict[str, tuple[Any, int]] = {
+        name: (split_rows(name)[0], k) for name, k in {**TALL, **WIDE}.items() if available(name)
+    }
+    X = sparse.random_array((5_000, 2_000), density=0.05, rng=np.random.default_rng(0), format="csr")
+    return {**found, "sparse": (X, 50)}
+
+
+def measure_default(X: Any, k: int) -> dict[str, Any]:
+    """Time the default against ``ridge=0``, pivoted QR of the principal components, and fastcan on their scores."""
+    works: dict[str, Callable[[], Any]] = {
+        "default": ColumnSubset(k).fit,
+        "ridge 0": ColumnSubset(k, ridge=0.0).fit,
+    }
+    if not sparse.issparse(X):
+        works["pivoted QR"] = PivotedQR(k).fit
+        if find_method("fastcan").available():
+            works["fastcan"] = lambda rows: fastcan(rows, k)
+    seconds = timed(*(lambda work=work: work(X) for work in works.values()))
+    return {"shape": list(X.shape), "k": k, "seconds": dict(zip(works, seconds, strict=True))}
+
+
+def default_table(found: dict[str, Any]) -> str:
+    """Return the times as Markdown."""
+    lines = ["| table, k | default | over ridge 0 | over pivoted QR | over fastcan |", "|---|---:|---:|---:|---:|"]
+    for name, piece in found.items():
+        seconds = piece["seconds"]
+        ratios = [
+            f"{seconds['default'] / seconds[rival]:.2f}" if rival in seconds else "-"
+            for rival in ("ridge 0", "pivoted QR", "fastcan")
+        ]
+        if name not in WIDE and seconds["default"] > DEFAULT_GOAL * seconds["ridge 0"]:
+            ratios[0] += " MISSED"
+        n, m = piece["shape"]
+        lines.append(f"| {name}, {n:,} x {m:,}, {piece['k']} | {seconds['default']:.3f} s | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
+def measure_moments(m: int) -> dict[str, float]:
+    """Time the moments of double and single precision against X'X in double precision."""
+    X = np.random.default_rng(0).normal(size=(MOMENTS[m], m))
+    single = X.astype(np.float32)
+    product, double, other = timed(
+        lambda: X.T @ X, lambda: Moments.from_array(X).operator(), lambda: Moments.from_array(single).operator()
+    )
+    return {"product": product, "float64": double, "float32": other}
+
+
+def moments_table(found: dict[str, Any]) -> str:
+    """Return the times as Markdown."""
+    lines = ["| samples x features | X'X | float64 | float32 |", "|---|---:|---:|---:|"]
+    for m, piece in found.items():
+        ratios = [piece[kind] / piece["product"] for kind in ("float64", "float32")]
+        cells = [f"{ratio:.2f}" + (" MISSED" if ratio > MOMENTS_GOAL else "") for ratio in ratios]
+        lines.append(f"| {MOMENTS[int(m)]:,} x {int(m):,} | {piece['product']:.2f} s | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def measure_stability(n_jobs: int) -> dict[str, Any]:
+    """Time a choice for stability in so many processes; the second time, when they are warm."""
+    X = split_rows("mnist_fashion")[0]
+    for _ in range(1 if n_jobs == 1 else 2):
+        begin = time.perf_counter()
+        selector = ColumnSubset(50, criterion="stability", n_jobs=n_jobs).fit(X)
+        seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "selected": selector.selected_.tolist()}
+
+
+def stability_table(found: dict[str, Any]) -> str:
+    """Return the times as Markdown."""
+    lines = ["| processes | seconds | times faster | same features |", "|---:|---:|---:|---|"]
+    one = found["1"]
+    for n_jobs, piece in found.items():
+        same = "yes" if piece["selected"] == one["selected"] else "NO"
+        lines.append(f"| {n_jobs} | {piece['seconds']:.1f} | {one['seconds'] / piece['seconds']:.1f} | {same} |")
+    return "\n".join(lines)
+
+
+def processes() -> list[int]:
+    """Return the numbers of processes to try."""
+    return sorted({1, 2, os.cpu_count() or 1})
