@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import stableselect._core._moment_sums as module
-from stableselect import Moments
+from stableselect import Moments, SketchedMoments
 from stableselect._core import _arrays, _sums
 
 SHAPES = {"primal": (50, 6), "dual": (7, 30)}
@@ -429,3 +430,14 @@ def test_the_moments_are_symmetric_to_the_last_bit(form, X):
     parts = [Moments.from_array(X[:3]), Moments.from_array(X[3:5]), Moments.from_array(X[5:])]
     moments = parts[0].merge(parts[1]).merge(parts[2]).update(X[:2]).remove(X[4:5])
     np.testing.assert_array_equal(moments.gram, moments.gram.T)
+
+
+@pytest.mark.parametrize("make", [Moments, lambda: SketchedMoments(30, part="a")])
+def test_sums_in_a_file_that_is_mapped_can_be_added_to(rng, tmp_path, make):
+    X = rng.normal(size=(90, 7))
+    path = tmp_path / "moments.joblib"
+    joblib.dump(make().update(X[:60]), path)
+    other = Moments.from_array(X[60:]) if make is Moments else SketchedMoments(30, part="b").update(X[60:])
+    for add in (lambda m: m.update(sparse.csr_array(X[60:])), lambda m: m.update(X[60:]), lambda m: m.merge(other)):
+        found = add(joblib.load(path, mmap_mode="r"))
+        np.testing.assert_allclose(found.variance, X.var(axis=0))

@@ -40,6 +40,22 @@ class TestOneThread:
             raise RuntimeError
         assert blas_threads() == {2}
 
+    def test_fits_that_overlap_leave_no_limit_behind(self):
+        inside, left = threading.Event(), threading.Event()
+
+        def other():
+            with one_thread():
+                inside.set()
+                assert left.wait(10)
+
+        with one_thread():
+            thread = threading.Thread(target=other)
+            thread.start()
+            assert inside.wait(10) and blas_threads() == {1}
+        left.set()
+        thread.join()
+        assert blas_threads() == {2}
+
 
 class TestSideBySide:
     @pytest.mark.parametrize("threads", [1, 2, 3])

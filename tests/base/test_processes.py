@@ -1,5 +1,8 @@
 """Work in several processes: the same results, in order, and how far it has come."""
 
+import os
+
+import joblib
 import numpy as np
 import pytest
 
@@ -13,6 +16,18 @@ def test_results_come_in_the_order_of_the_items_and_are_counted():
     with told_to(lambda what, done, total, seconds: told.append((what, done, total))):
         assert in_processes(abs, [-3, 2, -1], "numbers", 2) == [3, 2, 1]
     assert told[-1] == ("numbers", 3, 3)
+
+
+def pids(n_jobs):
+    return in_processes(lambda _: os.getpid(), range(4), "numbers", n_jobs)
+
+
+@pytest.mark.slow
+def test_none_is_this_process_and_workers_start_no_others():
+    with joblib.parallel_config(n_jobs=2):
+        assert set(pids(None)) == {os.getpid()}
+    assert os.getpid() not in pids(2)
+    assert all(len(set(found)) == 1 for found in joblib.Parallel(2)(joblib.delayed(pids)(2) for _ in range(2)))
 
 
 def test_no_process_is_refused_in_a_sentence():

@@ -210,3 +210,9 @@ def test_repeated_fits_sketch_their_samples(digits):
     found = stability_analysis(ColumnSubset(4, sketch=True), digits[:300], cv=3)
     assert found.supports.shape == (3, 64)
     np.testing.assert_array_equal(found.supports.sum(axis=1), 4)
+
+
+def test_booleans_of_numpy_are_booleans(rng):
+    X = rng.normal(size=(60, 8))
+    assert ColumnSubset(2, sketch=np.False_).fit(X).sketch_size_ is None
+    assert ColumnSubset(2, sketch=np.True_).fit(X).sketch_size_ == 500

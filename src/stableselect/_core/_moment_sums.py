@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arrays import Array, like, memory_limit, namespace
 from ._sums import Block, Room, check_alike, read_blocks, remaining_samples
-from ._symmetric import add_outer, add_products, mirror
+from ._symmetric import add_outer, add_products, mirror, writable
 
 
 class MomentSums:
@@ -104,6 +104,7 @@ class MomentSums:
             self.n_features = block.n_features
             self._mean, self._low, self._high = block.mean, block.minimum, block.maximum
         self._to_primal()
+        self._second = writable(self._second)
         total = self.weight_sum + block.weight_sum
         difference = block.mean - self._mean
         self._second = block.add_to(self._second, block.mean - (self.weight_sum / total) ** 0.5 * difference)
@@ -123,6 +124,7 @@ class MomentSums:
             self._weights.extend(other._weights)
         else:
             self._to_primal()
+            self._second = writable(self._second)
             if other._second is None:
                 self._add_rows(other, other._mean - (before / total) ** 0.5 * difference, sign)
             else:

@@ -211,7 +211,10 @@ class Moments(MomentSums):
         return scaled
 
     def operator(self) -> Gram:
-        """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form."""
+        """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form.
+
+        In the primal form it shares its array with these moments; after an update, ask for it anew.
+        """
         xp = namespace(self._known("_mean"))
         # A constant feature's variance is zero, not the rounding of its mean.
         varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)

@@ -20,6 +20,7 @@ from ._gram import DualGram, pseudo_inverse, refined_product
 from ._moments import Moments
 from ._roles import Roles
 from ._sums import Block, Room, check_alike, read_blocks
+from ._symmetric import writable
 
 LEAST_SIZE = 500
 """Least number of rows of a sketch that is not asked for otherwise."""
@@ -161,6 +162,7 @@ class SketchedMoments(Moments):
             self._mean, self._low, self._high = block.mean, block.minimum, block.maximum
             self._shift, self._squares = block.mean, np.zeros(block.n_features)
             self._sketch = np.zeros((self.size, block.n_features))
+        self._sketch = writable(self._sketch)
         total = self.weight_sum + block.weight_sum
         difference = block.mean - self._mean
         centre = block.mean - (self.weight_sum / total) ** 0.5 * difference
@@ -214,6 +216,7 @@ class SketchedMoments(Moments):
             self._sketch = other._sketch.copy()
             return
         check_alike(other, self)
+        self._sketch = writable(self._sketch)
         total = self.weight_sum + other.weight_sum
         difference = other._mean - self._mean
         self._sketch += other._sketch + other._signs[:, None] * (other._shift - self._shift)[None, :]

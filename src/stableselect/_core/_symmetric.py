@@ -22,13 +22,17 @@ _PANEL = 512
 """Columns of the product of sparse samples that are computed at a time."""
 
 
+def writable(sums: Array) -> Array:
+    """Return an array, or a copy where it may not be written: it is a mapped file, or shared with another process."""
+    return sums.copy() if isinstance(sums, np.ndarray) and not sums.flags.writeable else sums
+
+
 def add_products(second: Array, rows: Array, sign: float = 1.0) -> Array:
     """Add rows' rows (or take it away), to the lower triangle of a NumPy array, and return the sums."""
     if not isinstance(second, np.ndarray):
         second += sign * (rows.T @ rows)
         return second
-    if not second.flags.writeable:  # shared with another process, say; BLAS would write to it all the same
-        second = second.copy()
+    second = writable(second)  # BLAS would write to it all the same
     # BLAS counts by columns: what it calls the upper triangle is the lower one here.
     return dsyrk(sign, np.ascontiguousarray(rows).T, beta=1.0, c=second.T, overwrite_c=1).T
 
@@ -53,8 +57,7 @@ def mirror(second: Array) -> Array:
     """Copy the lower triangle of a NumPy array onto the upper one, in place where it may be written, and return it."""
     if not isinstance(second, np.ndarray):
         return second
-    if not second.flags.writeable:
-        second = second.copy()
+    second = writable(second)
     for start in range(0, len(second), _TILE):
         stop = start + _TILE
         second[:start, start:stop] = second[start:stop, :start].T

@@ -11,9 +11,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -23,6 +24,8 @@ Result = TypeVar("Result")
 
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 """The threads that BLAS could use outside of :func:`one_thread`."""
+_SETTING = Lock()
+"""Held by whoever has set a limit."""
 
 
 @contextmanager
@@ -31,12 +34,16 @@ def one_thread() -> Iterator[None]:
     if _ALLOWED.get() is not None:
         yield
         return
+    # The limit is that of the whole process: who sets it lifts it, and nobody else touches it meanwhile.
+    mine = _SETTING.acquire(blocking=False)
     token = _ALLOWED.set(_blas_threads())
     try:
-        with _libraries().limit(limits=1):
+        with _libraries().limit(limits=1) if mine else nullcontext():
             yield
     finally:
         _ALLOWED.reset(token)
+        if mine:
+            _SETTING.release()
 
 
 def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

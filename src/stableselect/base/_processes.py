@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
 from .._compat import Interval
 from ._progress import steps
@@ -40,7 +41,8 @@ def in_processes(
     """
     if n_jobs == 0:
         raise ValueError("n_jobs=0 leaves no process to work in; give 1 or more, or -1 for one on every core.")
-    jobs = min(effective_n_jobs(n_jobs), len(items))
+    nested = bool(get_active_backend()[0].nesting_level)  # the processes of whoever called are enough
+    jobs = 1 if n_jobs is None or nested else max(1, min(effective_n_jobs(n_jobs), len(items)))
     found = []
     with parallel_config(backend="loky", inner_max_num_threads=1), steps(what, len(items)) as advance:
         for result in Parallel(jobs, return_as="generator")(delayed(function)(item) for item in items):

@@ -21,7 +21,15 @@ from .._core import (
 )
 from ..base import Selection, resolve_k
 from ._moments_selector import MomentsSelector, Problem
-from ._sketching import check_rows, obstacle_to_sketch, read_again, rows_asked_for, rows_of_sketch, sketched_size
+from ._sketching import (
+    check_rows,
+    obstacle_to_sketch,
+    read_again,
+    rows_asked_for,
+    rows_of_sketch,
+    sketched_size,
+    wants_sketch,
+)
 
 
 class ColumnSubset(MomentsSelector):
@@ -200,7 +208,7 @@ class ColumnSubset(MomentsSelector):
 
     def _sketch_asked_for(self) -> bool:
         """Tell whether the parameter wants a sketch; raise if others rule it out."""
-        if isinstance(self.sketch, str) or self.sketch is False:
+        if not wants_sketch(self.sketch):
             return False
         self._check_sketch()
         return True
@@ -222,7 +230,7 @@ class ColumnSubset(MomentsSelector):
 
     def _moments_folds(self) -> int | None:
         # A sketch is made of the samples themselves, and the map needs them again.
-        return super()._moments_folds() if isinstance(self.sketch, str) or self.sketch is False else None
+        return None if wants_sketch(self.sketch) else super()._moments_folds()
 
     def _select_from_folds(
         self,

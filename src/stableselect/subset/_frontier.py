@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import comb
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -151,6 +151,10 @@ class Procedure:
         self.known: dict[tuple[int, ...], Known] = {}
         self._ballots: dict[tuple[int, ...], list[int]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the arrays of all samples, which rounds and votes in other processes do not need."""
+        return {name: value for name, value in vars(self).items() if name != "whole"}
+
     @cached_property
     def whole(self) -> Part:
         """All samples."""
@@ -164,7 +168,8 @@ class Procedure:
         errors: list[np.ndarray] = []
         for step in self.task.steps():
             if step[-1].vote_weight and not self._ballots:
-                self._ballots.update(zip(self.voters, self._searched(self._ballot, self.voters, "votes"), strict=True))
+                vote = partial(self._ballot, self.whole.default.setting.ridge)
+                self._ballots.update(zip(self.voters, self._searched(vote, self.voters, "votes"), strict=True))
             found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)
             error = np.zeros((len(step), len(self.groups)))
             rounds = self._searched(partial(self._round, step), self.groups, "rounds")
@@ -197,11 +202,11 @@ class Procedure:
             votes[self._ballots[voter]] += 1
         return votes / len(free)
 
-    def _ballot(self, voter: tuple[int, ...]) -> list[int]:
+    def _ballot(self, ridge: float | None, voter: tuple[int, ...]) -> list[int]:
         """Return what a voter selects."""
         wanted = self.task.wanted
         gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
-        plain = Setting(self.whole.default.setting.ridge, wanted.plain.exchange)
+        plain = Setting(ridge, wanted.plain.exchange)
         found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
         if self._prove_votes:
             found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)

@@ -26,11 +26,16 @@ def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str, 
     return None
 
 
+def wants_sketch(sketch: Sketch) -> bool:
+    """Tell whether the parameter asks for a sketch."""
+    return not isinstance(sketch, str) and bool(sketch)  # a number of rows is at least 1
+
+
 def rows_asked_for(sketch: Sketch, k: int) -> int | None:
     """Return the number of rows that the parameter asks for; None where it leaves that open or wants no sketch."""
-    if isinstance(sketch, str) or sketch is False:
+    if not wants_sketch(sketch):
         return None
-    return sketch_size(k) if sketch is True else int(sketch)
+    return sketch_size(k) if isinstance(sketch, bool | np.bool_) else int(sketch)
 
 
 def check_rows(size: int, k: int) -> None:
@@ -60,7 +65,7 @@ def rows_of_sketch(sketch: Sketch, k: int, shape: tuple[int, int], n_folds: int)
     int or None
     """
     size = rows_asked_for(sketch, k)
-    if size is not None or sketch is False:
+    if size is not None or not isinstance(sketch, str):
         return size
     needed, limit = memory_of_exact(*shape, n_folds), 1.5 * memory_limit()  # three quarters of the machine's
     if needed <= limit:
