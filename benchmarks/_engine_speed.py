@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from _data import available, split_rows
+from core_speed import medians
 from stableselect import ColumnSubset, Moments, PivotedQR
 from stableselect.paper.methods import fastcan, find_method
 
@@ -23,17 +23,6 @@ TALL = {"mice_protein": 10, "coil20": 50, "isolet": 50, "mnist_fashion": 50, "us
 WIDE = {"arcene": 64}
 MOMENTS = {784: 40_000, 2_000: 10_000, 5_000: 5_000}
 """Samples by number of features: enough for a product of half a second."""
-
-
-def timed(*works: Callable[[], Any]) -> list[float]:
-    """Return the median seconds of several pieces of work, done in turn."""
-    taken: list[list[float]] = [[] for _ in works]
-    for _ in range(ROUNDS):
-        for work, seconds in zip(works, taken, strict=True):
-            begin = time.perf_counter()
-            work()
-            seconds.append(time.perf_counter() - begin)
-    return [median(seconds) for seconds in taken]
 
 
 def tables() -> dict[str, tuple[Any, int]]:
@@ -55,7 +44,7 @@ def measure_default(X: Any, k: int) -> dict[str, Any]:
         works["pivoted QR"] = PivotedQR(k).fit
         if find_method("fastcan").available():
             works["fastcan"] = lambda rows: fastcan(rows, k)
-    seconds = timed(*(lambda work=work: work(X) for work in works.values()))
+    seconds = medians(ROUNDS, *(lambda work=work: work(X) for work in works.values()))
     return {"shape": list(X.shape), "k": k, "seconds": dict(zip(works, seconds, strict=True))}
 
 
@@ -79,8 +68,8 @@ def measure_moments(m: int) -> dict[str, float]:
     """Time the moments of double and single precision against X'X in double precision."""
     X = np.random.default_rng(0).normal(size=(MOMENTS[m], m))
     single = X.astype(np.float32)
-    product, double, other = timed(
-        lambda: X.T @ X, lambda: Moments.from_array(X).operator(), lambda: Moments.from_array(single).operator()
+    product, double, other = medians(
+        ROUNDS, lambda: X.T @ X, lambda: Moments.from_array(X).operator(), lambda: Moments.from_array(single).operator()
     )
     return {"product": product, "float64": double, "float32": other}
 
@@ -116,5 +105,5 @@ def stability_table(found: dict[str, Any]) -> str:
 
 
 def processes() -> list[int]:
-    """Return the numbers of processes to try."""
-    return sorted({1, 2, os.cpu_count() or 1})
+    """Return the numbers of processes to try; none where the table is missing."""
+    return sorted({1, 2, os.cpu_count() or 1}) if available("mnist_fashion") else []

@@ -1,27 +1,29 @@
 """`make bench-engine`: how well the engine uses the machine, part by part.
 
-A part is a name with two functions: one measures it and keeps each finished piece in the store, one shows what is kept
-as Markdown. Without names all parts are measured anew; what falls short of its goal stays in the table.
+A part has pieces: each is measured and kept in the store by itself, and one function shows them all as Markdown. Without
+names all parts are measured anew; what falls short of its goal stays in the table.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import _engine_speed
 import _engine_threads
-from _data import available
 from _store import Store
+
+Work = Callable[[], Any]
 
 
 class Part(NamedTuple):
-    """How a part is measured and shown."""
+    """A part: how each of its pieces is measured, by name, and how they are shown."""
 
     title: str
-    measure: Callable[[Store], None]
-    show: Callable[[Store], str]
+    works: Callable[[], dict[str, Work]]
+    show: Callable[[dict[str, Any]], str]
 
 
 def pieces(store: Store, part: str) -> dict:
@@ -30,50 +32,31 @@ def pieces(store: Store, part: str) -> dict:
     return {key.removeprefix(prefix): value for key, value in store.content["parts"].items() if key.startswith(prefix)}
 
 
-def measure_threads(store: Store) -> None:
-    """Measure every selector."""
-    for name in _engine_threads.CASES:
-        store.part(f"threads | {name}", lambda name=name: _engine_threads.measure(name))
-
-
-def measure_default(store: Store) -> None:
-    """Measure the default on every table."""
-    for name, given in _engine_speed.tables().items():
-        store.part(f"default | {name}", lambda given=given: _engine_speed.measure_default(*given))
-
-
-def measure_moments(store: Store) -> None:
-    """Measure the moments of every number of features."""
-    for m in _engine_speed.MOMENTS:
-        store.part(f"moments | {m}", lambda m=m: _engine_speed.measure_moments(m))
-
-
-def measure_stability(store: Store) -> None:
-    """Measure a choice for stability with every number of processes."""
-    for n_jobs in _engine_speed.processes() if available("mnist_fashion") else []:
-        store.part(f"stability | {n_jobs}", lambda n_jobs=n_jobs: _engine_speed.measure_stability(n_jobs))
+def default() -> dict[str, Work]:
+    """Every table."""
+    return {name: partial(_engine_speed.measure_default, *given) for name, given in _engine_speed.tables().items()}
 
 
 PARTS = {
     "default": Part(
         f"The default (at most {_engine_speed.DEFAULT_GOAL} times ridge 0 on tall tables)",
-        measure_default,
-        lambda store: _engine_speed.default_table(pieces(store, "default")),
+        default,
+        _engine_speed.default_table,
     ),
     "moments": Part(
         f"Moments (at most {_engine_speed.MOMENTS_GOAL} times X'X)",
-        measure_moments,
-        lambda store: _engine_speed.moments_table(pieces(store, "moments")),
+        lambda: {str(m): partial(_engine_speed.measure_moments, m) for m in _engine_speed.MOMENTS},
+        _engine_speed.moments_table,
     ),
     "stability": Part(
         "A choice for stability, MNIST-Fashion 6,000 x 784, 50 features",
-        measure_stability,
-        lambda store: _engine_speed.stability_table(pieces(store, "stability")),
+        lambda: {str(n): partial(_engine_speed.measure_stability, n) for n in _engine_speed.processes()},
+        _engine_speed.stability_table,
     ),
     "threads": Part(
         f"Two threads against one (a fit of a second or more: at most {_engine_threads.GOAL} times as long)",
-        measure_threads,
-        lambda store: _engine_threads.table(pieces(store, "threads")),
+        lambda: {name: partial(_engine_threads.measure, name) for name in _engine_threads.CASES},
+        _engine_threads.table,
     ),
 }
 
@@ -81,7 +64,9 @@ PARTS = {
 def table() -> str:
     """Return everything that is stored, as Markdown."""
     store = Store("engine")
-    shown = [f"### {part.title}\n\n{part.show(store)}" for name, part in PARTS.items() if pieces(store, name)]
+    shown = [
+        f"### {part.title}\n\n{part.show(pieces(store, name))}" for name, part in PARTS.items() if pieces(store, name)
+    ]
     versions = store.content.get("versions", {})
     machine = f"{versions.get('cores')} cores, {versions.get('cpu')}"
     return "\n\n".join([machine, *shown]) if shown else "not measured yet"
@@ -96,7 +81,8 @@ def main(names: list[str]) -> None:
     for name in names or PARTS:
         for piece in pieces(store, name):  # a timing is not resumed
             del store.content["parts"][f"{name} | {piece}"]
-        PARTS[name].measure(store)
+        for piece, work in PARTS[name].works().items():
+            store.part(f"{name} | {piece}", work)
     print(table())
 
 

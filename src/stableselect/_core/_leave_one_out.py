@@ -187,7 +187,7 @@ class LeaveOneOutState:
         return G, P, s, c
 
     def _make(self, change: _Change, foresee: bool = False) -> None:
-        """Make a change, and bound what adding every feature leads to then, while the arrays are at hand."""
+        """Make a change, and bound what adding every feature leads to then, from the same arrays."""
         bounds, low = self._bounds(change.t, change.e), []
         for part in self._parts():
             state = self._after(part, change, keep=True)

@@ -169,7 +169,7 @@ class ColumnSubset(MomentsSelector):
     the rounds that hold out other folds.
 
     With both samples and features too many for exact moments, the search sees a sketch instead: every sample is added
-    to one of r rows with a random sign, and the r rows stand for all samples. On image and speech tables the training
+    to one of r rows with a random sign, and the search sees these r rows only. On image and speech tables the training
     loss of 50 features found with r = 16 k was about 1 % above that of an exact search. A second pass over the samples
     then gives the exact map and loss; what single features are worth, and replacements, remain estimates. With a sketch
     ``ridge="auto"`` is 0. The result follows the order of the samples a little where these hold more than 2^20 values.

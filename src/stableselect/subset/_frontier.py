@@ -51,7 +51,7 @@ class Chosen:
 
 
 def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
-    """Select features by the setting that its held-out error and the stability of what it selects speak for.
+    """Select features by the most stable setting whose held-out error is within what is allowed.
 
     Parameters
     ----------

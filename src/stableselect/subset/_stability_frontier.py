@@ -91,7 +91,7 @@ class StabilityFrontier:
         The setting chosen.
     procedure_stability : float
         Stability of the whole procedure: of the sets selected with a fifth of the samples held out, each by the setting
-        that the rounds with other samples held out speak for. This is the stability of the result.
+        that is chosen from the rounds with other samples held out. This is the stability of the result.
     procedure_interval : tuple of float
         95 % interval for it, which allows for samples that the rounds share.
     n_repeats : int
