@@ -1,7 +1,7 @@
 """`make bench-engine`: how well the engine uses the machine, part by part.
 
-A part has pieces: each is measured and kept in the store by itself, and one function shows them all as Markdown. Without
-names all parts are measured anew; what falls short of its goal stays in the table.
+A part has pieces: each is measured and kept in the store by itself, and one function shows them all as Markdown.
+Without names all parts are measured anew; what falls short of its goal stays in the table.
 """
 
 from __future__ import annotations
