@@ -48,4 +48,4 @@ from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._subset_search import best_swap, exchange_search
 from ._swap_state import ROUNDING, TRUST, SwapState
-from ._threads import one_thread, side_by_side
+from ._threads import MANY_FEATURES, one_thread, side_by_side

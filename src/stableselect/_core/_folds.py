@@ -35,6 +35,7 @@ from ._moments import Moments
 from ._resampling import Resample
 from ._sums import Room, check_alike
 from ._symmetric import pooled_sums
+from ._threads import MANY_FEATURES, side_by_side
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
@@ -122,7 +123,14 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     m, room = X.shape[1], Room()
     # All but one of them together will be held as m x m sums: better so from the start than at every merge.
     primal = 2 * sum(map(len, parts)) > m and 8 * m * m * (len(parts) + 1) <= memory_limit()
-    return [gather(X, rows, weights, primal=primal, room=room) for rows in parts]
+
+    def read(rows: np.ndarray) -> Moments:
+        return gather(X, rows, weights, primal=primal, room=room)
+
+    # SciPy's sparse products let no other thread work.
+    if not isinstance(X, np.ndarray) or m >= MANY_FEATURES:
+        return [read(rows) for rows in parts]
+    return side_by_side(read, parts)
 
 
 def gather(X: Array, rows: np.ndarray, weights: np.ndarray | None = None, **how: Any) -> Moments:

@@ -7,7 +7,7 @@ know which one they hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import ModuleType
 
@@ -16,11 +16,12 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
+from ._threads import begun
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
-
-
+_LONG = 256
+"""Of so many features on, eigenvalues take milliseconds."""
 _CANCELS = 1e-2
 """A residual with no more than this share of the variance is not computed as a difference."""
 _INDEPENDENT = 1e-4
@@ -31,6 +32,8 @@ _MODERATE = 1e20
 
 class Gram:
     """What the subset searches may ask of C, here held as an m x m array."""
+
+    _spectrum: Callable[[], Array] | None = None
 
     def __init__(self, C: Array) -> None:
         self.C = by_rows(C)
@@ -139,7 +142,13 @@ class Gram:
 
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of C, largest first, without the trailing zeros of the thin form."""
-        return self.xp.flip(self.xp.linalg.eigvalsh(self.C))
+        values = self.xp.linalg.eigvalsh(self.C) if self._spectrum is None else self._spectrum()
+        return self.xp.flip(values)
+
+    def expect_eigenvalues(self) -> None:
+        """Begin to compute the eigenvalues beside other work, where they take long."""
+        if self.n_features >= _LONG:
+            self._spectrum = begun(lambda: self.xp.linalg.eigvalsh(self.C))
 
     def trace(self) -> float:
         """Return tr C."""
@@ -280,6 +289,9 @@ class DualGram(Gram):
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
         _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
         return _positive(singular * singular, Vt.T, self.xp)
+
+    def expect_eigenvalues(self) -> None:
+        """Do nothing: AA' is small."""
 
     def eigenvalues(self) -> Array:
         """Return the eigenvalues of AA', largest first."""

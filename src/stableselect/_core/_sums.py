@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -86,16 +87,16 @@ class Block:
 
 
 class Room:
-    """Memory for one block of samples, used again for the next."""
+    """Memory for one block of samples, used again for the next; each thread has its own."""
 
     def __init__(self) -> None:
-        self._rows = np.empty((0, 0))
+        self._own = local()
 
     def take(self, n: int, m: int) -> np.ndarray:
         """Return an n x m array of any values."""
-        if self._rows.shape[0] < n:
-            self._rows = np.empty((n, m))
-        return self._rows[:n]
+        if len(getattr(self._own, "rows", ())) < n:
+            self._own.rows = np.empty((n, m))
+        return self._own.rows[:n]
 
 
 def read_blocks(

@@ -22,6 +22,8 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MANY_FEATURES = 4096
+"""From here on BLAS shares a product over all features well enough among its own threads."""
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 """The threads that BLAS could use outside of :func:`one_thread`."""
 _SETTING = Lock()
@@ -89,6 +91,17 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
                 if not helper.cancel():  # one that has not begun, on a busy machine, is not waited for
                     helper.result()
         return [results[i] for i in range(len(items))]
+
+
+def begun(function: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin some work in another thread, where there is one; return a function that waits for its result.
+
+    With one thread, or while the others are busy, the work is done when the result is asked for.
+    """
+    if (_ALLOWED.get() or 1) < 2 or _blas_threads() > 1:
+        return function
+    helper = _pool(os.getpid(), (_ALLOWED.get() or 2) - 1).submit(function)
+    return lambda: function() if helper.cancel() else helper.result()
 
 
 @cache

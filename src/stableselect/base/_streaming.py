@@ -10,13 +10,20 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import validates_parameters
-from .._core import Array, Moments, check_spread, check_weights, fold_moments, in_own_order, one_thread, to_numpy
+from .._core import (
+    MANY_FEATURES,
+    Array,
+    Moments,
+    check_spread,
+    check_weights,
+    fold_moments,
+    in_own_order,
+    one_thread,
+    to_numpy,
+)
 from ._checks import check_names
 from ._progress import verbose_steps
 from ._selector import BaseSelector, Selection, unchanged_on_error
-
-_MANY_FEATURES = 4096
-"""From so many features on products are large enough to be shared among threads."""
 
 
 class StreamingSelector(BaseSelector):
@@ -131,7 +138,7 @@ class StreamingSelector(BaseSelector):
             )
         low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
         check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
-        threads = one_thread() if low.shape[1] < _MANY_FEATURES else nullcontext()
+        threads = one_thread() if low.shape[1] < MANY_FEATURES else nullcontext()
         with threads, verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
             self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
 

@@ -275,6 +275,8 @@ class MomentsSelector(StreamingSelector):
             if stable.votes is not None:
                 self.selection_frequency_ = stable.votes
         else:
+            if not include and moments.form == "primal":
+                gram.expect_eigenvalues()  # for the lower bound
             searched = search_default(gram, samples, held_out, wanted)
         self.search_criterion_ = searched.criterion
         mean, setting = to_numpy(moments.mean), searched.setting

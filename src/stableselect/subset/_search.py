@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from .._core import (
     index,
     like,
     memory_limit,
+    side_by_side,
 )
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
@@ -39,6 +41,9 @@ _LARGE = 1000
 """With at least as many features most time goes into reading the moments, which all ridge weights share."""
 _TOGETHER = 10_000
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
+
+Measure = Callable[[Gram, Gram, Array, Sequence[int], float], Any]
+"""From what :func:`compared` returns, the features found and the ridge weight to an error per sample."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,7 @@ def errors_by_ridge(
     include: Sequence[int],
     exclude: Sequence[int],
     ridges: Sequence[float],
-    measure: Callable[[Gram, Gram, Array, Sequence[int], float], Any],
+    measure: Measure,
 ) -> Iterator[tuple[list[Any], float]]:
     """Yield for every ridge weight the errors of what forward searches find, one for each part held out.
 
@@ -200,7 +205,7 @@ def errors_by_ridge(
     ridges : sequence of float
         The weights.
     measure : callable
-        From what :func:`compared` returns, the features found and the ridge weight to an error per sample.
+        See :data:`Measure`.
 
     Yields
     ------
@@ -216,20 +221,45 @@ def errors_by_ridge(
     for start in range(0, len(ridges), step):
         part, k = ridges[start : start + step], reach()
         n = max(1, _TOGETHER // (len(part) * m))
-        errors: list[list[Any]] = [[] for _ in part]
-        scale, likely = 0.0, set[int]()
-        for first in range(0, len(held_out), n):
-            rounds = [compared(split.train, split.test) for split in held_out[first : first + n]]
-            lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in part]
-            if not thin and m >= _LARGE:
-                lanes[0][0].expect(sorted(likely))
-            found = forward_searches(lanes, k, include, exclude)
-            likely = set().union(*found)
-            for at, (gram, target, shift, weight) in enumerate(rounds):
-                scale += weight * m
-                for own, chosen, ridge in zip(errors, found[at * len(part) :], part, strict=False):
-                    own.append(weight * measure(gram, target, shift, chosen, ridge))
-        yield from ((own, scale) for own in errors)
+        some = partial(_errors_of, k=k, include=include, exclude=exclude, ridges=part, measure=measure)
+        batches = [held_out[first : first + n] for first in range(0, len(held_out), n)]
+        done = []
+        if m >= _LARGE and not thin:  # the other folds will come to much the same features as the first
+            done = [some(batches.pop(0))]
+            some = partial(some, likely=sorted({j for chosen in done[0].found for j in chosen}))
+        done += side_by_side(some, batches)
+        scale = sum(batch.scale for batch in done)
+        yield from (([error for batch in done for error in batch.errors[i]], scale) for i in range(len(part)))
+
+
+class _Batch(NamedTuple):
+    """What forward searches find on some folds, fold by fold and ridge by ridge; errors by ridge; the variance."""
+
+    found: list[list[int]]
+    errors: list[list[Any]]
+    scale: float
+
+
+def _errors_of(
+    held_out: Sequence[HeldOut],
+    k: int,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Measure,
+    likely: Sequence[int] = (),
+) -> _Batch:
+    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
+    rounds = [compared(split.train, split.test) for split in held_out]
+    lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in ridges]
+    for gram in {id(gram): gram for gram, _ in lanes}.values() if likely else ():
+        gram.expect(likely)
+    found = forward_searches(lanes, k, include, exclude)
+    errors: list[list[Any]] = [[] for _ in ridges]
+    for at, (gram, target, shift, weight) in enumerate(rounds):
+        for own, chosen, ridge in zip(errors, found[at * len(ridges) :], ridges, strict=False):
+            own.append(weight * measure(gram, target, shift, chosen, ridge))
+    return _Batch(found, errors, sum(weight * gram.n_features for gram, _, _, weight in rounds))
 
 
 def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
