@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from stableselect import ColumnSubset
 from stableselect._core import one_thread, side_by_side
+from stableselect._core._threads import begun
 
 
 def blas_threads():
@@ -128,3 +130,46 @@ with threadpool_limits(2):
     raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", script], timeout=120).returncode == 0
+
+
+class TestBegun:
+    @pytest.mark.usefixtures("two_threads")
+    def test_works_beside_its_caller(self):
+        with one_thread():
+            inside = threading.Event()
+            thread = begun(lambda: inside.set() or threading.get_ident())
+            assert inside.wait(10)
+            assert thread() != threading.get_ident()
+
+    def test_waits_with_one_thread(self):
+        done = []
+        with threadpool_limits(1, user_api="blas"), one_thread():
+            result = begun(lambda: done.append(True) or 7)
+            assert not done
+            assert result() == 7
+
+    @pytest.mark.usefixtures("two_threads")
+    def test_passes_errors_on(self):
+        with one_thread():
+            result = begun(lambda: 1 // 0)
+            with pytest.raises(ZeroDivisionError):
+                result()
+
+
+@pytest.mark.parametrize(
+    ("shape", "k"),
+    [
+        pytest.param((3000, 300), 8, id="folds and eigenvalues beside each other"),
+        pytest.param((120, 4200), 6, id="features of a leave-one-out search"),
+        pytest.param((2500, 1100), 4, marks=pytest.mark.slow, id="folds that share what the first one finds"),
+    ],
+)
+def test_threads_change_no_bit(rng, shape, k):
+    X = rng.normal(size=(shape[0], 12)) @ rng.normal(size=(12, shape[1])) + 0.5 * rng.normal(size=shape)
+    fitted = []
+    for threads in (1, 3):
+        with threadpool_limits(threads, user_api="blas"):
+            fitted.append(ColumnSubset(k).fit(X))
+    one, three = fitted
+    assert one.selected_.tolist() == three.selected_.tolist()
+    assert (one.objective_, one.ridge_, one.lower_bound_) == (three.objective_, three.ridge_, three.lower_bound_)

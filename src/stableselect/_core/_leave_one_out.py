@@ -23,17 +23,21 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._arrays import Array, index, to_numpy
 from ._gram import pseudo_inverse
 from ._kept_samples import KeptSamples
+from ._threads import side_by_side
 
 _STRETCH = 2**16
 """Elements per stretch of an m x n array, so that the few arrays a stretch needs stay in the processor's cache."""
+_AT_ONCE = 4
+"""Stretches that a thread takes at a time: about a millisecond's work."""
 _REFRESH = 64
 """Changes of the set between two recomputations, to keep rounding from building up."""
 _MARGIN = 1e-9
@@ -152,10 +156,17 @@ class LeaveOneOutState:
         if self.stale >= _REFRESH:
             self.refresh()
 
-    def _parts(self) -> Iterator[slice]:
+    def _of_parts(self, function: Callable[[Any], Array], features: Array = None) -> list[Array]:
+        """Return a function of every stretch of all features, or of some, with several stretches side by side."""
         n, m = self.gram.A.shape
-        size = max(1, _STRETCH // n)
-        return (slice(start, start + size) for start in range(0, m, size))
+        size, stop = max(1, _STRETCH // n), m if features is None else max(1, int(features.shape[0]))
+        parts: list[Any] = [slice(start, start + size) for start in range(0, stop, size)]
+        if features is not None:
+            parts = [features[part] for part in parts]
+        if len(parts) <= _AT_ONCE or not isinstance(self.G, np.ndarray):
+            return [function(part) for part in parts]
+        groups = [parts[start : start + _AT_ONCE] for start in range(0, len(parts), _AT_ONCE)]
+        return [found for group in side_by_side(lambda group: list(map(function, group)), groups) for found in group]
 
     def _planned(self, j: int, sign: float) -> _Change:
         """Return what adding feature j (sign 1) or dropping it (-1) changes."""
@@ -188,26 +199,26 @@ class LeaveOneOutState:
 
     def _make(self, change: _Change, foresee: bool = False) -> None:
         """Make a change, and bound what adding every feature leads to then, from the same arrays."""
-        bounds, low = self._bounds(change.t, change.e), []
-        for part in self._parts():
+        bounds = self._bounds(change.t, change.e)
+
+        def make(part: slice) -> Array:
             state = self._after(part, change, keep=True)
-            if foresee:
-                low.append(bounds(*state))
+            return bounds(*state) if foresee else None
+
+        low = self._of_parts(make)
         self.t, self.e = change.t, change.e
-        self.low = self.gram.xp.concat(low) if low else None
+        self.low = self.gram.xp.concat(low) if foresee else None
         self.stale += 1
 
     def _each(self, measure: Callable[..., _Measure], change: _Change | None) -> Array:
         """Return errors or bounds of all features, after a change if there is one."""
         of = measure(self.t, self.e) if change is None else measure(change.t, change.e)
-        return self.gram.xp.concat([of(*self._after(part, change)) for part in self._parts()])
+        return self.gram.xp.concat(self._of_parts(lambda part: of(*self._after(part, change))))
 
     def _errors_of(self, features: Array, change: _Change | None) -> Array:
         """Return the error after adding each of some features."""
-        size = max(1, _STRETCH // self.gram.A.shape[0])
-        parts = [features[start : start + size] for start in range(0, max(1, features.shape[0]), size)]
         errors = self._errors(self.t, self.e) if change is None else self._errors(change.t, change.e)
-        return self.gram.xp.concat([errors(*self._after(part, change)) for part in parts])
+        return self.gram.xp.concat(self._of_parts(lambda part: errors(*self._after(part, change)), features))
 
     def _errors(self, t: Array, e: Array) -> _Measure:
         """Return what gives sum_i (e - 2 g TKg + g^2 g'Kg)_i / (t - g^2)_i^2 for every row g of G / sqrt(s + alpha)."""
