@@ -105,7 +105,10 @@ bench-neural: $(VENV)/.bench
 	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
 	$(PY) benchmarks/neural_speed.py
 
-# `make bench-engine PARTS=threads` measures some parts only.
+# `make bench-engine PARTS=threads` measures some parts only. The default uses every core.
+bench-engine: export OMP_NUM_THREADS := $(shell nproc)
+bench-engine: export OPENBLAS_NUM_THREADS := $(shell nproc)
+bench-engine: export MKL_NUM_THREADS := $(shell nproc)
 bench-engine: $(VENV)/.bench
 	$(PY) benchmarks/engine.py $(PARTS)
 

@@ -6,13 +6,16 @@ Without names all parts are measured anew; what falls short of its goal stays in
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import _engine_scale
 import _engine_speed
 import _engine_threads
+from _data import available
 from _store import Store
 
 Work = Callable[[], Any]
@@ -37,9 +40,16 @@ def default() -> dict[str, Work]:
     return {name: partial(_engine_speed.measure_default, *given) for name, given in _engine_speed.tables().items()}
 
 
+def growth() -> dict[str, Work]:
+    """Return the code as it is and, where BEFORE names the source folder of an earlier state, that one."""
+    before = os.environ.get("BEFORE")
+    found: dict[str, Work] = {"before": partial(_engine_scale.measure, "growth", before)} if before else {}
+    return {**found, "now": partial(_engine_scale.measure, "growth")}
+
+
 PARTS = {
     "default": Part(
-        f"The default (at most {_engine_speed.DEFAULT_GOAL} times ridge 0 on tall tables)",
+        _engine_speed.DEFAULT_TITLE,
         default,
         _engine_speed.default_table,
     ),
@@ -49,7 +59,8 @@ PARTS = {
         _engine_speed.moments_table,
     ),
     "stability": Part(
-        "A choice for stability, MNIST-Fashion 6,000 x 784, 50 features",
+        "A choice for stability, MNIST-Fashion 6,000 x 784, 50 features (two cores: at most "
+        f"{_engine_speed.STABILITY_GOAL:.0f} s)",
         lambda: {str(n): partial(_engine_speed.measure_stability, n) for n in _engine_speed.processes()},
         _engine_speed.stability_table,
     ),
@@ -57,6 +68,26 @@ PARTS = {
         f"Two threads against one (a fit of a second or more: at most {_engine_threads.GOAL} times as long)",
         lambda: {name: partial(_engine_threads.measure, name) for name in _engine_threads.CASES},
         _engine_threads.table,
+    ),
+    "wide": Part(
+        "The command line, 500 x 20,000",
+        lambda: {k: partial(_engine_scale.measure, f"wide {k}") for k in _engine_scale.WIDE_GOALS},
+        _engine_scale.wide_table,
+    ),
+    "scale": Part(
+        f"Long and wide tables (memory: at most {_engine_scale.MEMORY_GOAL:.0f} GB)",
+        lambda: {name: partial(_engine_scale.measure, name) for name in ("sparse counts", "memory map")},
+        _engine_scale.scale_table,
+    ),
+    "growth": Part(
+        "Exponents of the default's time in samples, features and selected features",
+        growth,
+        _engine_scale.growth_table,
+    ),
+    "network": Part(
+        "ScorerSelectorNetwork, ISOLET, 50 features, full batch",
+        lambda: {"isolet": partial(_engine_scale.measure, "network")} if available("isolet") else {},
+        _engine_scale.network_table,
     ),
 }
 
