@@ -9,13 +9,14 @@ from stableselect._core._forward_search import (
     BEYOND_RANK_RIDGE,
     EXHAUSTED,
     TIE,
+    TRUST,
     absolute_ridge,
     first_of_best,
     forward_search,
     forward_searches,
+    gain_rounding,
 )
 from stableselect._core._gram import DualGram, Gram
-from stableselect._core._swap_state import TRUST, gain_rounding
 
 RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 

@@ -365,7 +365,7 @@ def test_chunks_of_a_block_give_what_the_whole_gives(rng, monkeypatch, layout, w
     X = rng.integers(-9, 9, size=(50, 6)).astype(float)
     weights = rng.integers(0, 3, size=50).astype(float) if weighted else None
     mean, C = definition(X, weights)
-    monkeypatch.setattr(_sums, "_CHUNK", 20)  # three samples, and two at the end
+    monkeypatch.setattr(_sums, "_CACHED", 20)  # three samples, and two at the end
     table = {
         "C": X,
         "F": np.asfortranarray(X),

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from stableselect import ColumnSubset, Moments
 from stableselect._core._forward_search import forward_search, open_columns
 from stableselect._core._gram import DualGram, Gram
-from stableselect._core._subset_search import SwapState, _descend, exchange_search
-from stableselect._core._swap_state import _REFRESH
+from stableselect._core._subset_search import _REFRESH, SwapState, _descend, exchange_search
 
 
 def loss(X, S, alpha=0.0):

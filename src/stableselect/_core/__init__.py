@@ -23,7 +23,16 @@ from ._arrays import (
 )
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments
-from ._forward_search import EXHAUSTED, TIE, absolute_ridge, forward_search, forward_searches, open_columns
+from ._forward_search import (
+    EXHAUSTED,
+    ROUNDING,
+    TIE,
+    TRUST,
+    absolute_ridge,
+    forward_search,
+    forward_searches,
+    open_columns,
+)
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
@@ -46,6 +55,5 @@ from ._roles import Roles, column_roles, least_squares_map, loss_bound
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
-from ._subset_search import best_swap, exchange_search
-from ._swap_state import ROUNDING, TRUST, SwapState
+from ._subset_search import SwapState, best_swap, exchange_search
 from ._threads import MANY_FEATURES, one_thread, side_by_side

@@ -29,9 +29,8 @@ from math import comb
 import numpy as np
 
 from ._arrays import to_numpy
-from ._forward_search import EXHAUSTED, TIE
+from ._forward_search import EXHAUSTED, TIE, TRUST
 from ._gram import Gram
-from ._swap_state import TRUST
 
 MAX_SUBSETS = 10**7
 """Where there are more subsets, none but the given one is looked at."""

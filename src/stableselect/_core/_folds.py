@@ -31,10 +31,10 @@ from ._arrays import (
     take_rows,
     to_numpy,
 )
+from ._moment_sums import check_alike
 from ._moments import Moments
 from ._resampling import Resample
-from ._sums import Room, check_alike
-from ._symmetric import pooled_sums
+from ._sums import Room, pooled_sums
 from ._threads import MANY_FEATURES, side_by_side
 
 _MIX = (-7046029254386353131, -4417276706812531889)

@@ -17,8 +17,11 @@ import numpy as np
 from ._arrays import Array, index, like, to_numpy
 from ._deflation import deflations
 from ._gram import Gram
-from ._swap_state import ROUNDING, TRUST, gain_rounding
 
+TRUST = 1e-12
+"""A feature with less than this fraction of its variance left is a combination of the kept ones."""
+ROUNDING = 1e-12
+"""What rounding may have put into a residual, as a fraction of the terms it is the difference of."""
 TIE = 1e-10
 """Gains within this relative distance are ties, as are those that rounding can move past each other."""
 EXHAUSTED = 1e-10
@@ -37,6 +40,16 @@ Lane = tuple[Gram, float]
 def absolute_ridge(gram: Gram, ridge: float) -> float:
     """Return the ridge weight alpha for one stated relative to the mean variance of the features."""
     return ridge * gram.trace() / gram.n_features
+
+
+def gain_rounding(g: Array, pivot: Array, size: Array, total: float, xp: ModuleType) -> Array:
+    """Return by how much rounding may have moved the gain g / pivot of adding a feature.
+
+    An error e sqrt(s_i s_j) in every R_ij, e = ROUNDING, moves the pivot by e s_j and |R_j| by e sqrt(s_j total). The
+    ``size`` s_j of feature j is C_jj, and more where kept features are close to combinations of each other: it is the
+    sum of the terms that cancel in R_jj; ``total`` is the sum of all sizes.
+    """
+    return ROUNDING / pivot * (2 * xp.sqrt(xp.where(g > 0, g, 0.0) * (size * total)) + xp.abs(g) * size / pivot)
 
 
 def first_of_best(gain: Array, slack: Array, left: Array, xp: ModuleType) -> int:

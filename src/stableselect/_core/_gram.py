@@ -227,9 +227,10 @@ class DualGram(Gram):
         """Return AB' for the factor B of another; that of the last one is kept."""
         if self is other:
             return self.products
-        if self._last is None or self._last[0] is not other:
-            self._last = other, self.A @ other.A.T
-        return self._last[1]
+        last = self._last
+        if last is None or last[0] is not other:
+            self._last = last = other, self.A @ other.A.T
+        return last[1]
 
     @cached_property
     def image(self) -> Array:

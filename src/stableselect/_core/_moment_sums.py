@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import array_api_compat
 import numpy as np
 
-from ._arrays import Array, like, memory_limit, namespace
-from ._sums import Block, Room, check_alike, read_blocks, remaining_samples
-from ._symmetric import add_outer, add_products, mirror, writable
+from ._arrays import Array, index, like, memory_limit, namespace, to_numpy
+from ._sums import Block, Room, add_outer, add_products, mirror, read_blocks, writable
+
+_SAME = 1e-6
+"""Samples are the same if they agree to this fraction of every feature's range, and weights to this fraction."""
+_NOT_ADDED = "Some of these samples are not among those added, or not with this weight; remove only what was added."
 
 
 class MomentSums:
@@ -210,3 +213,80 @@ class MomentSums:
         weights = xp.ones_like(rows[:, 0]) if block.weights is None else block.weights
         moments._rows, moments._weights, moments._shift = [rows], [like(weights, rows, xp)], block.mean
         return moments
+
+
+def check_alike(part: Any, whole: Any) -> None:
+    """Raise if one Moments does not go with another, which may be empty."""
+    if whole.n_features is None:
+        return
+    if part.n_features != whole.n_features:
+        raise ValueError(f"Expected {whole.n_features} features as before, got {part.n_features}.")
+    if type(part.mean) is not type(whole.mean):
+        raise TypeError(
+            f"These moments hold {type(whole.mean).__name__} arrays, the new samples are "
+            f"{type(part.mean).__name__}; convert them first."
+        )
+
+
+def check_removable(part: Any, whole: Any) -> None:
+    """Raise if the samples of one Moments cannot be among those of another, as far as their sums tell."""
+    if whole.n_features is None or whole.n_samples < part.n_samples:
+        raise ValueError(
+            f"Cannot remove {part.n_samples} samples from {whole.n_samples}; remove only samples that were added."
+        )
+    all_samples = whole.n_samples == part.n_samples
+    if part.weight_sum >= whole.weight_sum * (1 + _SAME if all_samples else 1):
+        raise ValueError(
+            f"Cannot remove a weight of {part.weight_sum:g} from {whole.weight_sum:g}; give the samples the weights "
+            "they were added with."
+        )
+    low, high = whole.minimum, whole.maximum
+    xp = namespace(low)
+    slack = _SAME * (high - low) + 1e-12 * xp.maximum(xp.abs(low), xp.abs(high))
+    strange = (part.minimum < low - slack) | (part.maximum > high + slack)
+    if all_samples:
+        strange |= xp.abs(part.mean - whole.mean) > slack
+    if bool(xp.any(strange)) or (all_samples and part.weight_sum < whole.weight_sum * (1 - _SAME)):
+        raise ValueError(_NOT_ADDED)
+
+
+def remaining_samples(
+    rows: Array, weights: Array, gone: Array, taken: Array, size: Array
+) -> tuple[Array, Array, float]:
+    """Return samples, their weights and the sum of these after some of them, or part of their weight, are taken out.
+
+    Parameters
+    ----------
+    rows, gone : arrays of shape (n, m) and (r, m)
+        All samples, and those to take out.
+    weights, taken : arrays of shape (n,) and (r,)
+        Their weights.
+    size : array of shape (m,)
+        The features' ranges.
+
+    Returns
+    -------
+    rows, weights : arrays
+        Those of weight left.
+    weight_sum : float
+    """
+    xp = namespace(rows)
+    size = xp.where(size > 0, size, xp.ones_like(size))[None, :]
+    before = to_numpy(weights)
+    left = before.copy()
+    for r, weight in enumerate(to_numpy(taken)):
+        distance = to_numpy(xp.max(xp.abs(rows - gone[r, :][None, :]) / size, axis=1))
+        wanted = float(weight)
+        for i in np.argsort(distance, kind="stable"):
+            if wanted <= _SAME * weight or distance[i] > _SAME:
+                break
+            less = min(wanted, float(left[i]))
+            left[i] -= less
+            wanted -= less
+        if wanted > _SAME * weight:
+            raise ValueError(_NOT_ADDED)
+    left = np.where(left > _SAME * before, left, 0.0)
+    if not left.any():
+        raise ValueError(_NOT_ADDED)
+    kept = np.flatnonzero(left)
+    return xp.take(rows, index(kept, rows, xp), axis=0), like(left[kept], rows, xp), float(left.sum())

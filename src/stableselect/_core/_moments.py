@@ -25,8 +25,7 @@ from ._arrays import (
     row_blocks,
 )
 from ._gram import DualGram, Gram, ScaledGram
-from ._moment_sums import MomentSums
-from ._sums import check_alike, check_removable
+from ._moment_sums import MomentSums, check_alike, check_removable
 
 
 class Moments(MomentSums):

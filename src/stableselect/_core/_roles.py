@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
-from ._swap_state import SwapState
+from ._subset_search import SwapState
 
 _EPSILON = 1e-15
 _NEAR_COPY = 1e-9

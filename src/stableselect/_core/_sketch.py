@@ -17,10 +17,10 @@ from scipy import sparse
 
 from ._arrays import SMALLEST, Array, is_foreign, namespace, row_blocks, to_numpy
 from ._gram import DualGram, pseudo_inverse, refined_product
+from ._moment_sums import check_alike
 from ._moments import Moments
 from ._roles import Roles
-from ._sums import Block, Room, check_alike, read_blocks
-from ._symmetric import writable
+from ._sums import Block, Room, read_blocks, writable
 
 LEAST_SIZE = 500
 """Least number of rows of a sketch that is not asked for otherwise."""

@@ -1,14 +1,18 @@
-"""What is added to :class:`~stableselect.Moments` and what may be taken out again: sums of samples, with checks."""
+"""Samples read in blocks, and symmetric m x m sums of them, which are added to in place.
+
+Of the sums in NumPy arrays only the lower triangle is added to (half the work and half the memory traffic);
+:func:`mirror` completes it once all is there. Tensors are added to as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import local
-from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg.blas import dsyrk
 
 from ._arrays import (
     BLOCK_ELEMENTS,
@@ -16,25 +20,23 @@ from ._arrays import (
     as_block,
     check_values,
     extremes,
-    index,
     is_foreign,
     like,
     namespace,
     row_blocks,
     take_rows,
-    to_numpy,
 )
-from ._symmetric import add_outer, add_products, add_sparse_products
 
-_CHUNK = 2**16
-"""Values that are copied and summed at a time, so that they stay in the processor's cache."""
+_TILE = 128
+"""Rows and columns of what is mirrored at a time."""
+_PANEL = 512
+"""Columns of the product of sparse samples that are computed at a time."""
+_CACHED = 2**16
+"""Values of an array that are worked on at a time, so that they stay in the processor's cache."""
 _SPARSE_COST = 100
 """Time for two stored values of a sample in a sparse product, against that for two values in a dense one."""
 _CANCELLED = 1e-6
 """A sparse feature whose variance is below this fraction of its squared mean is centred first, as dense samples are."""
-_SAME = 1e-6
-"""Samples are the same if they agree to this fraction of every feature's range, and weights to this fraction."""
-_NOT_ADDED = "Some of these samples are not among those added, or not with this weight; remove only what was added."
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _dense_block(block: Array, weights: np.ndarray | None, rows: np.ndarray | No
         part = sparse.csr_array(block if rows is None else take_rows(block, rows), dtype=np.float64)
         block, rows = part.toarray(out=values), None
     low, high, mean = np.full(m, np.inf), np.full(m, -np.inf), np.zeros(m)
-    step = max(1, _CHUNK // m)
+    step = max(1, _CACHED // m)
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
         for start in range(0, n, step):
             part = slice(start, start + step)
@@ -213,78 +215,84 @@ def _sparse_read(
     yield Block(values, weights, total, mean, *extremes(values))
 
 
-def check_alike(part: Any, whole: Any) -> None:
-    """Raise if one Moments does not go with another, which may be empty."""
-    if whole.n_features is None:
-        return
-    if part.n_features != whole.n_features:
-        raise ValueError(f"Expected {whole.n_features} features as before, got {part.n_features}.")
-    if type(part.mean) is not type(whole.mean):
-        raise TypeError(
-            f"These moments hold {type(whole.mean).__name__} arrays, the new samples are "
-            f"{type(part.mean).__name__}; convert them first."
-        )
+def writable(sums: Array) -> Array:
+    """Return an array, or a copy where it may not be written: it is a mapped file, or shared with another process."""
+    return sums.copy() if isinstance(sums, np.ndarray) and not sums.flags.writeable else sums
 
 
-def check_removable(part: Any, whole: Any) -> None:
-    """Raise if the samples of one Moments cannot be among those of another, as far as their sums tell."""
-    if whole.n_features is None or whole.n_samples < part.n_samples:
-        raise ValueError(
-            f"Cannot remove {part.n_samples} samples from {whole.n_samples}; remove only samples that were added."
-        )
-    all_samples = whole.n_samples == part.n_samples
-    if part.weight_sum >= whole.weight_sum * (1 + _SAME if all_samples else 1):
-        raise ValueError(
-            f"Cannot remove a weight of {part.weight_sum:g} from {whole.weight_sum:g}; give the samples the weights "
-            "they were added with."
-        )
-    low, high = whole.minimum, whole.maximum
-    xp = namespace(low)
-    slack = _SAME * (high - low) + 1e-12 * xp.maximum(xp.abs(low), xp.abs(high))
-    strange = (part.minimum < low - slack) | (part.maximum > high + slack)
-    if all_samples:
-        strange |= xp.abs(part.mean - whole.mean) > slack
-    if bool(xp.any(strange)) or (all_samples and part.weight_sum < whole.weight_sum * (1 - _SAME)):
-        raise ValueError(_NOT_ADDED)
+def add_products(second: Array, rows: Array, sign: float = 1.0) -> Array:
+    """Add rows' rows (or take it away), to the lower triangle of a NumPy array, and return the sums."""
+    if not isinstance(second, np.ndarray):
+        second += sign * (rows.T @ rows)
+        return second
+    second = writable(second)  # BLAS would write to it all the same
+    # BLAS counts by columns: what it calls the upper triangle is the lower one here.
+    return dsyrk(sign, np.ascontiguousarray(rows).T, beta=1.0, c=second.T, overwrite_c=1).T
 
 
-def remaining_samples(
-    rows: Array, weights: Array, gone: Array, taken: Array, size: Array
-) -> tuple[Array, Array, float]:
-    """Return samples, their weights and the sum of these after some of them, or part of their weight, are taken out.
+def add_sparse_products(second: np.ndarray, values: sparse.csr_array, weights: np.ndarray | None) -> None:
+    """Add X'WX of sparse samples to the lower triangle."""
+    left = sparse.csr_array((values if weights is None else sparse.diags_array(weights) @ values).T)
+    for start in range(0, len(second), _PANEL):
+        panel = slice(start, start + _PANEL)
+        second[start:, panel] += (left[start:] @ values[:, panel]).toarray()
+
+
+def add_outer(second: Array, factor: float, row: Array) -> None:
+    """Add factor row row', symmetric to the last bit."""
+    scaled = abs(factor) ** 0.5 * row
+    for band, _ in _bands(int(second.shape[0])):
+        outer = scaled[band, None] * scaled[None, :]
+        second[band, :] += outer if factor > 0 else -outer
+
+
+def mirror(second: Array) -> Array:
+    """Copy the lower triangle of a NumPy array onto the upper one, in place where it may be written, and return it."""
+    if not isinstance(second, np.ndarray):
+        return second
+    second = writable(second)
+    for start in range(0, len(second), _TILE):
+        stop = start + _TILE
+        second[:start, start:stop] = second[start:stop, :start].T
+        corner = second[start:stop, start:stop]
+        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+    return second
+
+
+def pooled_sums(seconds: Sequence[np.ndarray], means: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    """Return the lower triangle of the centred sums of squares of several parts of a table together.
+
+    These are sum_p M_p + sum_p w_p (mean_p - mean)(mean_p - mean)' over the parts p.
 
     Parameters
     ----------
-    rows, gone : arrays of shape (n, m) and (r, m)
-        All samples, and those to take out.
-    weights, taken : arrays of shape (n,) and (r,)
+    seconds : sequence of ndarray of shape (m, m)
+        Centred sums of squares of the parts.
+    means : sequence of ndarray of shape (m,)
+        Their means.
+    weights : sequence of float
         Their weights.
-    size : array of shape (m,)
-        The features' ranges.
 
     Returns
     -------
-    rows, weights : arrays
-        Those of weight left.
-    weight_sum : float
+    ndarray of shape (m, m)
     """
-    xp = namespace(rows)
-    size = xp.where(size > 0, size, xp.ones_like(size))[None, :]
-    before = to_numpy(weights)
-    left = before.copy()
-    for r, weight in enumerate(to_numpy(taken)):
-        distance = to_numpy(xp.max(xp.abs(rows - gone[r, :][None, :]) / size, axis=1))
-        wanted = float(weight)
-        for i in np.argsort(distance, kind="stable"):
-            if wanted <= _SAME * weight or distance[i] > _SAME:
-                break
-            less = min(wanted, float(left[i]))
-            left[i] -= less
-            wanted -= less
-        if wanted > _SAME * weight:
-            raise ValueError(_NOT_ADDED)
-    left = np.where(left > _SAME * before, left, 0.0)
-    if not left.any():
-        raise ValueError(_NOT_ADDED)
-    kept = np.flatnonzero(left)
-    return xp.take(rows, index(kept, rows, xp), axis=0), like(left[kept], rows, xp), float(left.sum())
+    root, found = _spread(means, weights), np.empty_like(seconds[0])
+    for band in _bands(len(found)):
+        total = root[:, band[0]].T @ root[:, band[1]]
+        for second in seconds:
+            total += second[band]
+        found[band] = total
+    return found
+
+
+def _spread(means: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    """Return rows whose products are the sum of w (mean - mean of all)(mean - mean of all)'."""
+    rows, w = np.stack(means), np.array(weights)
+    return (rows - (w @ rows) / w.sum()) * np.sqrt(w)[:, None]
+
+
+def _bands(m: int) -> list[tuple[slice, slice]]:
+    """Return the lower triangle of an m x m array in bands of rows that fit in the processor's cache."""
+    step = max(1, _CACHED // m)
+    return [(slice(start, start + step), slice(0, start + step)) for start in range(0, m, step)]

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
 from typing import TypeVar
@@ -48,7 +48,7 @@ def one_thread() -> Iterator[None]:
             _SETTING.release()
 
 
-def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def side_by_side(function: Callable[[Item], Result], items: Iterable[Item], at_most: int | None = None) -> list[Result]:
     """Return the function of every item, computed in as many threads as BLAS may use, the caller's among them.
 
     Each of them has one thread for linear algebra. For work of a millisecond or more an item, most of it in NumPy.
@@ -59,6 +59,8 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
         Called in several threads at a time.
     items : iterable
         What it is called with; those that take longest first.
+    at_most : int, optional
+        Most threads.
 
     Returns
     -------
@@ -68,7 +70,7 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
     items = list(items)
     with one_thread():
         # A limit set in one thread of the process may keep another from setting its own: threads would multiply.
-        workers = min(_ALLOWED.get() or 1, len(items)) if _blas_threads() == 1 else 1
+        workers = min(_ALLOWED.get() or 1, len(items), at_most or len(items)) if _blas_threads() == 1 else 1
         if workers < 2:
             return [function(item) for item in items]
         left = deque(enumerate(items))
@@ -82,7 +84,7 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
                     return
                 results[i] = function(item)
 
-        helpers = [_pool(os.getpid(), workers - 1).submit(work) for _ in range(workers - 1)]
+        helpers = [_pool(os.getpid(), workers - 1).submit(copy_context().run, work) for _ in range(workers - 1)]
         try:
             work()
         finally:
@@ -100,7 +102,7 @@ def begun(function: Callable[[], Result]) -> Callable[[], Result]:
     """
     if (_ALLOWED.get() or 1) < 2 or _blas_threads() > 1:
         return function
-    helper = _pool(os.getpid(), (_ALLOWED.get() or 2) - 1).submit(function)
+    helper = _pool(os.getpid(), (_ALLOWED.get() or 2) - 1).submit(copy_context().run, function)
     return lambda: function() if helper.cancel() else helper.result()
 
 

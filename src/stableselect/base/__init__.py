@@ -20,8 +20,7 @@ from ._checks import (
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
 from ._figures import Figures, data_frame
-from ._processes import N_JOBS, in_processes
-from ._progress import counted, progress_text, steps, told_to, verbose_steps
+from ._progress import N_JOBS, counted, in_processes, in_threads, progress_text, steps, told_to, verbose_steps
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, may_stop_short, unchanged_on_error, whole_fits
 from ._streaming import StreamingSelector
 
@@ -51,6 +50,7 @@ __all__ = [
     "counted",
     "data_frame",
     "in_processes",
+    "in_threads",
     "may_stop_short",
     "progress_text",
     "resolve_columns",

@@ -1,7 +1,8 @@
-"""How far the work has come, told to whoever asked: lines on standard error, or the bar of the command line.
+"""Work on many items, one after another, in threads or in processes, and how far it has come.
 
 What iterates writes ``for item in counted(items, "folds")``, or calls what :func:`steps` gives after each step. Nobody
-listens unless a selector has ``verbose=True`` or a caller says :func:`told_to`.
+listens unless a selector has ``verbose=True`` (lines on standard error) or a caller says :func:`told_to` (the bar of
+the command line).
 """
 
 from __future__ import annotations
@@ -11,9 +12,20 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from numbers import Integral
+from threading import Lock
 from typing import TypeVar
 
-T = TypeVar("T")
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
+
+from .._compat import Interval
+from .._core import side_by_side
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+N_JOBS = [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None]
+"""What n_jobs may be."""
 Report = Callable[[str, int, int | None, float], object]
 """Called with what is counted, how many are done, of how many (None: not known), and the seconds since the first."""
 
@@ -49,14 +61,15 @@ def steps(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     done, begin = 0, time.monotonic()
-    reported = begin
+    reported, alone = begin, Lock()
 
     def advance() -> None:
         nonlocal done, reported
-        done, now = done + 1, time.monotonic()
-        if done == total or now - reported >= _SECONDS:
-            reported = now
-            listener.report(what, done, total, now - begin)
+        with alone:  # several threads may be working
+            done, now = done + 1, time.monotonic()
+            if done == total or now - reported >= _SECONDS:
+                reported = now
+                listener.report(what, done, total, now - begin)
 
     listener.busy = True
     try:
@@ -65,12 +78,74 @@ def steps(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
         listener.busy = False
 
 
-def counted(items: Collection[T], what: str) -> Iterator[T]:
+def counted(items: Collection[Item], what: str) -> Iterator[Item]:
     """Yield the items, and report how many are done."""
     with steps(what, len(items)) as advance:
         for item in items:
             yield item
             advance()
+
+
+def in_threads(function: Callable[[Item], Result], items: Collection[Item], what: str, at_most: int) -> list[Result]:
+    """Return the function of every item, some of them side by side; the same for every number of threads.
+
+    Parameters
+    ----------
+    function : callable
+        What is done; most of it in NumPy, so that other threads can work meanwhile.
+    items : collection
+        What it is called with.
+    what : str
+        What the items are, for the report of how many are done.
+    at_most : int
+        Most threads.
+
+    Returns
+    -------
+    list
+        In the order of the items.
+    """
+    with steps(what, len(items)) as advance:
+
+        def work(item: Item) -> Result:
+            found = function(item)
+            advance()
+            return found
+
+        return side_by_side(work, items, at_most)
+
+
+def in_processes(
+    function: Callable[[Item], Result], items: Collection[Item], what: str, n_jobs: int | None
+) -> list[Result]:
+    """Return the function of every item; the same for every number of processes.
+
+    Parameters
+    ----------
+    function : callable
+        What is done.
+    items : collection
+        What it is called with.
+    what : str
+        What the items are, for the report of how many are done.
+    n_jobs : int or None
+        Processes, as in joblib, each with one thread for linear algebra; None for this process alone.
+
+    Returns
+    -------
+    list
+        In the order of the items.
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 leaves no process to work in; give 1 or more, or -1 for one on every core.")
+    nested = bool(get_active_backend()[0].nesting_level)  # the processes of whoever called are enough
+    jobs = 1 if n_jobs is None or nested else max(1, min(effective_n_jobs(n_jobs), len(items)))
+    found = []
+    with parallel_config(backend="loky", inner_max_num_threads=1), steps(what, len(items)) as advance:
+        for result in Parallel(jobs, return_as="generator")(delayed(function)(item) for item in items):
+            found.append(result)
+            advance()
+    return found
 
 
 @contextmanager

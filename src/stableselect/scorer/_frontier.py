@@ -32,10 +32,12 @@ def scorer_finisher(
     known: list[tuple[Round, tuple[Array, Array]]] = []
 
     def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
-        if not known or known[0][0] is not part:
-            known[:] = [(part, part.gram.eigh())]
+        last = next(iter(known), None)  # other threads have rounds of their own
+        if last is None or last[0] is not part:
+            last = part, part.gram.eigh()
+            known[:] = [last]
         width = int(latent_width or len(found.chosen))
-        objective = ScorerObjective(part.gram, width, scorer_weight, setting.refit, known[0][1])
+        objective = ScorerObjective(part.gram, width, scorer_weight, setting.refit, last[1])
         chosen = found.chosen
         if setting.exchange:
             chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)

@@ -84,8 +84,8 @@ class ColumnSubset(MomentsSelector):
         and of how many rows; True for 16 for every feature to select, at least 500. "auto": where exact moments, those
         of the folds included, do not fit in memory, with a warning; never where they fit, nor in ``partial_fit``.
     n_jobs : int or None, default=None
-        Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for this one alone. The
-        result is the same.
+        Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for up to four threads of
+        this one. The result is the same.
     verbose : bool, default=False
         Print to standard error how many of these searches are done.
 

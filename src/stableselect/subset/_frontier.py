@@ -27,8 +27,8 @@ import numpy as np
 from array_api_compat import is_numpy_array
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import MAX_SUBSETS, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
-from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes
+from .._core import MAX_SUBSETS, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, memory_limit, merged
+from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes, in_threads
 from ._default import Known, Searched, Wanted, search_default, search_few_samples
 from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
@@ -39,6 +39,9 @@ Result = TypeVar("Result")
 STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
+_MOST_THREADS = 4
+_ARRAYS = 12
+"""Arrays of the size of the moments that a round may hold."""
 
 
 @dataclass(frozen=True)
@@ -220,8 +223,17 @@ class Procedure:
         self, search: Callable[[tuple[int, ...]], Result], groups: Sequence[tuple[int, ...]], what: str
     ) -> list[Result]:
         """Return what a search gives for each of several groups of folds."""
-        here = is_numpy_array(self.folds[0].mean)  # arrays on a device stay in this process
-        return in_processes(search, groups, what, self.task.n_jobs if here else None)
+        if not is_numpy_array(self.folds[0].mean):  # arrays on a device stay in this process
+            return in_processes(search, groups, what, None)
+        if self.task.n_jobs is None:
+            return in_threads(search, groups, what, self._threads())
+        return in_processes(search, groups, what, self.task.n_jobs)
+
+    def _threads(self) -> int:
+        """Return how many rounds may be searched at a time: Python's own part of the work and memory limit them."""
+        n = sum(fold.n_samples for fold in self.folds)
+        round_memory = _ARRAYS * 8 * self.n_features * min(n, self.n_features)
+        return max(1, min(_MOST_THREADS, int(memory_limit() / round_memory)))
 
     def _others(self) -> list[list[int]]:
         """Return for every round those that hold out none of its folds."""
