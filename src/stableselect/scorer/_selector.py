@@ -65,8 +65,8 @@ class ScorerSelector(MomentsSelector):
         decide its fold, so the order of samples does not matter. Otherwise any splitter of scikit-learn, with the
         ``groups`` of :meth:`fit`, or (train, test) indices; for stability its test sets must hold every sample once.
     n_jobs : int or None, default=None
-        Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for this one alone. The
-        result is the same.
+        Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for up to four threads of
+        this one. The result is the same.
     verbose : bool, default=False
         Print to standard error how many of these searches are done.
 
