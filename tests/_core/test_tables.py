@@ -9,6 +9,8 @@ from scipy import sparse
 import stableselect as ss
 from stableselect import ColumnSubset, LaplacianScore, Moments, SketchedMoments
 from stableselect._core import container_of
+from stableselect.inspection import stability_analysis
+from stableselect.metrics import reconstruction_error
 
 pd = pytest.importorskip("pandas")
 NAMES = [f"c{j}" for j in range(12)]
@@ -285,3 +287,28 @@ def test_a_lazy_frame_without_batches_is_read_in_slices(tall, monkeypatch):
     found = Moments.from_batches(pl.LazyFrame(tall, schema=NAMES))
     assert found.n_samples == 60
     np.testing.assert_allclose(found.gram, Moments.from_array(tall).gram, atol=1e-12)
+
+
+def test_measures_and_procedures_take_what_is_in_memory_and_say_what_is_not(tall):
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    lazy, table = pl.LazyFrame(tall, schema=NAMES), pa.table(dict(zip(NAMES, tall.T, strict=True)))
+    with pytest.raises(TypeError, match=r"in memory, but X_train is a polars LazyFrame; pass X_train\.collect"):
+        reconstruction_error(lazy, tall, [0, 1])
+    assert reconstruction_error(table, tall, [0, 1]) == reconstruction_error(tall, tall, [0, 1])
+    for selector in (ColumnSubset(3), LaplacianScore(3)):
+        with pytest.raises(TypeError, match=r"stability_analysis needs all samples in memory, but X is .*X\.collect"):
+            stability_analysis(selector, lazy)
+        expected, found = (stability_analysis(selector, X, n_repeats=4) for X in (tall, table))
+        np.testing.assert_array_equal(found.supports, expected.supports)
+
+
+def test_set_output_makes_data_frames_of_any_table(tall):
+    pl, da = pytest.importorskip("polars"), pytest.importorskip("dask.array")
+    selector = ColumnSubset(3).fit(frame(tall)).set_output(transform="pandas")
+    expected = selector.transform(frame(tall))
+    for table in (pl.LazyFrame(tall, schema=NAMES), da.from_array(tall, chunks=(20, 12)), iter([])):
+        if hasattr(table, "__next__"):
+            with pytest.raises(TypeError, match="call this for each part"):
+                selector.transform(table)
+        else:
+            pd.testing.assert_frame_equal(selector.transform(table), expected)

@@ -94,9 +94,7 @@ def test_what_needs_all_samples_says_so(long):
         (ColumnSubset(4), {"groups": groups}),
         (ScorerSelectorNetwork(4, solver="minibatch", epochs=1), {}),
     ):
-        with pytest.raises(
-            TypeError, match=r"needs? all samples in memory, but X is a series of parts; pass"
-        ):
+        with pytest.raises(TypeError, match=r"needs? all samples in memory, but X is a series of parts; pass"):
             selector.fit(parts(long), **given)
     whole = [long]  # one part is in memory
     np.testing.assert_array_equal(

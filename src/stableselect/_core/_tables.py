@@ -234,20 +234,21 @@ def joined(parts: Sequence[Array]) -> Array:
     return np.concatenate([to_dense(part) if sparse.issparse(part) else part for part in parts])
 
 
-def in_memory(X: Any, who: str) -> tuple[Any, tuple[str, ...] | None]:
+def in_memory(X: Any, who: str, name: str = "X") -> tuple[Any, tuple[str, ...] | None]:
     """Return a table that is in memory, and its names where it does not carry them; raise if it is elsewhere.
 
     Parameters
     ----------
     X : table of any kind
         What a user gave.
-    who : str
-        Who needs it in memory, for the message.
+    who, name : str
+        Who needs it in memory, and what the argument is called, for the message.
     """
     container = container_of(X)
     if container is None:
         return X, None
     if container.lazy:
-        raise TypeError(f"{who} needs all samples in memory, but X is {container.kind}; pass {container.advice}.")
+        advice = container.advice.replace("X", name)
+        raise TypeError(f"{who} needs all samples in memory, but {name} is {container.kind}; pass {advice}.")
     ((samples, names),) = read_parts(X)
     return samples, names

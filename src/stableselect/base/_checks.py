@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._core import Moments, as_numbers, check_columns, check_unique, check_values, is_foreign, to_numpy
+from .._core import Moments, as_numbers, check_columns, check_unique, check_values, in_memory, is_foreign, to_numpy
 
 
 class TooFewSamplesError(ValueError):
@@ -150,7 +150,7 @@ def resolve_include_exclude(
 
 def check_table(X: ArrayLike, name: str) -> np.ndarray:
     """Return ``X`` as a two-dimensional float64 array without NaN or infinity."""
-    X = as_numbers(X, name)
+    X = as_numbers(in_memory(X, "This function", name)[0], name)
     check_columns(X)
     host: Any = to_numpy(X) if is_foreign(X) else X
     try:

@@ -125,8 +125,8 @@ def one_table(X: Any) -> Container | None:
     return container
 
 
-def take_selected(X: Any, container: Container, features: Features, chosen: np.ndarray) -> Any:
-    """Return the chosen features of a container, lazily where it allows that; they are found by name if they have any.
+def take_selected(X: Any, container: Container, features: Features, chosen: np.ndarray, *, lazily: bool) -> Any:
+    """Return the chosen features of a container; they are found by name if they have any.
 
     Parameters
     ----------
@@ -138,8 +138,10 @@ def take_selected(X: Any, container: Container, features: Features, chosen: np.n
         The features of the table fitted on.
     chosen : ndarray of int
         Which of them are wanted.
+    lazily : bool
+        Whether to return the same kind of container where it allows that; otherwise an array.
     """
-    if container.take is None or container.columns is None:
+    if container.take is None or container.columns is None or not lazily:
         return joined([take_features(samples, chosen) for samples, _ in read_parts(X, features)])
     names, m = feature_names(container.columns()), int(X.shape[1]) if hasattr(X, "shape") else None
     if names is not None and features.names is not None:

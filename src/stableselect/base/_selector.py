@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Constraints, Interval, RealNotInt
+from .._compat import Constraints, Interval, RealNotInt, gives_frames
 from .._core import (
     Array,
     Moments,
@@ -165,7 +165,8 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         container = one_table(X)
         if container is not None:
-            return take_selected(X, container, self._features(), np.flatnonzero(self.support_))
+            at = np.flatnonzero(self.support_)
+            return take_selected(X, container, self._features(), at, lazily=not gives_frames(self))
         X = as_numbers(X)
         if not hasattr(X, "columns") and X.ndim == 2:
             check_values(X)
