@@ -51,6 +51,25 @@ def test_a_class_of_ones_own_that_hands_out_parts_is_read(tall):
     np.testing.assert_array_equal(ColumnSubset(3).fit(Parts()).selected_, ColumnSubset(3).fit(tall).selected_)
 
 
+def test_readers_of_other_packages_are_read(tall, tmp_path):
+    whole, expected = frame(tall), ColumnSubset(3).fit(tall)
+    whole.to_csv(tmp_path / "t.csv", index=False)
+    with pd.read_csv(tmp_path / "t.csv", chunksize=7) as reader:
+        found = ColumnSubset(3).fit(reader)
+    np.testing.assert_array_equal(found.selected_, expected.selected_)
+    assert found.feature_names_in_.tolist() == NAMES
+    torch, pq = pytest.importorskip("torch"), pytest.importorskip("pyarrow.parquet")
+    data = torch.utils.data.TensorDataset(torch.asarray(tall))
+    loader = torch.utils.data.DataLoader(data, batch_size=7)
+    np.testing.assert_array_equal(ColumnSubset(3).fit(loader).selected_, expected.selected_)
+    pq.write_table(pytest.importorskip("pyarrow").Table.from_pandas(whole), tmp_path / "t.parquet")
+    with pq.ParquetFile(tmp_path / "t.parquet") as file:
+        np.testing.assert_array_equal(ColumnSubset(3).fit(file).selected_, expected.selected_)
+    pl = pytest.importorskip("polars")
+    batches = pl.LazyFrame(whole).collect_batches() if hasattr(pl.LazyFrame, "collect_batches") else iter([whole])
+    np.testing.assert_array_equal(ColumnSubset(3).fit(batches).selected_, expected.selected_)
+
+
 def test_names_come_from_the_first_part_and_order_the_others(tall):
     whole = frame(tall)
     parts = [whole[:20], whole[20:21][NAMES[::-1]], whole[21:][[*NAMES[5:], *NAMES[:5]]]]

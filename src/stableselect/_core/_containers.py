@@ -66,14 +66,14 @@ def container_of(X: Any) -> Container | None:
     homes = {cls.__module__.partition(".")[0] for cls in type(X).__mro__}
     for home, opened in _HOMES.items():
         if home in homes:
-            return opened(X)
-    if homes & {"numpy", "pandas", "scipy", "torch"}:
+            return opened(X) or _iterator(X)
+    if homes & {"numpy", "pandas", "scipy", "torch"} and hasattr(X, "ndim"):
         return None
     if hasattr(X, "__arrow_c_stream__"):
         return _arrow_stream(X)
     if getattr(X, "chunks", None) is not None and hasattr(X, "dtype"):
         return _chunked(X, "a chunked array")
-    return _iterable(X)
+    return _iterator(X) or _iterable(X)
 
 
 def _polars(X: Any) -> Container | None:
@@ -173,7 +173,7 @@ def _slabs(X: Any) -> Iterator[slice]:
 
 
 def _anndata(X: Any) -> Container | None:
-    if not hasattr(X, "var_names") or not hasattr(X, "obs_names"):
+    if not hasattr(X, "var_names") or not hasattr(X, "isbacked"):
         return None
     names = X.var_names
     # A view of a file cannot be cut further: it is read as one part, and only then.
@@ -201,9 +201,13 @@ def _anndata(X: Any) -> Container | None:
     )
 
 
+def _iterator(X: Any) -> Container | None:
+    if not isinstance(X, Iterator):
+        return None
+    return Container("an iterator", lambda: X, "one table of its parts", once=True)
+
+
 def _iterable(X: Any) -> Container | None:
-    if isinstance(X, Iterator):
-        return Container("an iterator", lambda: X, "one table of its parts", once=True)
     if isinstance(X, list | tuple):
         is_parts = bool(X) and (getattr(X[0], "ndim", 0) == 2 or container_of(X[0]) is not None)
     else:

@@ -28,7 +28,7 @@ class SamplesSelector(BaseSelector):
         Parameters
         ----------
         X : array, data frame, torch tensor, sparse matrix or AnnData of shape (n, m)
-            The samples, in memory.
+            The samples; :doc:`/support` says who reads other tables.
         y : None
             Ignored, for scikit-learn pipelines.
 
