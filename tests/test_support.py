@@ -14,8 +14,8 @@ if not (ROOT / "tools" / "support.py").exists():
     pytest.skip("tools/ is not in this copy of the tests", allow_module_level=True)
 from tools import support  # noqa: E402
 
-OTHERS = (ScorerSelector, PivotedQR, PFA, RandomSelector)
-SOME_QUICK = [ColumnSubset, VarianceScore, *(pytest.param(cls, marks=pytest.mark.slow) for cls in OTHERS)]
+OTHERS = (VarianceScore, ScorerSelector, PivotedQR, PFA, RandomSelector)
+SOME_QUICK = [ColumnSubset, *(pytest.param(cls, marks=pytest.mark.slow) for cls in OTHERS)]
 ONCE = ("Arrow stream", "generator of parts")
 PARTS = ("list of parts", "generator of parts")
 
@@ -53,7 +53,7 @@ def test_fit_gives_what_the_array_gives(name, cls, in_pieces, tmp_path):
     )
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("in_pieces", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_moments_keep_names_and_sums(name, in_pieces, tmp_path):
     X, held = support.table(), support.INPUTS[name]
     expected, weights = Moments.from_array(X), np.linspace(1, 2, 300)
@@ -75,7 +75,7 @@ def test_moments_keep_names_and_sums(name, in_pieces, tmp_path):
     np.testing.assert_allclose(np.asarray(weighted.gram), Moments.from_array(X, weights).gram, atol=1e-12)
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("in_pieces", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_weights_run_along_the_parts(name, in_pieces, tmp_path):
     X, weights = support.table(), np.where(np.arange(300) % 7 == 0, 0.0, np.linspace(1, 3, 300))
     expected = ColumnSubset(4).fit(X, sample_weight=weights)

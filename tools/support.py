@@ -178,7 +178,7 @@ def missing(name: str) -> str | None:
         try:
             importlib.import_module(module)
         except ImportError:
-            return f"{module} is not installed"
+            return f"{module} cannot be imported"
     if name == "AnnData, backed, sparse":
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -198,9 +198,11 @@ def values(result: Any) -> np.ndarray:
 
 def kind_of(result: Any) -> str:
     """Return what an operation gave, in a word or two."""
-    module, name = type(result).__module__.partition(".")[0], type(result).__name__
-    words = {"dask": "Dask array" if name == "Array" else "Dask dataframe", "scipy": "sparse", "torch": "tensor"}
-    return words.get(module, {"ndarray": "array"}.get(name, name))
+    if hasattr(result, "dask"):
+        return "Dask dataframe" if hasattr(result, "columns") else "Dask array"
+    if sparse.issparse(result):
+        return "sparse"
+    return {"ndarray": "array", "Tensor": "tensor"}.get(type(result).__name__, type(result).__name__)
 
 
 def run(name: str, make: Callable[[], Any], operation: str, folder: Path) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from ._arrays import SMALLEST, Array, is_foreign, row_blocks, to_numpy
+from ._arrays import SMALLEST, Array, is_foreign, namespace, row_blocks, to_numpy
 from ._gram import DualGram, pseudo_inverse, refined_product
 from ._moments import Moments
 from ._roles import Roles
@@ -283,7 +283,7 @@ def exact_roles(roles: Roles, C_S: np.ndarray, variance: np.ndarray, chosen: Seq
     Roles
     """
     M = C_S[list(chosen)]
-    V = refined_product(C_S, pseudo_inverse(M, alpha, np), M, alpha)
+    V = refined_product(C_S, pseudo_inverse(M, alpha, namespace(M)), M, alpha)
     varies = variance > 0
     shares = np.where(varies[:, None], V * (2 * C_S - V @ M) / np.where(varies, variance, 1.0)[:, None], 0.0).T
     return replace(
