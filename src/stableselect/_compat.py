@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils._set_output import _get_output_config
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -37,3 +38,8 @@ def without(constraints: Constraints, *names: str) -> Constraints:
 def validates_parameters(method: F) -> F:
     """Return a method that fits, made to check the parameters against ``_parameter_constraints`` first."""
     return _fit_context(prefer_skip_nested_validation=True)(method)
+
+
+def gives_frames(estimator: Any) -> bool:
+    """Tell whether ``set_output`` asked for data frames, which scikit-learn makes of arrays."""
+    return bool(_get_output_config("transform", estimator)["dense"] != "default")

@@ -114,11 +114,9 @@ def test_data_frames_of_text_or_dates_are_refused_by_metrics_too(name, tall):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(tall, columns=[f"c{j}" for j in range(12)])
     for wrong in (frame.assign(c2=pd.Timestamp("2020-01-01")), frame.assign(c2="1.5"), frame.astype("datetime64[s]")):
-        for use in (make(name).fit, lambda X: reconstruction_error(X, tall, [0, 1])):
+        for use in (make(name).fit, lambda X: reconstruction_error(X, tall, [0, 1]), Moments.from_array):
             with pytest.raises(ValueError, match=r"text or dates: .*'c2'"):
                 use(wrong)
-        with pytest.raises(ValueError, match=r"holds (text|dates)"):
-            Moments.from_array(wrong)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ._arrays import (
     to_dense,
     to_numpy,
 )
+from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments
 from ._forward_search import (
@@ -55,5 +56,17 @@ from ._roles import Roles, column_roles, least_squares_map, loss_bound
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
+from ._stream_moments import stream_columns, stream_extremes, stream_moments
+from ._streams import Stream, dense_pieces, open_table
 from ._subset_search import SwapState, best_swap, exchange_search
+from ._tables import (
+    Features,
+    check_columns,
+    check_unique,
+    feature_names,
+    in_memory,
+    joined,
+    read_parts,
+    take_features,
+)
 from ._threads import MANY_FEATURES, one_thread, side_by_side

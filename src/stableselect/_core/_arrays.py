@@ -109,7 +109,7 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     if is_foreign(X):
         xp = namespace(X)
         return xp.take(X, index(rows, X, xp), axis=0)
-    return X[rows]
+    return X.take(rows) if hasattr(X, "column_names") else X[rows]  # pyarrow
 
 
 def as_numbers(X: Any, name: str = "Input X") -> Any:

@@ -22,7 +22,10 @@ class MomentSums:
     The *dual* form keeps the samples, the *primal* form the m x m sum of w (x - mean)(x - mean)'.
     """
 
+    feature_names: tuple[str, ...] | None = None
+
     def __init__(self) -> None:
+        self.feature_names = None
         self.weight_sum = 0.0
         self.n_samples = 0
         self.n_features: int | None = None
@@ -40,6 +43,11 @@ class MomentSums:
     def form(self) -> Literal["primal", "dual", "sketched"]:
         """Which of the two forms is held now."""
         return "dual" if self._second is None else "primal"
+
+    def _named(self, names: tuple[str, ...] | None) -> Self:
+        """Note the names of the features, where there are any and none are known."""
+        self.feature_names = self.feature_names or names
+        return self
 
     def _known(self, name: str) -> Array:
         if self.n_features is None:

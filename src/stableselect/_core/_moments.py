@@ -7,7 +7,7 @@ Every linear reconstruction loss is a function of the features' means and of C =
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -24,8 +24,11 @@ from ._arrays import (
     namespace,
     row_blocks,
 )
+from ._containers import container_of
 from ._gram import DualGram, Gram, ScaledGram
 from ._moment_sums import MomentSums, check_alike, check_removable
+from ._streams import Stream, open_table
+from ._tables import Features, as_part
 
 
 class Moments(MomentSums):
@@ -47,6 +50,8 @@ class Moments(MomentSums):
         Number of samples of positive weight.
     n_features : int or None
         Number of features, None before the first block.
+    feature_names : tuple of str or None
+        Names of the features, where the samples came with names.
     range_is_exact : bool
         False once samples were removed: ``minimum`` and ``maximum`` then still describe the table before the removal.
 
@@ -69,7 +74,7 @@ class Moments(MomentSums):
     """
 
     @classmethod
-    def from_array(cls, X: Array, sample_weight: Array = None, *, block_size: int | None = None) -> Moments:
+    def from_array(cls, X: Array, sample_weight: Array = None, *, block_size: int | None = None) -> Self:
         """Read a whole array, memory map, tensor or sparse matrix, a block of samples at a time.
 
         Parameters
@@ -87,10 +92,49 @@ class Moments(MomentSums):
         """
         if block_size is not None and (not isinstance(block_size, Integral) or block_size < 1):
             raise ValueError(f"block_size must be a whole number of at least 1, or None, but is {block_size!r}.")
+        if container_of(X) is not None:
+            return cls.from_batches(X, sample_weight)
+        names = None
         if sparse.issparse(X) or is_foreign(X) or hasattr(X, "columns") or not hasattr(X, "ndim"):
-            X = as_block(X)
+            X, names = as_part(X)
         check_shape(X)  # an array may be larger than memory, so it is checked block by block
-        return cls()._add(X, check_weights(sample_weight, X.shape[0]), size=block_size)
+        return cls()._named(names)._add(X, check_weights(sample_weight, X.shape[0]), size=block_size)
+
+    @classmethod
+    def from_batches(cls, batches: Any, sample_weight: Array = None) -> Self:
+        """Read a table part by part, whatever holds it, in one pass.
+
+        Parameters
+        ----------
+        batches : table of any kind, or iterable of parts of one
+            A generator of arrays or data frames, a polars LazyFrame, an Arrow dataset or stream, a DuckDB relation, a
+            Dask array or dataframe, an AnnData, an HDF5 or Zarr array. The names of the features come from the first
+            part; later parts are put in its order.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of all samples.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from stableselect import Moments
+        >>> parts = (pd.DataFrame({"a": [day, 2.0], "b": [3.0, day]}) for day in range(5))
+        >>> moments = Moments.from_batches(parts)
+        >>> moments.n_samples, moments.feature_names
+        (10, ('a', 'b'))
+        """
+        opened = open_table(batches, sample_weight)
+        if not isinstance(opened, Stream):
+            samples, features = opened
+            weights = check_weights(sample_weight, samples.shape[0])
+            return cls()._named(features.names)._add(samples, weights)
+        moments = cls()._named(opened.features.names)
+        for samples, weights in opened.pieces():
+            moments._add(samples, weights)
+        return moments
 
     @property
     def mean(self) -> Array:
@@ -117,13 +161,14 @@ class Moments(MomentSums):
         """C = X'X/n of the centred features, as a dense m x m array whatever the form."""
         return self._checked().operator().dense()
 
-    def update(self, block: Array, sample_weight: Array = None) -> Moments:
+    def update(self, block: Array, sample_weight: Array = None) -> Self:
         """Add samples.
 
         Parameters
         ----------
-        block : array of shape (n, m)
-            Dense samples of any numeric type (NumPy, torch) or a scipy sparse matrix.
+        block : table of shape (n, m), of any kind
+            Dense samples of any numeric type (NumPy, torch), a scipy sparse matrix, a data frame, or what
+            :meth:`from_batches` reads. Features with names are put in the order of those before.
         sample_weight : array of shape (n,), optional
             Non-negative weights.
 
@@ -132,13 +177,20 @@ class Moments(MomentSums):
         Moments
             The object itself.
         """
-        block = as_block(block)
-        weights = check_weights(sample_weight, block.shape[0])
-        if len(row_blocks(*block.shape)) > 1:
-            check_values(block)  # all of it, before any of it is added
-        return self._add(block, weights)
+        known = Features(self.feature_names, self.n_features, before="the samples before", by_place=True)
+        opened = open_table(block, sample_weight, known)
+        if isinstance(opened, Stream):
+            grown = self._empty().merge(self)  # the samples are added all, or none
+            for samples, weights in opened.pieces():
+                grown._add(samples, weights)
+            self.__dict__.update(grown.__dict__)
+            return self._named(known.names)
+        samples, weights = opened[0], check_weights(sample_weight, opened[0].shape[0])
+        if len(row_blocks(*samples.shape)) > 1:
+            check_values(samples)  # all of it, before any of it is added
+        return self._named(known.names)._add(samples, weights)
 
-    def merge(self, other: Moments) -> Moments:
+    def merge(self, other: Moments) -> Self:
         """Add what another object has gathered, and return this one; ``other`` is left as it was."""
         if not isinstance(other, Moments):
             raise TypeError(f"Expected Moments to merge, got {type(other).__name__}; samples are added with update().")
@@ -146,8 +198,14 @@ class Moments(MomentSums):
             return self
         if (self.form == "sketched") != (other.form == "sketched"):
             raise ValueError("Sketched and exact moments cannot be merged; gather all parts in the same way.")
-        self._take(other)
-        return self
+        names = self.feature_names or other.feature_names
+        if other.feature_names not in (None, names):
+            raise ValueError(
+                "Moments of features with other names, or in another order, cannot be merged; gather all parts from "
+                "tables with the same features."
+            )
+        self._take(other)  # type: ignore[arg-type]
+        return self._named(names)
 
     def remove(self, samples: Array, sample_weight: Array = None) -> Moments:
         """Take samples out again that were added before (leave-one-out); minimum and maximum keep the full range.

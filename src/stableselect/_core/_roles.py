@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from ._arrays import Array, float64, index, namespace, row_blocks, to_numpy
+from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
+from ._streams import Stream, dense_pieces
 from ._subset_search import SwapState
 
 _EPSILON = 1e-15
@@ -100,22 +100,19 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
     )
 
 
-def least_squares_map(X: Array, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def least_squares_map(X: Array | Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least-squares coefficients (k x m) from the chosen features of X to all, and the feature means.
 
     Only the moments between the chosen and all features are gathered, a block of samples at a time; the cost is n k m.
     """
-    n, m = X.shape
-    xp = namespace(X)
-    blocks = row_blocks(n, m)
-
-    def dense(part: slice) -> Array:
-        return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
-
-    mean = sum(xp.sum(dense(part), axis=0) for part in blocks) / n
+    n = 0
+    mean: Array = 0.0
     cross: Array = 0.0
-    for part in blocks:
-        centred = dense(part) - mean[None, :]
+    for block in dense_pieces(X):
+        n, mean = n + block.shape[0], mean + namespace(block).sum(block, axis=0)
+    mean = mean / n
+    for block in dense_pieces(X):
+        centred, xp = block - mean[None, :], namespace(block)
         cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
     moments = to_numpy(cross)
     return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)

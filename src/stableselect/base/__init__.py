@@ -16,6 +16,7 @@ from ._checks import (
     resolve_columns,
     resolve_include_exclude,
     resolve_k,
+    warn_if_uneven,
 )
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
@@ -60,5 +61,6 @@ __all__ = [
     "told_to",
     "unchanged_on_error",
     "verbose_steps",
+    "warn_if_uneven",
     "whole_fits",
 ]

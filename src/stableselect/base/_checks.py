@@ -5,6 +5,7 @@ Each helper returns a clean value or raises an error that says what to do, so th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._core import as_numbers, check_values, is_foreign, to_numpy
+from .._core import Moments, as_numbers, check_columns, check_unique, check_values, in_memory, is_foreign, to_numpy
 
 
 class TooFewSamplesError(ValueError):
@@ -44,17 +45,20 @@ class UnevenFoldsWarning(UserWarning):
     """Folds of very different sizes; ``fold_sizes_`` of the fitted selector has them."""
 
 
+def warn_if_uneven(folds: Sequence[Moments]) -> None:
+    """Warn of folds of very different numbers of samples."""
+    sizes = [fold.n_samples for fold in folds]
+    if 2 * len(sizes) * min(sizes) < sum(sizes):
+        warnings.warn(
+            f"The {len(sizes)} folds of {sum(sizes)} samples hold {min(sizes)} to {max(sizes)} of them, so what is "
+            "chosen by held-out error is less certain; cv=KFold(...) of scikit-learn gives even folds.",
+            UnevenFoldsWarning,
+            stacklevel=4,
+        )
+
+
 class TargetNotReachedWarning(UserWarning):
     """No setting reaches what was asked for; ``reached`` of the fitted ``path_`` or ``frontier_`` tells the same."""
-
-
-def check_unique(names: Iterable[Any]) -> None:
-    """Raise if a feature name occurs more than once."""
-    seen: set[str] = set()
-    for name in map(str, names):
-        if name in seen:
-            raise ValueError(f"More than one feature is named {name!r}; rename them so that every name is unique.")
-        seen.add(name)
 
 
 def check_names(names: Any, m: int) -> np.ndarray:
@@ -69,32 +73,6 @@ def check_names(names: Any, m: int) -> np.ndarray:
             raise TypeError(f"Feature names must be text, but one is {name!r}; turn them into str.")
     check_unique(names)
     return np.array([str(name) for name in names], dtype=object)
-
-
-def check_columns(X: Any) -> None:
-    """Raise if a data frame has repeated names or features that are not numbers."""
-    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
-        return
-    check_unique(X.columns)
-    dtypes = X.dtypes.tolist() if hasattr(X.dtypes, "tolist") else list(X.dtypes)
-    text = [str(c) for j, (c, t) in enumerate(zip(X.columns, dtypes, strict=True)) if not _is_numeric(X, j, t)]
-    if text:
-        shown = ", ".join(repr(c) for c in text[:5]) + (f" and {len(text) - 5} more" if len(text) > 5 else "")
-        raise ValueError(f"Features must be numbers, but these hold text or dates: {shown}; drop or encode them first.")
-
-
-def _is_numeric(X: Any, j: int, dtype: Any) -> bool:
-    if hasattr(dtype, "is_numeric"):  # polars
-        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    if hasattr(dtype, "_is_numeric"):  # pandas extension types
-        return bool(dtype._is_numeric) or bool(getattr(dtype, "_is_boolean", False))
-    if getattr(dtype, "kind", "") == "O" and hasattr(X, "iloc"):  # Python objects: numbers or not
-        try:
-            as_numbers(X.iloc[:, j].to_numpy())
-        except (TypeError, ValueError):
-            return False
-        return True
-    return getattr(dtype, "kind", "") in "biuf"
 
 
 def resolve_k(n_features_to_select: int | float | str | None, m: int) -> int:
@@ -172,7 +150,7 @@ def resolve_include_exclude(
 
 def check_table(X: ArrayLike, name: str) -> np.ndarray:
     """Return ``X`` as a two-dimensional float64 array without NaN or infinity."""
-    X = as_numbers(X, name)
+    X = as_numbers(in_memory(X, "This function", name)[0], name)
     check_columns(X)
     host: Any = to_numpy(X) if is_foreign(X) else X
     try:

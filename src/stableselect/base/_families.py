@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._compat import Constraints, validates_parameters
-from .._core import Array, check_spread, extremes, one_thread, significant
+from .._core import Array, Stream, check_spread, extremes, one_thread, significant, stream_extremes
 from ._checks import resolve_include_exclude, resolve_k
 from ._progress import verbose_steps
 from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
@@ -18,14 +18,17 @@ from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
 class SamplesSelector(BaseSelector):
     """Base of selectors that need the samples themselves: implement ``_select(X, k)``."""
 
+    _reads_pieces = False
+    """Whether ``_select`` reads samples through ``dense_pieces``, so that X may be elsewhere than in memory."""
+
     @validates_parameters
     def fit(self, X: Any, y: Any = None) -> Self:
         """Select the features.
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            The samples.
+        X : array, data frame, torch tensor, sparse matrix or AnnData of shape (n, m)
+            The samples; :doc:`/support` says who reads other tables.
         y : None
             Ignored, for scikit-learn pipelines.
 
@@ -34,8 +37,9 @@ class SamplesSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            X = self._check_table(X)
-            check_spread(*extremes(X), getattr(self, "feature_names_in_", None))
+            X = self._open_table(X) if self._reads_pieces else self._check_table(X)
+            limits = stream_extremes(X) if isinstance(X, Stream) else extremes(X)
+            check_spread(*limits, getattr(self, "feature_names_in_", None))
             k = resolve_k(self.n_features_to_select, X.shape[1])
             with one_thread(), verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
                 self._store(self._select(X, k), X)

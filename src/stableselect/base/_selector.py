@@ -11,18 +11,18 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._compat import Constraints, Interval, RealNotInt
+from .._compat import Constraints, Interval, RealNotInt, gives_frames
 from .._core import (
     Array,
     Moments,
     Roles,
     as_numbers,
+    check_columns,
     check_reconstructed,
     check_values,
     column_roles,
@@ -31,13 +31,13 @@ from .._core import (
     least_squares_map,
     like,
     namespace,
-    row_blocks,
     significant,
+    take_features,
     to_dense,
     to_numpy,
 )
-from ._checks import check_columns
 from ._explanation import Explanation, build_explanation
+from ._reading import TableReader, one_table, reconstruct_parts, take_selected
 
 N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 """Constraint of ``n_features_to_select``."""
@@ -106,7 +106,7 @@ def unchanged_on_error(selector: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class BaseSelector(SelectorMixin, BaseEstimator):
+class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
     """Base of every selector: implement ``fit`` so that it ends in ``_store``, and inherit the rest.
 
     A selector that needs the samples derives from :class:`SamplesSelector`, one that scores every feature from
@@ -153,37 +153,46 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            Samples with the features of those fitted on.
+        X : table of shape (n, m)
+            Samples with the features of those fitted on, in an array, a data frame, or another container.
 
         Returns
         -------
         array of shape (n, k)
+            A Dask array or dataframe, a polars LazyFrame or an AnnData gives one of its kind, lazily. Other containers
+            (Arrow, DuckDB, HDF5, Zarr) are read part by part into an array.
         """
         check_is_fitted(self)
+        container = one_table(X)
+        if container is not None:
+            at = np.flatnonzero(self.support_)
+            return take_selected(X, container, self._features(), at, lazily=not gives_frames(self))
         X = as_numbers(X)
         if not hasattr(X, "columns") and X.ndim == 2:
             check_values(X)
         if not is_foreign(X):
             return super().transform(X)
-        self._check_tensor(X, reset=False)
-        xp = namespace(X)
-        return xp.take(X, index(np.flatnonzero(self.support_), X, xp), axis=1)
+        self._check_tensor(X, None, reset=False)
+        return take_features(X, np.flatnonzero(self.support_))
 
     def reconstruct(self, X_selected: Any) -> Array:
         """Reconstruct all features from the selected ones, which are returned unchanged.
 
         Parameters
         ----------
-        X_selected : array, data frame, sparse matrix or torch tensor of shape (n, k)
-            The selected features, in the order of :meth:`transform`; a data frame's columns are found by name.
+        X_selected : table of shape (n, k)
+            The selected features, in the order of :meth:`transform`; where they have names, they are found by name.
 
         Returns
         -------
         array of shape (n, m)
-            The selected features as they are, and every other as predicted from them.
+            The selected features as they are, and every other as predicted from them. A Dask array or dataframe gives
+            one, lazily.
         """
         check_is_fitted(self)
+        container = one_table(X_selected)
+        if container is not None:
+            return reconstruct_parts(self, X_selected, container)
         k = int(self.support_.sum())
         if hasattr(X_selected, "columns") and hasattr(self, "feature_names_in_"):
             wanted = list(self.get_feature_names_out())
@@ -227,7 +236,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+        X : table of shape (n, m), in any container
             Samples, usually held out.
         y : None
             Ignored, for scikit-learn's model selection.
@@ -248,20 +257,19 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         {'n_features_to_select': 5}
         """
         check_is_fitted(self)
-        X = self._check_table(X, reset=False)
-        n, m = X.shape
-        total = 0.0
-        for part in row_blocks(n, m):
-            block = to_dense(X[part])
+        n, total = 0, 0.0
+        for piece in self._read_pieces(X):
+            block = to_dense(piece)
+            n += len(block)
             total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
-        return -total / (n * m)
+        return -total / (n * self.n_features_in_)
 
     def explain(self, X: Any = None) -> Explanation:
         """Tell which selected features explain each discarded one, and the best replacement of each selected one.
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m), optional
+        X : table of shape (n, m), in any container, optional
             The samples fitted on. Selectors that work from moments do not need them.
 
         Returns
@@ -273,7 +281,7 @@ class BaseSelector(SelectorMixin, BaseEstimator):
         if roles is None:
             if X is None:
                 raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
-            gram, _ = Moments.from_array(self._check_table(X, reset=False)).operator().normalised()
+            gram, _ = Moments.from_batches(self._read_pieces(X)).operator().normalised()
             found = column_roles(gram, self.selected_.tolist(), 0.0)
             roles = found.r2, found.shares, found.substitutes, found.costs
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
@@ -292,31 +300,6 @@ class BaseSelector(SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         return self.support_
-
-    def _check_table(self, X: Any, *, reset: bool = True) -> Array:
-        """Return X as a dense array, tensor or CSR matrix of finite numbers, and note its features."""
-        X = as_numbers(X)
-        X = self._check_tensor(X, reset) if is_foreign(X) else self._check_array(X, reset)
-        check_values(X, names=getattr(self, "feature_names_in_", None))
-        return X
-
-    def _check_array(self, X: Any, reset: bool) -> Array:
-        check_columns(X)
-        X = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset)
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-
-    def _check_tensor(self, X: Array, reset: bool) -> Array:
-        if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"Expected a tensor with samples and features, got shape {tuple(X.shape)}.")
-        if reset:
-            self.n_features_in_ = int(X.shape[1])
-            self.__dict__.pop("feature_names_in_", None)
-        elif X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} are expected.")
-        return X
 
     def _store(self, selection: Selection, X: Array = None) -> None:
         """Derive every fitted attribute from a selection; X is needed where that has no coefficients."""

@@ -14,11 +14,13 @@ from .._core import (
     MANY_FEATURES,
     Array,
     Moments,
+    Stream,
     check_spread,
     check_weights,
     fold_moments,
     in_own_order,
     one_thread,
+    stream_moments,
     to_numpy,
 )
 from ._checks import check_names
@@ -38,8 +40,8 @@ class StreamingSelector(BaseSelector):
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            The samples.
+        X : table of shape (n, m)
+            The samples, in anything that :meth:`Moments.from_batches() <stableselect.Moments.from_batches>` reads.
         y : None
             Ignored, for scikit-learn pipelines.
         sample_weight : array of shape (n,), optional
@@ -50,7 +52,9 @@ class StreamingSelector(BaseSelector):
         self
         """
         with unchanged_on_error(self):
-            X = self._check_table(X)
+            X = self._open_table(X, sample_weight)
+            if isinstance(X, Stream):
+                return self._fit_stream(X)
             weights = check_weights(sample_weight, X.shape[0])
             n_folds = self._folds_needed()
             table = in_own_order(X, weights)
@@ -70,7 +74,7 @@ class StreamingSelector(BaseSelector):
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
+        X : table of shape (n, m), as for :meth:`fit`
             More samples.
         y : None
             Ignored.
@@ -83,9 +87,13 @@ class StreamingSelector(BaseSelector):
         """
         with unchanged_on_error(self):
             first = not hasattr(self, "moments_")
-            X = self._check_table(X, reset=first)
+            X = self._open_table(X, sample_weight, reset=first)
             moments = self._new_moments() if first else self.moments_._empty().merge(self.moments_)
-            moments.update(X, check_weights(sample_weight, X.shape[0]))
+            if isinstance(X, Stream):
+                for samples, weights in X.pieces():
+                    moments.update(samples, weights)
+            else:
+                moments.update(X, check_weights(sample_weight, X.shape[0]))
             self._finish([moments])
             self.moments_ = moments
         return self
@@ -101,7 +109,7 @@ class StreamingSelector(BaseSelector):
             by held-out error; from a single one ``ridge="auto"`` means 0. Where they keep few samples, the ridge is the
             one of least leave-one-out error either way; ``search_criterion="training"`` goes by the folds.
         feature_names : sequence of str, optional
-            Names of the features.
+            Names of the features; by default those that the moments have.
 
         Returns
         -------
@@ -120,10 +128,30 @@ class StreamingSelector(BaseSelector):
             self.n_features_in_ = int(filled[0].n_features or 0)
             for name in ("feature_names_in_", "moments_"):
                 self.__dict__.pop(name, None)
+            known = {fold.feature_names for fold in filled} - {None}
+            if len(known) > 1:
+                raise ValueError("The moments are of features with other names, or in another order; gather them anew.")
+            if feature_names is None and known:
+                feature_names = next(iter(known))
             if feature_names is not None:
                 self.feature_names_in_ = check_names(feature_names, self.n_features_in_)
             self._finish(folds)
         return self
+
+    def _fit_stream(self, X: Stream) -> Self:
+        """Select the features of a table that is read piece by piece."""
+        self.__dict__.pop("moments_", None)
+        self._finish(self._gather_stream(X), X if self._takes_sketches else None)
+        return self
+
+    def _gather_stream(self, X: Stream) -> list[Moments]:
+        """Return the moments of the folds of a table that is read piece by piece."""
+        if self._moments_folds() is None:
+            raise TypeError(
+                f"{type(self).__name__} with these parameters needs all samples in memory, but X is {X.kind}; pass "
+                f"{X.advice}."
+            )
+        return stream_moments(X, self._folds_needed())
 
     def _finish(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any

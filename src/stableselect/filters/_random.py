@@ -49,5 +49,7 @@ class RandomSelector(ScoreSelector):
         super().__init__(n_features_to_select, include=include, exclude=exclude)
         self.random_state = random_state
 
+    _reads_pieces = True
+
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         return check_random_state(self.random_state).uniform(size=X.shape[1])

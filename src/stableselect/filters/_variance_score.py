@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
-from .._core import Array, float64, namespace, row_blocks, to_numpy
+from .._core import Array, dense_pieces, namespace, to_numpy
 from ..base import ScoreSelector
 
 _DIGITS = 10
@@ -34,8 +33,8 @@ class VarianceScore(ScoreSelector):
     Notes
     -----
     Features are never scaled, and after standardising all variances are equal. It takes no notice of what features
-    share, so that of several that repeat each other it selects all or none. The samples are read twice by blocks; no
-    m x m array is formed.
+    share, so that of several that repeat each other it selects all or none. The samples are read by blocks, in a few
+    passes; no m x m array is formed.
 
     Examples
     --------
@@ -46,15 +45,18 @@ class VarianceScore(ScoreSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
+    _reads_pieces = True
+
     def _score_features(self, X: Array, k: int) -> np.ndarray:
-        n, m = X.shape
-        xp, blocks = namespace(X), row_blocks(n, m)
-
-        def dense(part: slice) -> Array:
-            return float64(X[part].toarray() if sparse.issparse(X) else X[part], xp)
-
-        mean = sum(xp.sum(dense(part), axis=0) for part in blocks) / n
-        variance = to_numpy(sum(xp.sum((dense(part) - mean[None, :]) ** 2, axis=0) for part in blocks) / n)
+        n = 0
+        total: Array = 0.0
+        squares: Array = 0.0
+        for block in dense_pieces(X):
+            n, total = n + block.shape[0], total + namespace(block).sum(block, axis=0)
+        mean = total / n
+        for block in dense_pieces(X):
+            squares = squares + namespace(block).sum((block - mean[None, :]) ** 2, axis=0)
+        variance = to_numpy(squares / n)
         # A constant feature's mean may be off by rounding, and so may its variance.
         variance = np.where(variance > 1e-30 * to_numpy(mean) ** 2, variance, 0.0)
         unit = 10.0 ** np.floor(np.log10(np.where(variance > 0, variance, 1.0)))

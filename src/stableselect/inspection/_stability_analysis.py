@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from .._core import Resample, Subsample, as_splitter, merged, resamples, seed_sequence
+from .._core import Resample, Subsample, as_splitter, in_memory, merged, resamples, seed_sequence
 from .._refit import Fit, Source, repeated_fits
 from ..base import check_count, check_number, verbose_steps
 from ..metrics import feature_similarity
@@ -133,6 +133,7 @@ def stability_analysis(
             f"selector must be a selector with its settings but is the class {selector.__name__}; make one, as in "
             f"{selector.__name__}(...)."
         )
+    in_memory(X, "stability_analysis")
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     draw_seed, run_seed = seed_sequence(random_state).spawn(2)

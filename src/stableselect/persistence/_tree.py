@@ -190,6 +190,9 @@ class Unpacker:
         if not set(state) <= set(vars(moments)):
             raise ValueError("its moments have parts that moments do not have")
         vars(moments).update(state)
+        names = moments.feature_names
+        if names is not None and not all(isinstance(name, str) for name in expect(names, tuple)):
+            raise ValueError("the names of its features are no texts")
         m, rows = moments.n_features, [len(weights) for weights in expect(moments._weights, list)]
         expect(moments.n_samples, int)
         expect(moments.weight_sum, float)
@@ -203,6 +206,8 @@ class Unpacker:
         }
         shapes |= {"_shift": (moments._shift, (m,))} if dual else {"_second": (moments._second, (m, m))}
         shapes |= {f"_rows {i}": (part, (rows[i], m)) for i, part in enumerate(expect(moments._rows, list))}
+        if names is not None and len(names) != m:
+            raise ValueError("its moments have other names than features")
         if any(tuple(part.shape) != shape or "float64" not in str(part.dtype) for part, shape in shapes.values()):
             raise ValueError("its moments do not fit together")
         return moments

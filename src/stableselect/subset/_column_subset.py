@@ -14,6 +14,7 @@ from .._core import (
     HeldOut,
     Moments,
     SketchedMoments,
+    Stream,
     column_roles,
     in_own_order,
     loss_bound,
@@ -206,6 +207,20 @@ class ColumnSubset(MomentsSelector):
             return super()._gather(X, weights, groups)
         return [SketchedMoments(size)._add(*in_own_order(X, weights))], None
 
+    def _gather_stream(self, X: Stream) -> list[Moments]:
+        size = None
+        if self._sketch_asked_for() or (self.sketch == "auto" and self._obstacle_to_sketch() is None):
+            k = resolve_k(self.n_features_to_select, self.n_features_in_)
+            # Where nobody knows how many samples there are, as many as features: then exact moments take all they can.
+            n_samples = self.n_features_in_ if X.n_samples is None else X.n_samples
+            size = rows_of_sketch(self.sketch, k, (n_samples, self.n_features_in_), self._folds_needed())
+        if size is None:
+            return super()._gather_stream(X)
+        sketched = SketchedMoments(size)
+        for samples, weights in X.pieces():
+            sketched._add(samples, weights)
+        return [sketched]
+
     def _sketch_asked_for(self) -> bool:
         """Tell whether the parameter wants a sketch; raise if others rule it out."""
         if not wants_sketch(self.sketch):
@@ -253,7 +268,7 @@ class ColumnSubset(MomentsSelector):
         self.sketch_size_ = sketched_size(moments)
         if self.sketch_size_ is not None:
             X, weights = problem.samples
-            if X is not None:
+            if X is not None and not (isinstance(X, Stream) and X.once):
                 roles = read_again(roles, X, weights, moments, order, problem.ridge, problem.unit)
             self._keep_roles(roles)
             self.objective_ = max(0.0, roles.loss) * problem.unit

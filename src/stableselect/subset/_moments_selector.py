@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from .._core import (
     Gram,
     HeldOut,
     Moments,
+    Stream,
     check_cv,
     check_weights,
     fold_moments,
@@ -35,10 +35,10 @@ from ..base import (
     N_JOBS,
     Selection,
     StreamingSelector,
-    UnevenFoldsWarning,
     resolve_include_exclude,
     resolve_k,
     unchanged_on_error,
+    warn_if_uneven,
 )
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
@@ -184,8 +184,8 @@ class MomentsSelector(StreamingSelector):
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            The samples.
+        X : table of shape (n, m)
+            The samples, in anything that :meth:`Moments.from_batches() <stableselect.Moments.from_batches>` reads.
         y : None
             Ignored, for scikit-learn pipelines.
         sample_weight : array of shape (n,), optional
@@ -199,7 +199,11 @@ class MomentsSelector(StreamingSelector):
         """
         with unchanged_on_error(self):
             check_cv(self.cv)
-            X = self._check_table(X)
+            X = self._open_table(X, sample_weight)
+            if isinstance(X, Stream):
+                if groups is None:
+                    return self._fit_stream(X)
+                raise TypeError(f"groups need all samples in memory, but X is {X.kind}; pass {X.advice}.")
             weights = check_weights(sample_weight, X.shape[0])
             self.__dict__.pop("moments_", None)
             folds, held_out = self._gather(X, weights, groups)
@@ -226,15 +230,12 @@ class MomentsSelector(StreamingSelector):
         if not n_folds:
             return [Moments.from_array(*table)], None
         folds = fold_moments(*table, n_folds)
-        sizes = [fold.n_samples for fold in folds]
-        if 2 * n_folds * min(sizes) < sum(sizes):
-            warnings.warn(
-                f"The {n_folds} folds of {sum(sizes)} samples hold {min(sizes)} to {max(sizes)} of them, so what is "
-                "chosen by held-out error is less certain; cv=KFold(...) of scikit-learn gives even folds.",
-                UnevenFoldsWarning,
-                stacklevel=3,
-            )
+        warn_if_uneven(folds)
         return folds, None
+
+    def _gather_stream(self, X: Stream) -> list[Moments]:
+        warn_if_uneven(folds := super()._gather_stream(X))
+        return folds
 
     def _finish(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any
@@ -275,8 +276,7 @@ class MomentsSelector(StreamingSelector):
             if stable.votes is not None:
                 self.selection_frequency_ = stable.votes
         else:
-            if not include and moments.form == "primal":
-                gram.expect_eigenvalues()  # for the lower bound
+            gram.expect_eigenvalues()  # for the lower bound
             searched = search_default(gram, samples, held_out, wanted)
         self.search_criterion_ = searched.criterion
         mean, setting = to_numpy(moments.mean), searched.setting

@@ -7,7 +7,18 @@ from typing import Literal
 
 import numpy as np
 
-from .._core import Array, Moments, Roles, SketchedMoments, exact_columns, exact_roles, memory_limit, sketch_size
+from .._core import (
+    Array,
+    Moments,
+    Roles,
+    SketchedMoments,
+    Stream,
+    exact_columns,
+    exact_roles,
+    memory_limit,
+    sketch_size,
+    stream_columns,
+)
 from ..base import SketchWarning
 
 Sketch = bool | int | Literal["auto"]
@@ -93,7 +104,10 @@ def read_again(
     roles: Roles, X: Array, weights: np.ndarray | None, moments: Moments, chosen: list[int], ridge: float, unit: float
 ) -> Roles:
     """Return what a sketch says of a selection, with map and loss from a second pass over the samples."""
-    C_S = exact_columns(X, weights, chosen, moments.mean) / unit
+    if isinstance(X, Stream):
+        C_S = stream_columns(X, chosen, moments.mean) / unit
+    else:
+        C_S = exact_columns(X, weights, chosen, moments.mean) / unit
     return exact_roles(roles, C_S, moments.variance / unit, chosen, ridge)
 
 
