@@ -1,4 +1,4 @@
-"""Gated Laplacian: the features that are smooth on the neighbour graph of the selected features alone."""
+"""Gated Laplacian: the features that are smooth on a neighbour graph of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._trained_selector import AT_LEAST_ONE
 
 
 class GatedLaplacian(SamplesSelector):
-    """Select the k features whose own neighbour graph they vary least on, among any number of nuisance features.
+    """Select the k features that vary least on a neighbour graph of their own, which nuisance features do not blur.
 
     A gate g_j between 0 and 1 weighs every feature in the distances, and the graph is built anew from the gated samples
     at each step. With d_il = sum_j g_j (x_ij - x_lj)^2, K_il = exp(-d_il / sqrt(s_i s_l)), P = D^-1 K the random walk
@@ -69,7 +69,7 @@ class GatedLaplacian(SamplesSelector):
 
     ``scores_`` is x_j' P^2 x_j / (n v) on the graph of the selected features, for constant features one less than the
     lowest. The scales are held when the gradient is taken, and recomputed at each step. One scale for all samples, as
-    published, makes outliers islands that keep their own values: it prefers features of long tails.
+    published, would make outliers islands that keep their own values, and features of long tails be preferred.
 
     Features that hold the same twice are smooth on each other's graph and selected together: unlike
     :class:`~stableselect.ColumnSubset` this method does not look for features that complement each other. Nor are
@@ -88,6 +88,7 @@ class GatedLaplacian(SamplesSelector):
     on a gated Laplacian, NeurIPS.
     Shaham, Lindenbaum, Svirsky & Kluger (2022), Deep unsupervised feature selection by discarding nuisance and
     correlated features, Neural Networks 152.
+    Zelnik-Manor & Perona (2004), Self-tuning spectral clustering, NIPS.
 
     Examples
     --------
