@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist lint docs reference fuzz bench bench-core bench-graph bench-neural \
-	bench-engine bench-certificate bench-choice readme clean
+	bench-engine bench-certificate bench-nuisance bench-choice readme clean
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -114,6 +114,9 @@ bench-engine: $(VENV)/.bench
 
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py
+
+bench-nuisance: $(VENV)/.bench
+	$(PY) benchmarks/nuisance.py
 
 # About four hours of one core. Of the packages only the tables inside are read, so what they depend on is left out.
 bench-choice: $(VENV)/.bench

@@ -10,6 +10,7 @@ import core_speed
 import engine
 import gpu_neural
 import neural_speed
+import nuisance
 from _store import RESULTS
 
 
@@ -44,6 +45,7 @@ SECTIONS = {
     "Networks: speed": neural_speed.table,
     "Networks: GPU": gpu_neural.table,
     "Leave-one-out certificate": certificate.table,
+    "Nuisance features": nuisance.table,
 }
 
 

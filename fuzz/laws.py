@@ -39,7 +39,7 @@ from .tables import Generator, Table, draw_table, factors
 
 BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelector"}
 """Draw random numbers by feature position, so that the order of the features decides."""
-UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS"}
+UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS", "GatedLaplacian"}
 """Documented not to depend on the unit of the whole table."""
 GRAPH = {"LaplacianScore", "SPEC", "MCFS", "UDFS", "NDFS"}
 COMPONENTS = {"PFA", "PivotedQR"}

@@ -71,6 +71,7 @@ SETTINGS: dict[str, Callable[[Generator, int, int], dict[str, Any]]] = {
     "CAE": lambda rng, n, k: {"epochs": int(rng.integers(1, 25)), "ridge": float(10 ** rng.uniform(-4, 0))},
     "AEFS": _sparse_input,
     "AgnoSS": _sparse_input,
+    "GatedLaplacian": lambda rng, n, k: {"n_neighbors": int(rng.integers(1, 9)), "n_steps": int(rng.integers(1, 20))},
     "PFA": lambda rng, n, k: {
         "retained_variance": float(rng.choice([0.5, 0.9, 1.0])),
         "standardise": bool(rng.random() < 0.5),

@@ -17,12 +17,13 @@ from stableselect._core import _arrays, _folds, _sorted_samples
 from stableselect.base import BaseSelector
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
-LONG = {"AEFS", "AgnoSS", "CAE", "NDFS"}
+LONG = {"AEFS", "AgnoSS", "CAE", "GatedLaplacian", "NDFS"}
 """Take long with their default settings: here slow tests, and brief ones with settings that only shorten the work."""
 SELECTORS |= {
     "AEFS short": ss.AEFS(epochs=20),
     "AgnoSS short": ss.AgnoSS(epochs=20),
     "CAE short": ss.CAE(epochs=50),
+    "GatedLaplacian short": ss.GatedLaplacian(n_steps=10, max_samples=200),
     "NDFS short": ss.NDFS(max_iter=10),
     "ConsensusSelector": ss.ConsensusSelector(n_resamples=4),
     "ColumnSubset ridge=0": ss.ColumnSubset(ridge=0.0),

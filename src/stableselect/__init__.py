@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .ensemble import ConsensusSelector
     from .filters import PFA, InfFS, PivotedQR, RandomSelector, VarianceScore
     from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-    from .neural import AEFS, CAE, AgnoSS, ScorerSelectorNetwork
+    from .neural import AEFS, CAE, AgnoSS, GatedLaplacian, ScorerSelectorNetwork
     from .persistence import TableSelection, load, save
     from .scorer import ScorerSelector
     from .subset import ColumnSubset, SelectionPath
@@ -28,7 +28,7 @@ _ROOMS = {
     "ensemble": ("ConsensusSelector",),
     "filters": ("PFA", "InfFS", "PivotedQR", "RandomSelector", "VarianceScore"),
     "graph": ("MCFS", "NDFS", "SPEC", "UDFS", "LaplacianScore"),
-    "neural": ("AEFS", "CAE", "AgnoSS", "ScorerSelectorNetwork"),
+    "neural": ("AEFS", "CAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"),
     "persistence": ("TableSelection", "load", "save"),
     "scorer": ("ScorerSelector",),
     "subset": ("ColumnSubset", "SelectionPath"),
@@ -51,6 +51,7 @@ __all__ = [
     "ColumnSubset",
     "ConsensusSelector",
     "Explanation",
+    "GatedLaplacian",
     "InfFS",
     "LaplacianScore",
     "Moments",

@@ -22,6 +22,7 @@ FEW = {
     "AgnoSS": {"epochs": 20},
     "CAE": {"epochs": 20},
     "ConsensusSelector": {"n_resamples": 4},
+    "GatedLaplacian": {"n_steps": 10},
     "NDFS": {"max_iter": 10},
     "ScorerSelectorNetwork": {"epochs": 20},
 }

@@ -79,6 +79,7 @@ VERBOSE = {
     "UDFS": "steps",
     "NDFS": "steps",
     "InfFS": "products",
+    "GatedLaplacian": "steps",
     "ScorerSelectorNetwork": "epochs",
     "CAE": "epochs",
     "AEFS": "epochs",

@@ -44,11 +44,15 @@ class LaplacianScore(GraphSelector):
     See Also
     --------
     SPEC : The same score as ``criterion="phi2"``, and two relatives.
+    stableselect.GatedLaplacian : The graph of the selected features alone.
 
     Notes
     -----
     The score looks at each feature alone, so two copies of a good feature are both selected. Neighbours depend on the
     scales of the features: put a scaler before it when units differ. A disconnected graph is no obstacle.
+
+    Not for tables with many nuisance features: independent noise blurs the graph of all features, until features that
+    have a structure in common score no better than it. :class:`~stableselect.GatedLaplacian` leaves it out.
 
     References
     ----------

@@ -1,8 +1,9 @@
-"""Selectors that train a network: the scorer-selector network and three autoencoder baselines."""
+"""Selectors that are trained: the scorer-selector network, three autoencoder baselines, and gates on a graph."""
 
 from ._aefs import AEFS
 from ._agnoss import AgnoSS
 from ._cae import CAE
+from ._gated_laplacian import GatedLaplacian
 from ._scorer_network import ScorerSelectorNetwork
 
-__all__ = ["AEFS", "CAE", "AgnoSS", "ScorerSelectorNetwork"]
+__all__ = ["AEFS", "CAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"]

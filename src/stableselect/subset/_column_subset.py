@@ -131,6 +131,10 @@ class ColumnSubset(MomentsSelector):
 
     Notes
     -----
+    Not for tables of many nuisance features, unless the others explain much of each other: independent noise of unit
+    variance is as worth keeping as anything to a reconstruction loss, since nothing else reconstructs it.
+    :class:`~stableselect.GatedLaplacian` leaves it out.
+
     Features are centred but never scaled: put a scaler before it when units differ. Once the selected features span the
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
