@@ -22,6 +22,7 @@ FEW = {
     "AgnoSS": {"epochs": 20},
     "CAE": {"epochs": 20},
     "ConsensusSelector": {"n_resamples": 4},
+    "FAE": {"epochs": 20},
     "NDFS": {"max_iter": 10},
     "ScorerSelectorNetwork": {"epochs": 20},
 }
@@ -370,6 +371,8 @@ def test_every_type_of_number_is_read(name, kind, tall):
         ("AEFS", "alpha", 1e-100),
         ("AgnoSS", "l1", 1e-100),
         ("AgnoSS", "beta", 1e-100),
+        ("FAE", "l1", 0.0),
+        ("FAE", "subset_weight", 1e-100),
         ("UDFS", "gamma", 1e-100),
         ("UDFS", "shrinkage", 1e-10),
         ("NDFS", "beta", 1e-100),

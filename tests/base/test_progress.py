@@ -83,6 +83,7 @@ VERBOSE = {
     "CAE": "epochs",
     "AEFS": "epochs",
     "AgnoSS": "epochs",
+    "FAE": "epochs",
     "ConsensusSelector": "fits",
 }
 
