@@ -161,7 +161,7 @@ def test_without_bias_the_biases_stay_zero(small):
 def test_solvers_share_one_objective(small, scale):
     """On centred samples, from the same start, the first losses of both are the same."""
     centred = (small - small.mean(axis=0)).astype(np.float32).astype(np.float64)
-    settings = {"error_scale": scale, "l1": 0.4, "anneal": False, "epochs": 1}
+    settings = {"error_scale": scale, "l1": 0.4, "anneal": False, "epochs": 1, "latent_width": K}
     first = FAE(K, **settings).fit(centred).loss_history_[0]
     v, penalty = centred.var(axis=0).mean(), 0.4 * 5
     factor = 1.0 if scale == "mean" else 5 / (2 * v)
@@ -226,6 +226,15 @@ def test_mean_scale_is_the_variance_scale_with_another_penalty(planted):
     other = FAE(5, l1=2.0 / relative, error_scale="mean", epochs=60).fit(X)
     np.testing.assert_allclose(other.feature_weights_, one.feature_weights_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(relative * other.loss_history_[:, 0], one.loss_history_[:, 0], rtol=1e-9)
+
+
+def test_few_samples_narrow_the_network_on_the_moments_alone(planted):
+    few = planted[0][:12]
+    assert FAE(5, epochs=50).fit(few).latent_width_ == 2
+    assert FAE(5, epochs=50, latent_width=4).fit(few).latent_width_ == 4
+    assert FAE(5).fit(planted[0]).latent_width_ == 5
+    selector = FAE.published(5, epochs=2).fit(few)
+    assert selector.latent_width_ == 5 and selector.encoder_weights_["0.weight"].shape == (5, 30)
 
 
 def test_published_settings():

@@ -14,6 +14,7 @@ from ..base import SamplesSelector, Selection
 from ._scorer_full_batch import FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import Network, Objective, ScorerTrainable, pca_parameters, random_parameters
+from ._sparse_input import SAMPLES_PER_UNIT
 from ._trained_selector import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, TrainedSelector
 from ._training import History, Stopping, warn_not_converged
 
@@ -57,7 +58,8 @@ class FAE(TrainedSelector, SamplesSelector):
         "variance": the squared errors are summed over the features and divided by twice their mean variance, so that
         l1 does not depend on the units of the data. "mean": the mean squared errors, as published.
     latent_width : int or None, default=None
-        Width of the autoencoder; None for the number of selected features.
+        Width of the autoencoder. None: the number of selected features, but with "full_batch" at most one per five
+        samples, since more would follow the noise.
     bias : bool, default=True
         For "minibatch": whether encoder and decoder have biases. "full_batch" centres the features instead.
     solver : {"full_batch", "minibatch"}, default="full_batch"
@@ -213,7 +215,8 @@ class FAE(TrainedSelector, SamplesSelector):
         moments = Moments.from_array(*in_own_order(X))
         gram, unit = normalised_moments(moments)
         varying = to_numpy(moments.maximum) > to_numpy(moments.minimum)
-        self.latent_width_ = int(self.latent_width or k)
+        few = max(1, X.shape[0] // SAMPLES_PER_UNIT) if self.solver == "full_batch" else k
+        self.latent_width_ = int(self.latent_width or min(k, few))
         objective = Objective(k, "identity", 1 / self.subset_weight, bool(self.anneal))
         if self.solver == "full_batch":
             make, epochs = self._on_moments(gram, unit, objective), _STEPS
