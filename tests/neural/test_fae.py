@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
 
 from stableselect import Moments
 from stableselect._core import normalised_moments
@@ -138,7 +139,7 @@ def test_a_weight_of_zero_can_grow_again_and_none_is_negative(small, rng):
 
 def test_published_training_recovers_from_weights_near_zero(planted):
     """A strong penalty takes all weights to zero first; features that reconstruct then come back."""
-    errors = FAE.published(5, epochs=600, batch_size=16).fit(0.3 * planted[0]).loss_history_[:, 1]
+    errors = FAE.published(5, epochs=500, batch_size=16).fit(0.3 * planted[0]).loss_history_[:, 1]
     assert errors[100] > 1.5 * errors[50] and errors[-1] < 0.6 * errors[100]
 
 
@@ -177,7 +178,7 @@ def test_solvers_share_one_objective(small, scale):
     [
         pytest.param(lambda: FAE(5), id="default"),
         pytest.param(lambda: FAE(5, anneal=False, l1=1.0), id="plain"),
-        pytest.param(lambda: FAE.published(5, epochs=600, batch_size=32), id="published"),
+        pytest.param(lambda: FAE.published(5, epochs=600, batch_size=32), id="published", marks=pytest.mark.slow),
     ],
 )
 def test_planted_features_are_found(planted, make):
@@ -255,3 +256,18 @@ def test_too_few_epochs_that_leave_too_many_features_is_told(planted):
     with pytest.warns(ConvergenceWarning, match=r"still saw more than k features\. Increase epochs"):
         selector = FAE(5, epochs=1).fit(planted[0])
     assert not selector.converged_ and selector.selected_.shape == (5,)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_published_figure_is_met_on_the_published_splits(load_data):
+    """Mice Protein without biases, as published with the features of weight above zero only: .0107 over five splits."""
+    X = load_data("mice_protein")[0]
+    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    errors = []
+    for seed in range(5):
+        train, test = train_test_split(X, test_size=0.2, random_state=seed)
+        fitted = train_test_split(train, test_size=0.1, random_state=seed)[0]
+        selector = FAE.published(10, bias=False, random_state=seed).fit(fitted)
+        errors.append(reconstruction_error(train, test, selector.selected_[: selector.n_active_]))
+    assert np.mean(errors) == pytest.approx(0.01075, rel=0.35)

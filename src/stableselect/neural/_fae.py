@@ -178,7 +178,8 @@ class FAE(TrainedSelector, SamplesSelector):
         """Return the selector with the settings of the published experiments.
 
         Weights 1 and 2 of the two mean squared errors, l1 0.1, Adam with learning rate 0.001 on batches of 128 samples,
-        1000 epochs, with biases or without. If weights are tied, exactly k features are selected.
+        1000 epochs, with biases or without. Left out: selecting fewer than k features where fewer weights are above 0
+        (``n_active_`` is their number; the others follow by their index).
 
         Parameters
         ----------
