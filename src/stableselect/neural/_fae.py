@@ -21,8 +21,7 @@ from ._training import History, Stopping, warn_not_converged
 _STEPS, _PASSES = 1000, 200
 """Default number of full-batch steps and of passes over the samples."""
 _RATE, _MINIBATCH_RATE = 0.01, 1e-3
-"""Adam's learning rates; the first and the default of l1 were chosen by test error on Mice Protein, USPS and
-COIL-20."""
+"""Adam's learning rates; the first, and l1, were chosen by test error on Mice Protein, USPS and COIL-20."""
 _BATCH = 128
 _NOT_HERE = ("activation", "decoder", "device", "patience", "tol", "validation_fraction")
 """Parameters of the other networks that this one has no use for."""
@@ -270,13 +269,10 @@ class FAE(TrainedSelector, SamplesSelector):
     def _store_network(self, network: Network) -> None:
         self.feature_weights_ = network.score_weights
         self.n_active_ = int(np.sum(network.score_weights > 0))
-        self.encoder_weights_ = {"0.weight": network.encoder.T.copy()}
-        self.decoder_weights_ = {"0.weight": network.decoder.T.copy()}
-        if network.encoder_bias is not None and network.decoder_bias is not None and self.bias:
-            self.encoder_weights_["0.bias"], self.decoder_weights_["0.bias"] = (
-                network.encoder_bias,
-                network.decoder_bias,
-            )
+        self.encoder_weights_, self.decoder_weights_ = (
+            {"0.weight": weight.T.copy()} | ({} if bias is None or not self.bias else {"0.bias": bias})
+            for weight, bias in ((network.encoder, network.encoder_bias), (network.decoder, network.decoder_bias))
+        )
 
     def _has_converged(self, settled: bool, history: History, gram: Gram, k: int) -> bool:
         """Tell whether training was completed, and warn if it was not."""
@@ -291,7 +287,7 @@ class FAE(TrainedSelector, SamplesSelector):
         elif not settled:
             warn_not_converged(
                 f"Training stopped after {len(history.losses)} epochs ({history.stop_reason}) while the sub-network "
-                f"still saw more than k features. Increase {'max_time' if self.max_time else 'epochs'}."
+                f"still saw more than k features. Increase {'max_time' if history.stop_reason == 'max_time' else 'epochs'}."
             )
         return settled and self.n_active_ >= wanted
 
@@ -303,14 +299,7 @@ class FractalTrainable(ScorerTrainable):
     """
 
     def penalise(
-        self,
-        subset_weight: float,
-        l1: float,
-        factor: float,
-        *,
-        error: float = 1.0,
-        unit: float = 1.0,
-        bias: bool = True,
+        self, subset_weight: float, l1: float, factor: float, error: float = 1.0, unit: float = 1.0, bias: bool = True
     ) -> None:
         """Set the objective, ``factor error (whole + subset_weight sub) + l1 sum_j w_j``.
 
@@ -320,10 +309,8 @@ class FractalTrainable(ScorerTrainable):
             Weights of the sub-network's error and of the penalty.
         factor : float
             From the units of the gradient to those of the objective.
-        error : float
-            From the mean squared errors of the engine to the units of its gradient.
-        unit : float
-            From the mean squared errors of the engine to those of the data.
+        error, unit : float
+            From the mean squared errors of the engine to the units of its gradient, and to those of the data.
         bias : bool
             Whether the biases are trained; otherwise they stay zero.
         """
@@ -348,7 +335,7 @@ class FractalTrainable(ScorerTrainable):
             gradient.decoder[:, at.width] = 0
         self._sums.append(float(self._xp.sum(at.w)))
         super()._step(learning_rate)
-        at.w *= self._above_zero()
+        at.w[...] = self._xp.abs(at.w * self._above_zero())  # 0.0, not -0.0
 
     def _above_zero(self) -> Array:
         return self._xp.astype(self._at.w > 0, self._at.w.dtype)
