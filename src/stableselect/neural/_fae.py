@@ -20,9 +20,8 @@ from ._training import History, Stopping, warn_not_converged
 
 _STEPS, _PASSES = 1000, 200
 """Default number of full-batch steps and of passes over the samples."""
-_RATE, _MINIBATCH_RATE = 0.01, 1e-3
-"""Adam's learning rates; the first, and l1, were chosen by test error on Mice Protein, USPS and COIL-20."""
-_BATCH = 128
+_BATCH, _RATE, _MINIBATCH_RATE = 128, 0.01, 1e-3
+"""Samples per batch, and Adam's learning rates; the first, and l1, by test error on Mice Protein, USPS and COIL-20."""
 _NOT_HERE = ("activation", "decoder", "device", "patience", "tol", "validation_fraction")
 """Parameters of the other networks that this one has no use for."""
 
@@ -275,9 +274,9 @@ class FAE(TrainedSelector, SamplesSelector):
         )
 
     def _has_converged(self, settled: bool, history: History, gram: Gram, k: int) -> bool:
-        """Tell whether training was completed, and warn if it was not."""
+        """Tell whether training was completed, and warn if it was not; more features than the rank add nothing."""
         wanted = k
-        if self.n_active_ < k:  # more features than the rank add nothing
+        if self.n_active_ < k:
             wanted = min(k, int(np.sum(to_numpy(gram.eigenvalues()) > EXHAUSTED * gram.trace())))
         if self.n_active_ < wanted:
             warn_not_converged(
@@ -285,9 +284,10 @@ class FAE(TrainedSelector, SamplesSelector):
                 "the others were taken by their index. Lower l1."
             )
         elif not settled:
+            reason = history.stop_reason
             warn_not_converged(
-                f"Training stopped after {len(history.losses)} epochs ({history.stop_reason}) while the sub-network "
-                f"still saw more than k features. Increase {'max_time' if history.stop_reason == 'max_time' else 'epochs'}."
+                f"Training stopped after {len(history.losses)} epochs ({reason}) while the sub-network still saw more "
+                f"than k features. Increase {'max_time' if reason == 'max_time' else 'epochs'}."
             )
         return settled and self.n_active_ >= wanted
 
