@@ -44,7 +44,7 @@ UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "A
 GRAPH = {"LaplacianScore", "SPEC", "MCFS", "UDFS", "NDFS"}
 COMPONENTS = {"PFA", "PivotedQR"}
 """Use the directions of principal components."""
-GRADIENT = {"ScorerSelectorNetwork", "CAE"}
+GRADIENT = {"ScorerSelectorNetwork", "CAE", "FAE"}
 """Trained by Adam, which divides by the size of the gradient: where that vanishes, rounding decides (promises.md)."""
 COUNTED = 1e-12
 """Directions of less than this share of the variance of features in units of their deviations count for nothing."""

@@ -69,6 +69,11 @@ SETTINGS: dict[str, Callable[[Generator, int, int], dict[str, Any]]] = {
     "ScorerSelector": _scorer,
     "ScorerSelectorNetwork": _network,
     "CAE": lambda rng, n, k: {"epochs": int(rng.integers(1, 25)), "ridge": float(10 ** rng.uniform(-4, 0))},
+    "FAE": lambda rng, n, k: {
+        "epochs": int(rng.integers(1, 40)),
+        "anneal": bool(rng.random() < 0.7),
+        "l1": float(rng.choice([0.0, 0.3, 3.0])),
+    },
     "AEFS": _sparse_input,
     "AgnoSS": _sparse_input,
     "GatedLaplacian": lambda rng, n, k: {"n_neighbors": int(rng.integers(1, 9)), "n_steps": int(rng.integers(1, 20))},

@@ -17,12 +17,14 @@ from stableselect._core import _arrays, _folds, _sorted_samples
 from stableselect.base import BaseSelector
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
-LONG = {"AEFS", "AgnoSS", "CAE", "GatedLaplacian", "NDFS"}
+LONG = {"AEFS", "AgnoSS", "CAE", "FAE", "GatedLaplacian", "NDFS"}
 """Take long with their default settings: here slow tests, and brief ones with settings that only shorten the work."""
 SELECTORS |= {
     "AEFS short": ss.AEFS(epochs=20),
     "AgnoSS short": ss.AgnoSS(epochs=20),
     "CAE short": ss.CAE(epochs=50),
+    "FAE short": ss.FAE(epochs=40),
+    "FAE minibatch": ss.FAE(solver="minibatch", epochs=3, batch_size=8),
     "GatedLaplacian short": ss.GatedLaplacian(n_steps=10, max_samples=200),
     "NDFS short": ss.NDFS(max_iter=10),
     "ConsensusSelector": ss.ConsensusSelector(n_resamples=4),
@@ -35,7 +37,7 @@ SELECTORS |= {
 }
 if find_spec("torch") is None:
     del SELECTORS["ScorerSelectorNetwork nonlinear"]
-NETWORKS = {"ScorerSelectorNetwork minibatch", "ScorerSelectorNetwork nonlinear"}
+NETWORKS = {"FAE minibatch", "ScorerSelectorNetwork minibatch", "ScorerSelectorNetwork nonlinear"}
 """Train on batches of samples."""
 BLIND = {"RandomSelector"}
 """Draw columns by position, so a permutation of the columns means another draw."""

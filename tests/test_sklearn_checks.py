@@ -10,6 +10,7 @@ QUICK = {
     "AgnoSS": {"epochs": 20},
     "CAE": {"epochs": 50},
     "ConsensusSelector": {"n_resamples": 2},
+    "FAE": {"epochs": 20},
     "GatedLaplacian": {"n_steps": 10},
     "NDFS": {"max_iter": 10},
     "ScorerSelectorNetwork": {"epochs": 20},

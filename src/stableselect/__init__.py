@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .ensemble import ConsensusSelector
     from .filters import PFA, InfFS, PivotedQR, RandomSelector, VarianceScore
     from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
-    from .neural import AEFS, CAE, AgnoSS, GatedLaplacian, ScorerSelectorNetwork
+    from .neural import AEFS, CAE, FAE, AgnoSS, GatedLaplacian, ScorerSelectorNetwork
     from .persistence import TableSelection, load, save
     from .scorer import ScorerSelector
     from .subset import ColumnSubset, SelectionPath
@@ -28,7 +28,7 @@ _ROOMS = {
     "ensemble": ("ConsensusSelector",),
     "filters": ("PFA", "InfFS", "PivotedQR", "RandomSelector", "VarianceScore"),
     "graph": ("MCFS", "NDFS", "SPEC", "UDFS", "LaplacianScore"),
-    "neural": ("AEFS", "CAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"),
+    "neural": ("AEFS", "CAE", "FAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"),
     "persistence": ("TableSelection", "load", "save"),
     "scorer": ("ScorerSelector",),
     "subset": ("ColumnSubset", "SelectionPath"),
@@ -41,6 +41,7 @@ _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "AEFS",
     "CAE",
+    "FAE",
     "MCFS",
     "NDFS",
     "PFA",

@@ -84,6 +84,7 @@ VERBOSE = {
     "CAE": "epochs",
     "AEFS": "epochs",
     "AgnoSS": "epochs",
+    "FAE": "epochs",
     "ConsensusSelector": "fits",
 }
 

@@ -145,6 +145,7 @@ def test_experiments_and_datasets_come_in_order():
         "supp_table1",
         "halves",
         "timing",
+        "fae",
         "figure1",
         "figure2",
         "supp_figure8",

@@ -66,6 +66,7 @@ def test_under_paper_the_network_sees_72_per_cent_and_the_others_80(tiny):
         np.testing.assert_array_equal(rows.X_test, test)
     assert {name for name, method in METHODS.items() if method.part == "train"} == {
         "AgnoS-S",
+        "FAE",
         "|W|",
         "W^2",
         "ScorerSelector",
@@ -107,7 +108,7 @@ def test_published_batch_sizes_go_to_the_methods_that_had_them():
     for name in ("|W|", "W^2", "AgnoS-S"):
         assert METHODS[name].tuned == ("batch_size",)
     assert METHODS["|W|"].build(Run("mnist_fashion", "|W|", "paper", 0, 0, 50)).batch_size == 256
-    for name in ("AEFS", "CAE"):
+    for name in ("AEFS", "CAE", "FAE"):
         assert METHODS[name].tuned == ()
 
 

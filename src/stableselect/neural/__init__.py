@@ -1,9 +1,10 @@
-"""Selectors that are trained: the scorer-selector network, three autoencoder baselines, and gates on a graph."""
+"""Selectors that are trained: the scorer-selector network, four autoencoder baselines, and gates on a graph."""
 
 from ._aefs import AEFS
 from ._agnoss import AgnoSS
 from ._cae import CAE
+from ._fae import FAE
 from ._gated_laplacian import GatedLaplacian
 from ._scorer_network import ScorerSelectorNetwork
 
-__all__ = ["AEFS", "CAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"]
+__all__ = ["AEFS", "CAE", "FAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"]

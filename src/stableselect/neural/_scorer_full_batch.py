@@ -70,7 +70,7 @@ class FullBatchTrainable(ScorerTrainable):
         if self._keeps_best:
             self._before = self._xp.asarray(self._at.flat, copy=True)
         selector, scorer = self._loss(self._at, top_features_with_ties(self._ranks(), count), self._gradient)
-        self._adam.step(self._at.flat, self._gradient.flat, self._rate * _DECAY**start)
+        self._step(self._rate * _DECAY**start)
         return selector + self._objective.scorer_weight * scorer, selector, scorer
 
     def state(self) -> Array:

@@ -77,7 +77,7 @@ class MinibatchTrainable(ScorerTrainable):
                 count = self._objective.n_selected(start + (end - start) * i / len(firsts), m)
                 losses = self._errors(batch, top_features_with_ties(self._ranks(), count))
                 errors += np.asarray(losses) * (len(batch) / n)
-                self._adam.step(self._at.flat, self._gradient.flat, self._rate)
+                self._step(self._rate)
         self.settled = count == self._objective.k
         return float(errors[0] + self._objective.scorer_weight * errors[1]), float(errors[0]), float(errors[1])
 

@@ -25,7 +25,8 @@ from ..scorer import ScorerObjective, canonical_scores
 from ._adam import Adam
 from ._training import Trainable
 
-Score = Literal["abs", "square"]
+Score = Literal["abs", "square", "identity"]
+"""phi in s = phi(w); "identity" is for weights that are kept at or above 0."""
 
 _SHRINKING_FRACTION = 0.7
 """Fraction of the steps over which annealing reduces the number of selected features from m to k."""
@@ -39,7 +40,7 @@ class Objective:
     ----------
     k : int
         Number of features to select.
-    score : {"abs", "square"}
+    score : {"abs", "square", "identity"}
         phi in s = phi(w).
     scorer_weight : float
         Weight of the scorer's error.
@@ -146,6 +147,10 @@ class ScorerTrainable(Trainable):
         """Set the weights."""
         self._at.flat[...] = state
 
+    def _step(self, learning_rate: float) -> None:
+        """Move the weights against the gradient, which is overwritten."""
+        self._adam.step(self._at.flat, self._gradient.flat, learning_rate)
+
     def _ranks(self) -> np.ndarray:
         s = score_weights(self._at.w, self._objective.score, self._xp)
         return to_numpy(reach(s, self._at.encoder, self._deviation, self._xp) if self._objective.anneal else s)
@@ -230,13 +235,13 @@ def search_parameters(
 
 
 def score_weights(w: Array, score: Score, xp: ModuleType) -> Array:
-    """Return s = phi(w): abs(w) or w^2."""
-    return xp.abs(w) if score == "abs" else w * w
+    """Return s = phi(w): abs(w), w^2 or w itself."""
+    return w if score == "identity" else xp.abs(w) if score == "abs" else w * w
 
 
 def score_slope(w: Array, score: Score, xp: ModuleType) -> Array:
-    """Return phi'(w), zero at w = 0."""
-    return xp.sign(w) if score == "abs" else 2 * w
+    """Return phi'(w), zero at w = 0 but for "identity"."""
+    return xp.ones_like(w) if score == "identity" else xp.sign(w) if score == "abs" else 2 * w
 
 
 def reach(s: Array, encoder: Array, deviation: Array, xp: ModuleType) -> Array:

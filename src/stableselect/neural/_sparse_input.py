@@ -24,7 +24,7 @@ _MINIBATCHES = 10_000
 """Default number of mini-batches, in whole passes over the samples."""
 _MINIBATCH_FRACTION = 0.7
 """Fraction of the schedule over which mini-batch training drops features; its networks need longer to settle."""
-_SAMPLES_PER_UNIT = 5
+SAMPLES_PER_UNIT = 5
 """Minimum number of samples per latent unit: with fewer, the units follow the noise; chosen on arcene."""
 _MINIBATCH_RATE, _MINIBATCH_DECAY, _MINIBATCH_BETA = 3e-3, 0.1, 0.01
 """Adam's learning rate, the fraction of it left at the end of an elimination, and the weight decay of nonlinear
@@ -117,7 +117,7 @@ class SparseInputSelector(TrainedSelector, SamplesSelector):
         if self.latent_width is not None:
             return int(self.latent_width)
         if self._solver() == "alternating":
-            return min(k, max(1, n // _SAMPLES_PER_UNIT))
+            return min(k, max(1, n // SAMPLES_PER_UNIT))
         # The features left are the bottleneck; a nonlinear code as narrow as that is hard to train.
         return k if self._is_linear() or not self.eliminate else min(m, 2 * k + 4)
 

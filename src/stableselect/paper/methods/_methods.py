@@ -142,6 +142,7 @@ _ALL = (
         "AgnoS-S", "baseline", "AgnoSS", published="paper", tuned=("batch_size",), seeded=True, part="train", restarts=1
     ),
     Method("CAE", "baseline", "CAE", published="paper", seeded=True, restarts=1),
+    Method("FAE", "baseline", "FAE", published="paper", seeded=True, part="train", restarts=1),
     *(
         Method(
             name,

@@ -50,7 +50,7 @@ FAULTY = " with fault A"
 CAPPED = {
     "NDFS": "max_iter",
     "ConsensusSelector": "n_resamples",
-    **dict.fromkeys(("AEFS", "AgnoS-S", "CAE", "|W|", "W^2", "ScorerSelectorNetwork annealed"), "epochs"),
+    **dict.fromkeys(("AEFS", "AgnoS-S", "CAE", "FAE", "|W|", "W^2", "ScorerSelectorNetwork annealed"), "epochs"),
 }
 """The parameter that a limit sets."""
 
@@ -77,7 +77,7 @@ PAPER_CAPS: dict[str, dict[str, int]] = {
 """Steps by method and dataset, under "paper" alone."""
 
 FAST_CAPS = {"|W|": 20, "W^2": 20, "ScorerSelectorNetwork annealed": 200}
-FAST_PAPER_CAPS = {"NDFS": 100, "AEFS": 20, "AgnoS-S": 20, "CAE": 20}
+FAST_PAPER_CAPS = {"NDFS": 100, "AEFS": 20, "AgnoS-S": 20, "CAE": 20, "FAE": 20}
 """Steps of fast runs by method, under both protocols and under "paper" alone."""
 
 
