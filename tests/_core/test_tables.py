@@ -286,6 +286,59 @@ def test_anndata_stays_sparse_and_names_are_used(tall, monkeypatch):
     np.testing.assert_array_equal(LaplacianScore(3).fit(data).selected_, LaplacianScore(3).fit(counts).selected_)
 
 
+def test_several_anndata_and_raw_ones_are_read(tall):
+    anndata = pytest.importorskip("anndata")
+    experimental = pytest.importorskip("anndata.experimental")
+    data = anndata.AnnData(sparse.csr_matrix(tall), var=pd.DataFrame(index=NAMES))
+    data.raw = data
+    together = experimental.AnnCollection([data[:20].copy(), data[20:].copy()], index_unique="-")
+    for table in (together, data.raw):
+        selector = ColumnSubset(3).fit(table)
+        np.testing.assert_array_equal(selector.selected_, ColumnSubset(3).fit(tall).selected_)
+        assert selector.feature_names_in_.tolist() == NAMES
+        assert selector.reconstruct(selector.transform(table)).shape == (60, 12)
+        with pytest.raises(TypeError, match=r"in memory, but X is an anndata .*; pass X\[:\]\.to_adata\(\)"):
+            LaplacianScore(3).fit(table)
+
+
+def test_what_holds_no_table_is_refused_at_once():
+    class Endless:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, key):
+            return self
+
+    for use in (ColumnSubset(1).fit, LaplacianScore(1).fit, Moments().update, Moments.from_batches):
+        with pytest.raises(TypeError, match="is of type Endless, which holds no table; pass an array or a data frame"):
+            use(Endless())
+
+
+def test_dask_collections_of_unknown_length_and_with_empty_parts_are_read(tall):
+    dd = pytest.importorskip("dask.dataframe")
+    lazy = dd.from_pandas(frame(tall[np.argsort(tall[:, 0])]), npartitions=6)
+    some = lazy[lazy["c0"] > 0]  # the first partitions are empty
+    kept = tall[tall[:, 0] > 0]
+    expected = ColumnSubset(3).fit(kept)
+    for table in (some, some.values):
+        selector = ColumnSubset(3).fit(table)
+        np.testing.assert_array_equal(selector.selected_, expected.selected_)
+        assert selector.objective_ == expected.objective_
+        made = selector.reconstruct(selector.transform(table)).compute()
+        assert made.shape == kept.shape
+    assert made.dtype == np.float64
+
+
+def test_a_sketch_goes_on_with_parts(tall):
+    one, two = SketchedMoments(30).update(tall[:20]), SketchedMoments(30).update(tall[:20])
+    np.testing.assert_allclose(one.update([tall[20:40], tall[40:]]).gram, two.update(tall[20:]).gram, atol=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stableselect._core._streams.FEWEST", 5)
+        patch.setattr("stableselect._core._streams.BLOCK_ELEMENTS", 1)
+        three = SketchedMoments(30).update(tall[:20]).update(iter(np.array_split(tall[20:], 4)))
+    np.testing.assert_allclose(three.gram, two.gram, atol=1e-12)
+
+
 def test_a_lazy_frame_gives_no_warning(tall):
     pl = pytest.importorskip("polars")
     with warnings.catch_warnings():

@@ -162,6 +162,8 @@ def _plain(X: Any, name: str) -> np.ndarray:
         mask = np.ma.getmaskarray(X)
         where = f" in {_listed(mask.sum(axis=0), None)}" if mask.ndim == 2 else ""
         raise ValueError(f"{name} contains masked values{where}; fill in or drop these values first.")
+    if _is_no_array(X):  # NumPy would look for numbers in its parts, without end
+        raise TypeError(f"{name} is of type {type(X).__name__}, which holds no table; pass an array or a data frame.")
     try:
         X = np.asarray(X)
     except ValueError:
@@ -172,6 +174,19 @@ def _plain(X: Any, name: str) -> np.ndarray:
         with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused as such
             return X.astype(np.float64)
     return X
+
+
+def _is_no_array(X: Any) -> bool:
+    """Tell whether X has parts to look up, but is neither a sequence nor offers its values as an array."""
+    if isinstance(X, Sequence | str | np.generic) or not (hasattr(X, "__getitem__") and hasattr(X, "__len__")):
+        return False
+    if any(hasattr(X, f"__{protocol}__") for protocol in ("array", "array_interface", "array_struct", "dlpack")):
+        return False
+    try:
+        memoryview(X)
+    except TypeError:
+        return True
+    return False
 
 
 def _real_objects(X: np.ndarray, name: str) -> np.ndarray:

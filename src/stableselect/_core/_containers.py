@@ -173,9 +173,12 @@ def _slabs(X: Any) -> Iterator[slice]:
 
 
 def _anndata(X: Any) -> Container | None:
-    if not hasattr(X, "var_names") or not hasattr(X, "isbacked"):
+    if not hasattr(X, "var_names"):
         return None
     names = X.var_names
+    if not hasattr(X, "isbacked"):  # several files, or the table kept as it was
+        kind = f"an anndata {type(X).__name__}"
+        return Container(kind, lambda: (Part(X[part].X, names) for part in _slabs(X)), "X[:].to_adata()", X.shape[0])
     # A view of a file cannot be cut further: it is read as one part, and only then.
     matrix = None if X.isbacked and X.is_view else X.X
     if matrix is None and not X.isbacked:
