@@ -99,7 +99,7 @@ def test_missing_file_and_missing_argument(run, tmp_path):
 @pytest.mark.parametrize("there", ["out.csv", "out.selection.json"])
 def test_both_outputs_are_checked_before_the_work(run, messy, tmp_path, monkeypatch, there):
     (tmp_path / there).write_text("precious")
-    monkeypatch.setattr(io, "read_table", lambda *a, **k: pytest.fail("the work was begun"))
+    monkeypatch.setattr(io, "open_table", lambda *a, **k: pytest.fail("the work was begun"))
     assert f"{there} exists already" in refused(run, tmp_path, "select", messy, *ROLES, "-o", tmp_path / "out.csv")
 
 

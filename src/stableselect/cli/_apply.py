@@ -9,13 +9,15 @@ from typing import Annotated
 import typer
 
 from .._files import check_outputs, printable
-from ._options import Force, NoHeader, Output, QuoteFormulas, Selection, check_quoting, for_spreadsheets
+from ._options import Force, NoHeader, Output, QuoteFormulas, Selection, check_quoting, files_of, for_spreadsheets
 from ._shell import Debug, Quiet, console, counted, reported
 
 
 def apply(
     selection: Selection,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Table to take the columns from; '-' reads stdin.")],
+    table: Annotated[
+        list[str], typer.Argument(metavar="TABLE", help="Table, or its parts, to take the columns from; '-' for stdin.")
+    ],
     output: Output = None,
     no_header: NoHeader = False,
     quote_formulas: QuoteFormulas = False,
@@ -35,7 +37,10 @@ def apply(
 
 def reconstruct(
     selection: Selection,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Table with the selected columns; '-' reads stdin.")],
+    table: Annotated[
+        list[str],
+        typer.Argument(metavar="TABLE", help="Table, or its parts, with the selected columns; '-' for stdin."),
+    ],
     output: Output = None,
     no_header: NoHeader = False,
     quote_formulas: QuoteFormulas = False,
@@ -56,7 +61,7 @@ def reconstruct(
 def _use(
     how: str,
     selection: Path,
-    table: str,
+    table: list[str],
     output: Path | None,
     header: bool,
     quote: bool,
@@ -64,16 +69,16 @@ def _use(
     quiet: bool,
 ) -> None:
     """Read both files, use the selection on the table, and write the result to ``output`` or, as CSV, to stdout."""
-    from ..io import apply, id_columns, read_table, reconstruct, table_format, write_stream, write_table
+    from ..io import apply, id_columns, needed, open_table, reconstruct, table_format, write_stream, write_table
     from ..persistence import load
 
     suffix = ".csv" if output is None else table_format(output)
     check_quoting(suffix, quote)
     if output is not None:
-        check_outputs([output], inputs=[selection, table], overwrite=force)
+        check_outputs([output], inputs=[selection, *files_of(table)], overwrite=force)
     made = load(selection)
     ids = id_columns(made, header=header, selected_only=how == "reconstruct")
-    data = read_table(table, header=header, verbatim=ids)
+    data = needed(made, open_table(table, header=header, verbatim=ids))
     result = apply(made, data) if how == "apply" else reconstruct(made, data)
     result, notes = for_spreadsheets(result, suffix, quote)
     report = console(stderr=output is None, quiet=quiet)

@@ -62,7 +62,7 @@ def frontier(
         if output is not None:
             table_format(output, _PICTURES, "a picture, ")
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
-        check_outputs(targets, inputs=[table], overwrite=force)
+        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             found = measure_frontier(*options.read_request(given), progress=begin)
@@ -99,7 +99,7 @@ def _command(given: dict[str, Any]) -> str:
     """Return the select command for the same request as a shell takes it, without options at their defaults."""
     from ..workflow import SelectionRequest
 
-    words = ["select", given["table"], *(["--no-header"] if given["no_header"] else [])]
+    words = ["select", *given["table"], *(["--no-header"] if given["no_header"] else [])]
     for field in fields(SelectionRequest):
         value = given.get(field.name)
         if value in (None, [], field.default):

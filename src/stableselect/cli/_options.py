@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .._files import PathLike
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..io import Table
+    from ..io import Table, TableParts
     from ..workflow import SelectionRequest
 
 _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_jobs": "--jobs"}
@@ -63,7 +65,12 @@ def _parse_k(text: str | None) -> Any:
     raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint="-k")
 
 
-TableToRead = Annotated[str, typer.Argument(metavar="TABLE", help="Table to select from; '-' reads CSV from stdin.")]
+TableToRead = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE", help="Table to select from: a file, several parts, 'logs/*.csv', a folder, or '-' for stdin."
+    ),
+]
 Selection = Annotated[
     Path,
     typer.Argument(metavar="SELECTION", help="File that select -o wrote (.selection.json) or Python saved (.sselect)."),
@@ -179,13 +186,20 @@ def for_spreadsheets(table: pa.Table, suffix: str, quote: bool) -> tuple[pa.Tabl
     return table, [f"A spreadsheet would run text as formulas: {' and '.join(found)}; --quote-formulas prevents it."]
 
 
-def read_request(given: dict[str, Any]) -> tuple[Table, SelectionRequest]:
-    """Read the table of a command, and return it with the request for it."""
-    from ..io import read_table
+def files_of(tables: list[str]) -> list[PathLike]:
+    """Return the files that the tables of a command stand for."""
+    from ..io import find_parts
+
+    return [] if tables == ["-"] else [*find_parts(tables)]
+
+
+def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRequest]:
+    """Read the table of a command, or begin to, and return it with the request for it."""
+    from ..io import open_table
     from ..workflow import SelectionRequest
 
     possible = [name for value in given["id_columns"] for name in (value, *_split(value))]
-    table = read_table(given["table"], header=not given["no_header"], verbatim=possible)
+    table = open_table(given["table"], header=not given["no_header"], verbatim=possible)
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
         # A comma may belong to the name of a column.

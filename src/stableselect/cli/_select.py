@@ -52,7 +52,7 @@ def select(
     """
     given = options.parsed(locals())
     with reported(debug, may_drop=True):
-        from ..io import apply, check_writable, table_format, write_stream
+        from ..io import apply, check_writable, needed, table_format, write_stream
         from ..persistence import to_json
         from ..workflow import select_table
 
@@ -60,15 +60,19 @@ def select(
         options.check_quoting(suffix or ".csv", quote_formulas)
         targets = [] if output is None else [output, output.with_suffix(".selection.json")]
         notes: list[str] = []
-        check_outputs(targets, inputs=[table], overwrite=force)
+        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
         with progress_bar(3, quiet=quiet) as begin:
             begin("Reading the table")
             data, request = options.read_request(given)
             if output is not None:
-                check_writable(data.data.select([name for name in request.id_columns if name in data.columns]), suffix)
+                ids = [name for name in data.columns if name in {*request.id_columns, *data.ids}]
+                if ids:
+                    check_writable(data.head(ids).data, suffix)
             selection = select_table(data, request, progress=begin)
             if targets:
-                kept, notes = options.for_spreadsheets(apply(selection, data), suffix, quote_formulas)
+                kept, notes = options.for_spreadsheets(
+                    apply(selection, needed(selection, data)), suffix, quote_formulas
+                )
                 with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
                     write_stream(kept, kept_file, suffix)
                     selection_file.write(to_json(selection).encode())

@@ -8,8 +8,9 @@ try:
 except ImportError as error:
     raise ImportError('reading and writing tables needs pyarrow: pip install "stableselect[cli]"') from error
 
-from ._apply import apply, id_columns, reconstruct
+from ._apply import apply, id_columns, needed, reconstruct
 from ._formulas import formulas, quote_formulas
+from ._parts import TableParts, find_parts, open_table
 from ._read import FORMATS, read_table, table_format
 from ._tables import NotFiniteError, NotNumericError, Table, TableError, listed, looks_like_data, numeric_matrix, quoted
 from ._write import check_writable, write_stream, write_table
@@ -20,13 +21,17 @@ __all__ = [
     "NotNumericError",
     "Table",
     "TableError",
+    "TableParts",
     "apply",
     "check_writable",
+    "find_parts",
     "formulas",
     "id_columns",
     "listed",
     "looks_like_data",
+    "needed",
     "numeric_matrix",
+    "open_table",
     "quote_formulas",
     "quoted",
     "read_table",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -66,19 +67,8 @@ def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] =
     # A file's name need not be text, and becomes part of results that are.
     name = "standard input" if stdin else Path(path).name.encode(errors="backslashreplace").decode()
     suffix = ".csv" if stdin else table_format(path)
-    with _open(path) as stream:
-        try:
-            data, named = _read(stream, suffix, name, header, verbatim)
-        except TableError:
-            raise
-        except UnicodeDecodeError as error:
-            raise TableError(f"{printable(name)} is not UTF-8 text; save it as UTF-8 first.") from error
-        except Exception as error:  # a damaged file can fail anywhere
-            text = str(error) or type(error).__name__
-            reason = printable(" ".join(text.split()))[:160].rstrip(". ")
-            raise TableError(
-                f"{printable(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file."
-            ) from error
+    with open_table_file(path) as stream, read_failures(name, suffix):
+        data, named = _read(stream, suffix, name, header, verbatim)
     _check_unique(data.column_names, name)
     if not data.num_rows or not data.num_columns:
         size = f"{data.num_rows} rows and {data.num_columns} columns"
@@ -86,7 +76,25 @@ def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] =
     return Table(data.replace_schema_metadata(None), name, named)
 
 
-def _open(path: PathLike) -> BinaryIO:
+@contextmanager
+def read_failures(name: str, suffix: str) -> Iterator[None]:
+    """Turn whatever goes wrong in reading a file into one sentence that names it."""
+    try:
+        yield
+    except TableError:
+        raise
+    except UnicodeDecodeError as error:
+        raise TableError(f"{printable(name)} is not UTF-8 text; save it as UTF-8 first.") from error
+    except Exception as error:  # a damaged file can fail anywhere
+        text = str(error) or type(error).__name__
+        reason = printable(" ".join(text.split()))[:160].rstrip(". ")
+        raise TableError(
+            f"{printable(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file."
+        ) from error
+
+
+def open_table_file(path: PathLike) -> BinaryIO:
+    """Open a file, or standard input for ``"-"``."""
     if str(path) == "-":
         if sys.stdin is None:
             raise TableError("Standard input is closed; give a file.")

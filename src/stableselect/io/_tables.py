@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,10 @@ class Table:
         File name without its folder.
     named : bool, default=True
         False where the file has no column names: columns are then known by position and called c0, c1, ...
+    notes : tuple of str
+        What the person who gave the file should know of how it was read.
+    ids : tuple of str
+        Columns that are identifiers by the file's own account, such as the names of its rows.
 
     Examples
     --------
@@ -57,11 +61,25 @@ class Table:
     data: pa.Table
     name: str
     named: bool = True
+    notes: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
         """Column names in file order."""
         return list(self.data.column_names)
+
+    def take(self, columns: Iterable[str]) -> Table:
+        """Return a table of the named columns alone."""
+        return replace(self, data=self.data.select(list(columns)))
+
+    def head(self, columns: Iterable[str]) -> Table:
+        """Return the first rows of the named columns."""
+        return replace(self, data=self.data.select(list(columns)).slice(0, 1))
+
+    def check_numeric(self, columns: Sequence[str]) -> None:
+        """Raise if one of the columns does not hold numbers."""
+        check_numeric(self, columns)
 
 
 def quoted(name: str) -> str:
@@ -100,11 +118,17 @@ def is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
-    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
+def check_numeric(table: Table, columns: Sequence[str]) -> pa.Table:
+    """Return the named columns; raise if one of them does not hold numbers."""
     _check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
+    return data
+
+
+def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
+    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
+    data = check_numeric(table, columns)
     _check_present(data)
     X = np.empty((data.num_rows, data.num_columns), order="F")
     for j, column in enumerate(data.columns):

@@ -17,8 +17,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, TableError, listed, looks_like_data, numeric_matrix, quoted
+from ..io import Table, TableError, TableParts, listed, looks_like_data, quoted
 
+AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
 _SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "n_jobs")
 """Fields of a request that are parameters of the selectors that have them."""
@@ -130,10 +131,10 @@ class Prepared:
 
     Attributes
     ----------
-    X : ndarray of shape (n, m)
-        The columns that can be selected, not scaled.
+    table : Table or TableParts
+        The table.
     features, ids : list of str
-        Their names, and those of the identifiers.
+        Names of the columns that can be selected, and of the identifiers.
     include, exclude : list of int
         Positions in ``features`` of columns that must or must not be selected.
     k : int or None
@@ -146,7 +147,7 @@ class Prepared:
         What the person should know of the table.
     """
 
-    X: np.ndarray
+    table: AnyTable
     features: list[str]
     ids: list[str]
     include: list[int]
@@ -161,16 +162,17 @@ class Prepared:
         return len(self.include) < k < len(self.features) - len(self.exclude)
 
 
-def prepare(table: Table, request: SelectionRequest) -> Prepared:
+def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     """Check a request against a table."""
     dropped, ids = (_named(request, parameter, table.columns) for parameter in ("drop", "id_columns"))
     if both := sorted(set(dropped) & set(ids)):
         raise RequestError("drop", f"{listed(both)} cannot be both dropped and an id column; give only one of them.")
+    ids = [name for name in table.columns if name in {*ids, *table.ids} - {*dropped}]
     taken = {*dropped, *ids}
     features = [name for name in table.columns if name not in taken]
     if not features:
         raise RequestError("drop", "no column is left to select from; drop fewer columns.")
-    X = numeric_matrix(table, features)
+    table.check_numeric(features)
     for parameter in ("include", "exclude"):
         if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
             raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
@@ -179,7 +181,8 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
-    return Prepared(X, features, ids, **roles, k=k, method=method, selector=selector, notes=_notes(table, features))
+    notes = [*table.notes, *_notes(table, features)]
+    return Prepared(table, features, ids, **roles, k=k, method=method, selector=selector, notes=notes)
 
 
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
@@ -239,7 +242,7 @@ def _plain(name: str) -> str:
     return name.replace("-", "").replace("_", "").lower()
 
 
-def _notes(table: Table, features: list[str]) -> list[str]:
+def _notes(table: AnyTable, features: list[str]) -> list[str]:
     notes = []
     if "" in features:
         notes.append("One column has no name; if it numbers the rows, drop it.")
@@ -262,11 +265,16 @@ class AnyRangeScaler(MinMaxScaler):
 Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
 
 
-def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
-    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+def check_scaling(scaling: str) -> None:
+    """Raise if there is no such scaling."""
     choices = get_args(Scaling)
     if scaling not in choices:
         raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
+
+
+def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
+    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+    check_scaling(scaling)
     if scaling == "none":
         return None
     scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)

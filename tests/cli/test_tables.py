@@ -1,0 +1,69 @@
+"""Tables as people have them: in parts, compressed, in other formats, with other marks, turned, mixed with text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stableselect.io import _parts
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """A folder of three parts of a table of 90 rows, as CSV and as Parquet, and all of it in one frame."""
+    rng = np.random.RandomState(3)
+    X = rng.standard_normal((90, 3)) @ rng.standard_normal((3, 8)) + 0.1 * rng.standard_normal((90, 8))
+    frame = pd.DataFrame(X, columns=[f"s{j}" for j in range(8)])
+    frame.insert(0, "id", [f"{j:03d}" for j in range(90)])
+    (tmp_path / "logs").mkdir()
+    for number in range(3):
+        part = frame.iloc[30 * number : 30 * number + 30]
+        part.to_csv(tmp_path / "logs" / f"day{number}.csv", index=False)
+        part.to_parquet(tmp_path / "logs" / f"day{number}.parquet", index=False)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    return tmp_path, frame
+
+
+def ok(run, *arguments):
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    assert all(len(line) <= 80 for line in err.splitlines()), err
+    return out, err
+
+
+@pytest.mark.parametrize("limit", [10, 1 << 24])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_pattern_and_several_files_are_one_table(run, logs, monkeypatch, kind, limit):
+    folder, frame = logs
+    options = ("-k", 3, "--id-column", "id", "--ridge", 0.1)
+    expected, _ = ok(run, "select", folder / "all.csv", *options)
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", limit)
+    files = [folder / "logs" / f"day{number}.{kind}" for number in range(3)]
+    for given in ([f"{folder}/logs/*.{kind}"], files):
+        out, err = ok(run, "select", *given, *options)
+        assert out == expected
+        assert "(90 rows)" in err
+        assert ("piece by piece" in " ".join(err.split())) == (limit == 10)
+    ok(run, "select", *files, *options, "-o", folder / "kept.csv")
+    kept = pd.read_csv(folder / "kept.csv", dtype={"id": str})
+    assert kept["id"].tolist() == frame["id"].tolist()
+    np.testing.assert_allclose(kept[kept.columns[1:]], frame[kept.columns[1:]], rtol=1e-15)
+    out, _ = ok(run, "apply", folder / "kept.selection.json", f"{folder}/logs/*.{kind}")
+    assert out == (folder / "kept.csv").read_text()
+    assert ok(run, "reconstruct", folder / "kept.selection.json", *files)[0].count("\n") == 91
+
+
+def test_an_output_is_never_one_of_the_parts(run, logs):
+    folder, _ = logs
+    out = folder / "logs" / "day1.csv"
+    code, _, err = run("select", f"{folder}/logs/*.csv", "-k", 3, "--id-column", "id", "-o", out, "--force")
+    assert code == 2 and "is the input itself" in err
+
+
+def test_a_part_that_differs_gets_one_sentence(run, logs):
+    folder, _ = logs
+    (folder / "logs" / "day1.csv").write_text("id,s0\x1b[31m\n1,2\n")
+    code, out, err = run("select", f"{folder}/logs/*.csv", "-k", 3, "--id-column", "id")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "day1.csv lacks" in err and r"'s0\x1b[31m' besides" in err
