@@ -46,6 +46,10 @@ BAD_OPTIONS = {
     "output without a name": ((*ROLES, "-o", ""), "has no extension"),
     "control characters": ((*ROLES, "--scale", "\x1b[31m"), r"'\x1b[31m' is not one of"),
     "seed": ((*ROLES, "--seed", "-1"), "--seed: must be"),
+    "separator": ((*ROLES, "--separator", ";;"), "The separator must be one character"),
+    "decimal": ((*ROLES, "--decimal", "x"), "--decimal"),
+    "encoding": ((*ROLES, "--encoding", "klingon"), "There is no encoding 'klingon'; try latin-1"),
+    "wrong separator": ((*ROLES, "--separator", "|"), "--drop-columns: the table has no column 'word'"),
     "seed no number": ((*ROLES, "--seed", "x"), "--seed"),
     "unknown option": (("--magic",), "--magic"),
     "extension": ((*ROLES, "-o", "out.xlsx"), "expected one of .csv"),
@@ -76,11 +80,6 @@ def test_bad_options_get_one_sentence_and_change_nothing(run, messy, monkeypatch
 def test_bad_tables_get_one_sentence(run, tmp_path, text, message):
     (tmp_path / "t.csv").write_text(text)
     assert message in refused(run, tmp_path, "select", tmp_path / "t.csv", "-o", tmp_path / "out.csv")
-
-
-def test_another_separator_is_told_before_the_columns_are_counted(run, tmp_path):
-    (tmp_path / "t.csv").write_text("a;b;c\n1;2;3\n4;5;6\n")
-    assert "another separator" in refused(run, tmp_path, "select", tmp_path / "t.csv", "-k", 2)
 
 
 def test_missing_values_of_real_size_are_counted(run, tmp_path):

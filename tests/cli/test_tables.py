@@ -67,3 +67,53 @@ def test_a_part_that_differs_gets_one_sentence(run, logs):
     code, out, err = run("select", f"{folder}/logs/*.csv", "-k", 3, "--id-column", "id")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "day1.csv lacks" in err and r"'s0\x1b[31m' besides" in err
+
+
+def test_a_european_export_is_read_and_told(run, logs):
+    folder, frame = logs
+    expected, _ = ok(run, "select", folder / "all.csv", "-k", 3, "--id-column", "id")
+    frame.rename(columns={"s1": "s1 [°C]"}).to_csv(
+        folder / "eu.csv", sep=";", decimal=",", encoding="latin-1", index=False
+    )
+    out, err = ok(run, "select", folder / "eu.csv", "-k", 3, "--id-column", "id", "-o", folder / "kept.csv")
+    told = "eu.csv was read with separator ';', decimal comma, encoding windows-1252."
+    assert told in " ".join(err.split()) or told in " ".join(out.split())
+    kept = pd.read_csv(folder / "kept.csv").columns[1:].tolist()
+    assert sorted(kept) == sorted(name.replace("s1", "s1 [°C]") for name in expected.split())
+    out, err = ok(run, "apply", folder / "kept.selection.json", folder / "eu.csv")
+    assert out == (folder / "kept.csv").read_text()
+    assert told in " ".join(err.split())
+
+
+def test_marks_that_are_said_are_used(run, logs):
+    folder, frame = logs
+    expected, _ = ok(run, "select", folder / "all.csv", "-k", 3, "--id-column", "id")
+    frame.to_csv(folder / "odd.csv", sep="/", decimal=",", index=False)
+    said = ("--separator", "/", "--decimal", ",", "--encoding", "ascii", "--na", "fehlt")
+    out, err = ok(run, "select", folder / "odd.csv", "-k", 3, "--id-column", "id", *said)
+    assert out == expected and "was read with" not in err
+    code, out, err = run("select", folder / "odd.csv", "-k", 3, "--id-column", "id")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_a_file_that_cannot_be_read_names_the_options(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n3;4;5\n6\n")
+    code, _, err = run("select", tmp_path / "t.csv", "-k", 1)
+    assert code == 2 and "with separator ';', decimal point" in err
+    assert "See --separator, --decimal, --encoding and --no-header." in err
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", ".xlsx", ".feather"])
+def test_apply_reads_what_select_reads(run, logs, suffix):
+    folder, frame = logs
+    path, frame = folder / f"t{suffix}", frame.round(6)  # workbooks keep fifteen digits
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_feather(path) if suffix == ".feather" else frame.to_csv(path, index=False)
+    ok(run, "select", path, "-k", 3, "--id-column", "id", "-o", folder / "kept.csv")
+    shuffled = frame[frame.columns[::-1]].assign(extra=1)
+    shuffled.to_parquet(folder / "other.parquet")
+    out, _ = ok(run, "apply", folder / "kept.selection.json", folder / "other.parquet")
+    assert out == ok(run, "apply", folder / "kept.selection.json", path)[0] == (folder / "kept.csv").read_text()

@@ -82,7 +82,7 @@ BAD_PARTS = {
     "other types": ({"p1.csv": "a,b\n1,x\n"}, r"p1\.csv the column 'b' holds text, in p0\.csv numbers"),
     "dates": ({"p1.csv": "a,b\n1,2020-01-01\n"}, r"p1\.csv the column 'b' holds date32"),
     "no rows": ({"p1.csv": "a,b\n"}, r"p1\.csv is empty"),
-    "nothing": ({"p1.csv": ""}, r"p1\.csv cannot be read"),
+    "nothing": ({"p1.csv": ""}, r"p1\.csv is empty"),
     "other kinds": ({"p1.tsv": "a\tb\n1\t2\n"}, r"different kinds, \.csv \(1\) and \.tsv \(1\)"),
 }
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .._files import check_outputs, printable
-from ._options import Force, NoHeader, Output, QuoteFormulas, Selection, check_quoting, files_of, for_spreadsheets
+from . import _options as options
 from ._shell import Debug, Quiet, console, counted, reported
 
 
 def apply(
-    selection: Selection,
+    selection: options.Selection,
     table: Annotated[
         list[str], typer.Argument(metavar="TABLE", help="Table, or its parts, to take the columns from; '-' for stdin.")
     ],
-    output: Output = None,
-    no_header: NoHeader = False,
-    quote_formulas: QuoteFormulas = False,
-    force: Force = False,
+    output: options.Output = None,
+    no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    quote_formulas: options.QuoteFormulas = False,
+    force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -31,20 +34,25 @@ def apply(
 
     Without -o the result is printed as CSV.
     """
+    given = locals()
     with reported(debug):
-        _use("apply", selection, table, output, not no_header, quote_formulas, force, quiet)
+        _use("apply", given)
 
 
 def reconstruct(
-    selection: Selection,
+    selection: options.Selection,
     table: Annotated[
         list[str],
         typer.Argument(metavar="TABLE", help="Table, or its parts, with the selected columns; '-' for stdin."),
     ],
-    output: Output = None,
-    no_header: NoHeader = False,
-    quote_formulas: QuoteFormulas = False,
-    force: Force = False,
+    output: options.Output = None,
+    no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    quote_formulas: options.QuoteFormulas = False,
+    force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -54,36 +62,30 @@ def reconstruct(
 
     Without -o the result is printed as CSV.
     """
+    given = locals()
     with reported(debug):
-        _use("reconstruct", selection, table, output, not no_header, quote_formulas, force, quiet)
+        _use("reconstruct", given)
 
 
-def _use(
-    how: str,
-    selection: Path,
-    table: list[str],
-    output: Path | None,
-    header: bool,
-    quote: bool,
-    force: bool,
-    quiet: bool,
-) -> None:
-    """Read both files, use the selection on the table, and write the result to ``output`` or, as CSV, to stdout."""
+def _use(how: str, given: dict[str, Any]) -> None:
+    """Read both files, use the selection on the table, and write the result to a file or, as CSV, to stdout."""
     from ..io import apply, id_columns, needed, open_table, reconstruct, table_format, write_stream, write_table
     from ..persistence import load
 
+    output, header = given["output"], not given["no_header"]
     suffix = ".csv" if output is None else table_format(output)
-    check_quoting(suffix, quote)
+    options.check_quoting(suffix, given["quote_formulas"])
     if output is not None:
-        check_outputs([output], inputs=[selection, *files_of(table)], overwrite=force)
-    made = load(selection)
+        inputs = [given["selection"], *options.files_of(given["table"])]
+        check_outputs([output], inputs=inputs, overwrite=given["force"])
+    made = load(given["selection"])
     ids = id_columns(made, header=header, selected_only=how == "reconstruct")
-    data = needed(made, open_table(table, header=header, verbatim=ids))
+    data = needed(made, open_table(given["table"], header=header, verbatim=ids, style=options.style_of(given)))
     result = apply(made, data) if how == "apply" else reconstruct(made, data)
-    result, notes = for_spreadsheets(result, suffix, quote)
-    report = console(stderr=output is None, quiet=quiet)
-    for note in notes:
-        report.print(f"Note: {note}")
+    result, notes = options.for_spreadsheets(result, suffix, given["quote_formulas"])
+    report = console(stderr=output is None, quiet=given["quiet"])
+    for note in (*data.notes, *notes):
+        report.print(f"Note: {printable(note)}")
     if output is None:
         if sys.stdout is None:
             raise ValueError("Standard output is closed; give a file with -o.")

@@ -39,6 +39,10 @@ def frontier(
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
     force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -100,6 +104,9 @@ def _command(given: dict[str, Any]) -> str:
     from ..workflow import SelectionRequest
 
     words = ["select", *given["table"], *(["--no-header"] if given["no_header"] else [])]
+    for name in ("separator", "decimal", "encoding"):
+        words += [f"--{name}", given[name]] if given[name] else []
+    words += [word for value in given["na"] or () for word in ("--na", value)]
     for field in fields(SelectionRequest):
         value = given.get(field.name)
         if value in (None, [], field.default):

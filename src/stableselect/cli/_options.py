@@ -14,7 +14,7 @@ from .._files import PathLike
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..io import Table, TableParts
+    from ..io import Table, TableParts, TextStyle
     from ..workflow import SelectionRequest
 
 _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_jobs": "--jobs"}
@@ -22,6 +22,8 @@ _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_j
 
 
 _TEXT = (".csv", ".tsv")
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+"""Words for separators that are awkward to type."""
 
 
 def option(field: str) -> str:
@@ -145,6 +147,22 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="OUT", help="File to write: .csv, .tsv, .parquet, .npy or .npz."),
 ]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", metavar="MARK", help="Between columns of text: ';', tab, ... (default: recognised)."),
+]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    typer.Option("--decimal", metavar="MARK", help="Before decimals: . or , (default: recognised)."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Encoding of text, such as latin-1 (default: recognised)."),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option("--na", metavar="WORD", help="A word for missing values, besides NA, -, ? and the like; repeatable."),
+]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first row is data; columns are called c0, c1, ...")]
 QuoteFormulas = Annotated[
     bool,
@@ -193,13 +211,26 @@ def files_of(tables: list[str]) -> list[PathLike]:
     return [] if tables == ["-"] else [*find_parts(tables)]
 
 
+def style_of(given: dict[str, Any]) -> TextStyle:
+    """Return how text is written, as far as the options say."""
+    from ..io import TextStyle
+
+    separator = given["separator"]
+    try:
+        return TextStyle(
+            _SEPARATORS.get(separator, separator), given["decimal"], given["encoding"], tuple(given["na"] or ())
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--separator, --decimal or --encoding") from error
+
+
 def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRequest]:
     """Read the table of a command, or begin to, and return it with the request for it."""
     from ..io import open_table
     from ..workflow import SelectionRequest
 
     possible = [name for value in given["id_columns"] for name in (value, *_split(value))]
-    table = open_table(given["table"], header=not given["no_header"], verbatim=possible)
+    table = open_table(given["table"], header=not given["no_header"], verbatim=possible, style=style_of(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
         # A comma may belong to the name of a column.

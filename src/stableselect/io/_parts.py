@@ -1,12 +1,11 @@
-"""A table in several files, or too large to be held: found, checked part against part, and read piece by piece."""
+"""A table in several files, or too large to be held: checked part against part, and read piece by piece."""
 
 from __future__ import annotations
 
-import glob
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from .._files import PathLike, printable
-from ._read import FORMATS, open_table_file, read_failures, read_table, table_format
-from ._tables import Table, TableError, check_numeric, is_number, is_text, listed, numeric_matrix, quoted
+from ._find import find_parts, part_name
+from ._h5ad import H5ad, Matrix, open_h5ad
+from ._read import h5ad_columns, read_table
+from ._sources import COMPRESSED, read_failures, source_format, source_of
+from ._tables import (
+    NotFiniteError,
+    Table,
+    TableError,
+    check_numeric,
+    is_number,
+    is_text,
+    listed,
+    numeric_matrix,
+    quoted,
+)
 
 WHOLE_VALUES = 1 << 24
 """Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
@@ -53,8 +65,15 @@ class TableParts:
     ids: tuple[str, ...] = ()
     reading: dict[str, Any] = field(default_factory=dict)
 
-    def blocks(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
-        """Yield the named columns as blocks of finite numbers, rows x columns, in one pass over the files."""
+    def blocks(self, columns: Sequence[str]) -> Iterator[Matrix]:
+        """Yield the named columns as blocks of finite numbers, rows x columns, in one pass over the files.
+
+        Those of sparse matrices are sparse.
+        """
+        if source_format(self.paths[0]) == ".h5ad":
+            for path in self.paths:
+                yield from _h5ad_blocks(path, columns, self.columns, self.paths[0].name)
+            return
         for piece in self._pieces(list(columns)):
             with _named_part(piece.name):
                 yield numeric_matrix(piece, columns)
@@ -120,110 +139,69 @@ def open_table(paths: PathLike | Sequence[PathLike], **reading: Any) -> Table | 
     if len(given) == 1 and str(given[0]) == "-":
         return read_table("-", **reading)
     found = find_parts(given)
-    if len(found) == 1 and (table_format(found[0]) != ".parquet" or _count_values(found) <= WHOLE_VALUES):
+    streams = source_format(found[0]) in (".parquet", ".h5ad")
+    if len(found) == 1 and (not streams or _count_values(found) <= WHOLE_VALUES):
         return read_table(found[0], **reading)
-    name = _part_name(given, found)
-    columns, named = _columns(found[0], reading)
-    parts = TableParts(tuple(found), name, columns, named, reading=reading)
-    return parts if _count_values(found) > WHOLE_VALUES else parts.take(columns)
-
-
-def find_parts(given: Iterable[PathLike]) -> list[Path]:
-    """Return the files that paths, patterns and folders stand for; raise if there are none, or of several kinds."""
-    found: list[Path] = []
-    for path in given:
-        text = str(path)
-        if text == "-":
-            raise TableError("Standard input cannot be one of several tables; give files.")
-        pattern = glob.has_magic(text) and not os.path.lexists(text)
-        if not pattern and not os.path.isdir(text):
-            found.append(Path(path))
-            continue
-        found += _inside(*_matches(text) if pattern else _files_of(text))
-    repeated = [str(path) for path, count in Counter(map(os.path.realpath, found)).items() if count > 1]
-    if repeated:
-        raise TableError(f"{printable(repeated[0])} is given more than once; give every part once.")
-    if len(found) > 1:
-        kinds = Counter(table_format(path) for path in found)
-        if len(kinds) > 1:
-            told = " and ".join(f"{kind} ({count})" for kind, count in sorted(kinds.items()))
-            raise TableError(f"The parts are of different kinds, {told}; give those of one kind, such as '*.parquet'.")
-    return found
-
-
-def _matches(pattern: str) -> tuple[str, list[str]]:
-    """Return the folder that a pattern looks into, and the files it finds there."""
-    fixed = pattern
-    while glob.has_magic(fixed):
-        fixed = os.path.dirname(fixed)
-    files = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
-    if not files:
-        raise TableError(f"No file matches {printable(pattern)}; check the pattern.")
-    return fixed or ".", files
-
-
-def _files_of(folder: str) -> tuple[str, list[str]]:
-    """Return a folder and the tables in it."""
-    names = [entry.name for entry in os.scandir(folder) if not entry.is_dir() and entry.name[0] not in "._"]
-    tables = sorted(os.path.join(folder, name) for name in names if name.lower().endswith(FORMATS))
-    if not tables:
-        raise TableError(
-            f"{printable(folder)} is a folder without tables ({', '.join(FORMATS)}); check the path, or give a pattern "
-            f"such as '{printable(folder.rstrip('/'))}/**/*.csv'."
-        )
-    return folder, tables
-
-
-def _inside(folder: str, files: list[str]) -> list[Path]:
-    """Return the files; raise if one is a link that leads out of the folder."""
-    root = os.path.realpath(folder)
-    for path in files:
-        if os.path.commonpath([root, os.path.realpath(path)]) != root:
-            raise TableError(f"{printable(path)} leads out of the folder {printable(folder)}; give the file itself.")
-    return [Path(path) for path in files]
-
-
-def _part_name(given: list[PathLike], found: list[Path]) -> str:
-    text = str(given[0]) if len(given) == 1 else f"{found[0].name} and {len(found) - 1} more"
-    return (os.path.basename(text.rstrip(os.sep)) or text).encode(errors="backslashreplace").decode()
+    first = _first(found[0], reading)
+    parts = TableParts(tuple(found), part_name(given, found), *first, reading=reading)
+    return parts if _count_values(found) > WHOLE_VALUES else parts.take(parts.columns)
 
 
 def _count_values(paths: Iterable[Path]) -> float:
     """Return about how many values the files hold, without reading them."""
     total = 0.0
     for path in paths:
-        if table_format(path) == ".parquet":
+        suffix = source_format(path)
+        if suffix == ".parquet":
             with _parquet(path) as file:
                 total += file.metadata.num_rows * file.metadata.num_columns
+        elif suffix == ".h5ad":
+            with _h5ad(path) as adata:
+                total += adata.shape[0] * adata.shape[1]
         else:
-            total += os.stat(path).st_size / 8
+            packed = 4 if path.suffix.lower() in COMPRESSED else 1
+            total += packed * os.path.getsize(path) / 8 if path.exists() else 0
     return total
 
 
-def _columns(path: Path, reading: dict[str, Any]) -> tuple[list[str], bool]:
-    if table_format(path) == ".parquet":
+def _first(path: Path, reading: dict[str, Any]) -> tuple[list[str], bool, tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of the first part, whether they have names, notes, and the columns that name its rows."""
+    suffix = source_format(path)
+    if suffix == ".parquet":
         with _parquet(path) as file:
-            return list(file.schema_arrow.names), True
+            return list(file.schema_arrow.names), True, (), ()
+    if suffix == ".h5ad":
+        with _h5ad(path) as adata:
+            called = adata.rows_called
+            return [called, *adata.names], True, (), (called,)
     table = read_table(path, **reading)
-    return table.columns, table.named
+    return table.columns, table.named, table.notes, table.ids
 
 
 def _read_pieces(
     path: Path, columns: list[str], expected: list[str], first: str, reading: dict[str, Any]
 ) -> Iterator[Table]:
     """Yield the named columns of a part: one piece after another of a Parquet file, else all rows at once."""
-    if table_format(path) != ".parquet":
+    suffix, rows = source_format(path), max(1024, _PIECE_VALUES // max(1, len(columns)))
+    if suffix == ".h5ad":
+        with _h5ad(path) as adata:
+            _check_names([adata.rows_called, *adata.names], expected, path.name, first)
+            with read_failures(path.name, suffix):
+                table = h5ad_columns(adata, columns, path.name)
+        yield table
+        return
+    if suffix != ".parquet":
         table = read_table(path, **reading)
         _check_names(table.columns, expected, table.name, first)
-        yield Table(table.data.select(columns), table.name, table.named)
+        yield table.take(columns)
         return
     with _parquet(path) as file:
         _check_names(list(file.schema_arrow.names), expected, path.name, first)
         if not file.metadata.num_rows:
             raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
-        batches = file.iter_batches(max(1024, _PIECE_VALUES // max(1, len(columns))), columns=columns)
+        batches = file.iter_batches(rows, columns=columns)
         while True:
-            with read_failures(path.name, ".parquet"):
+            with read_failures(path.name, suffix):
                 batch = next(batches, None)
                 if batch is None:
                     return
@@ -232,9 +210,37 @@ def _read_pieces(
             yield Table(piece, path.name)
 
 
+def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first: str) -> Iterator[Matrix]:
+    """Yield the named columns of a matrix, sparse where it is."""
+    with _h5ad(path) as adata:
+        _check_names([adata.rows_called, *adata.names], expected, path.name, first)
+        position = {name: j for j, name in enumerate(adata.names)}
+        wanted = [position[name] for name in columns]
+        blocks = adata.blocks(max(1024, _PIECE_VALUES // adata.shape[1]))
+        while True:
+            with read_failures(path.name, ".h5ad"):
+                block = next(blocks, None)
+                if block is None:
+                    return
+                block = (block if wanted == list(range(adata.shape[1])) else block[:, wanted]).astype(np.float64)
+            values = block if isinstance(block, np.ndarray) else block.data
+            if not np.isfinite(values).all():
+                raise NotFiniteError(f"{printable(path.name)} holds missing or infinite values; fill them first.")
+            yield block
+
+
+@contextmanager
+def _h5ad(path: Path) -> Iterator[H5ad]:
+    with source_of(path).begin() as stream:
+        with read_failures(path.name, ".h5ad"):
+            adata = open_h5ad(stream, path.name)
+        with closing(adata):
+            yield adata
+
+
 @contextmanager
 def _parquet(path: Path) -> Iterator[pa.parquet.ParquetFile]:
-    with open_table_file(path) as stream:
+    with source_of(path).begin() as stream:
         with read_failures(path.name, ".parquet"):
             file = pa.parquet.ParquetFile(stream)
         with file:
