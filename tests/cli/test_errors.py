@@ -25,7 +25,7 @@ def refused(run, folder, *arguments):
 
 
 BAD_OPTIONS = {
-    "text": ((), "Not numbers: 'word' (for example 'w, 0' in 'word')"),
+    "text": (("--include", "word"), "--include: 'word' does not hold numbers (text, such as 'w, 0' in row 1)"),
     "k of zero": ((*ROLES, "-k", "0"), "-k: must be a whole number from 1,"),
     "k below zero": ((*ROLES, "-k", "-2"), "got '-2'"),
     "k no number": ((*ROLES, "-k", "few"), "got 'few'"),
@@ -73,8 +73,7 @@ def test_bad_options_get_one_sentence_and_change_nothing(run, messy, monkeypatch
         ("a,b\n1,2\n3\n", "Row #3"),
         ("a,b\n", "is empty"),
         ("a,a\n1,2\n", "more than one column named 'a'"),
-        ("a,b\n1,0.5\n2,<0.5\n3,7\n", "Not numbers: 'b' (for example '<0.5' in 'b')"),
-        ("a,b\n1,0.5\n2,N/A\n3,ERR\n", "Not numbers: 'b' (for example 'ERR' in 'b')"),
+        ("b,c\n0.5,x\n<0.5,y\n7,z\n", "No column holds numbers ('b': 1 of 3 values, first '<0.5' in row 2, 'c': text"),
     ],
 )
 def test_bad_tables_get_one_sentence(run, tmp_path, text, message):

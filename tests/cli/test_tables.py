@@ -117,3 +117,24 @@ def test_apply_reads_what_select_reads(run, logs, suffix):
     shuffled.to_parquet(folder / "other.parquet")
     out, _ = ok(run, "apply", folder / "kept.selection.json", folder / "other.parquet")
     assert out == ok(run, "apply", folder / "kept.selection.json", path)[0] == (folder / "kept.csv").read_text()
+
+
+def test_a_messy_table_is_told_in_short_notes(run, logs):
+    folder, frame = logs
+    frame = frame.drop(columns="id").assign(
+        comment=[f"all is well \x1b[31m {j}" for j in range(90)],
+        flow=[*(f"{j / 7:.3f}" for j in range(60)), "ERR", *(f"{j / 7:.3f}" for j in range(29))],
+        same=1,
+        again=frame["s2"],
+    )
+    frame.to_csv(folder / "messy.csv")  # with the row numbers
+    _, err = ok(run, "select", folder / "messy.csv", "-k", 3)
+    assert "\x1b" not in err
+    told = " ".join(err.split())
+    for note in (
+        r"'comment' (text, such as 'all is well \x1b[31m 0' in row 1); 'flow' (1 of 90 values, first 'ERR' in row 61).",
+        "Row numbers? '' (the column without a name) goes up by one",
+        "Constant: 'same'.",
+        "'again' repeats 's2'; copies count again",
+    ):
+        assert told.count(note) == 1, err

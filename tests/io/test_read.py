@@ -184,7 +184,7 @@ def matrix_of(tmp_path, text):
     [
         (
             "a,b,c\n1,x,2020-01-01\n2,y,2020-01-02\n",
-            r"'b', 'c' \(for example 'x' in 'b'\); only columns of numbers",
+            r"'b', 'c' \('b': text, such as 'x' in row 1\); only columns of numbers",
         ),
         (",b\nr1,1\nr2,2\n", r"'' \(the column without a name\)"),
         ("a;b\n1;2\n3;4;5\n6\n", "cannot be read as CSV with separator ';'"),

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from .._files import printable
-from ._tables import TableError, quoted
-from ._text import NA_WORDS
+from ._tables import NA_WORDS, TableError, quoted
 
 _SHEET_LIMIT = 1 << 30
 """The largest sheet, in bytes of its XML, that is read."""

@@ -23,7 +23,6 @@ from ._tables import (
     NotFiniteError,
     Table,
     TableError,
-    check_numeric,
     is_number,
     is_text,
     listed,
@@ -82,9 +81,9 @@ class TableParts:
         """Return the first rows of the named columns."""
         return next(self._pieces(list(columns)))
 
-    def check_numeric(self, columns: Sequence[str]) -> None:
-        """Raise if one of the columns does not hold numbers, as far as the first rows tell."""
-        check_numeric(self.head(columns), columns)
+    def not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return those of the columns that do not hold numbers, as far as the first rows tell, with what they hold."""
+        return self.head(columns).not_numbers(columns)
 
     def take(self, columns: Iterable[str]) -> Table:
         """Return the named columns of all parts, held in memory."""

@@ -12,6 +12,9 @@ import pyarrow.csv
 
 from .._files import printable
 
+NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
+"""What stands for a missing value in a column of numbers."""
+_NUMBER = r"^\s*[+-]?(\d+[.,]?\d*([eE][+-]?\d+)?|[.,]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
 _LISTED = 5
 """How many names a message lists before it counts the rest."""
 
@@ -77,9 +80,12 @@ class Table:
         """Return the first rows of the named columns."""
         return replace(self, data=self.data.select(list(columns)).slice(0, 1))
 
-    def check_numeric(self, columns: Sequence[str]) -> None:
-        """Raise if one of the columns does not hold numbers."""
-        check_numeric(self, columns)
+    def not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return those of the columns that do not hold numbers, each with what it holds instead."""
+        _check_separator(self, columns)
+        data = plain(self.data.select(list(columns)))
+        other = {field.name: j for j, field in enumerate(data.schema) if not _may_be_number(field.type)}
+        return {name: _held(data.column(j)) for name, j in other.items()}
 
 
 def quoted(name: str) -> str:
@@ -118,17 +124,11 @@ def is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def check_numeric(table: Table, columns: Sequence[str]) -> pa.Table:
-    """Return the named columns; raise if one of them does not hold numbers."""
+def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
+    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
     _check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
-    return data
-
-
-def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
-    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
-    data = check_numeric(table, columns)
     _check_present(data)
     X = np.empty((data.num_rows, data.num_columns), order="F")
     for j, column in enumerate(data.columns):
@@ -150,15 +150,18 @@ def plain(data: pa.Table) -> pa.Table:
     return pa.table(columns, names=data.column_names)
 
 
+def _may_be_number(type_: pa.DataType) -> bool:
+    return is_number(type_) or bool(pa.types.is_null(type_))
+
+
 def _check_numbers(data: pa.Table) -> None:
-    other = [j for j, field in enumerate(data.schema) if not (is_number(field.type) or pa.types.is_null(field.type))]
+    other = [j for j, field in enumerate(data.schema) if not _may_be_number(field.type)]
     if not other:
         return
     columns = data.column_names  # made anew each time that it is asked for
     names = [columns[j] for j in other]
-    raise NotNumericError(
-        f"Not numbers: {listed(names)}{_example(data, other[0])}; only columns of numbers can be used."
-    )
+    example = f"{quoted(names[0])}: {_held(data.column(other[0]))}"
+    raise NotNumericError(f"Not numbers: {listed(names)} ({example}); only columns of numbers can be used.")
 
 
 def _check_separator(table: Table, columns: Sequence[str]) -> None:
@@ -172,22 +175,20 @@ def _check_separator(table: Table, columns: Sequence[str]) -> None:
         )
 
 
-def _example(data: pa.Table, j: int) -> str:
-    """Return a value of a column that is not a number, for a message; nothing where the column is empty."""
-    column = data.column(j).drop_null()
-    if not len(column):
-        return ""
-    culprit = next((value for value in column if not _reads_as_number(value)), column[0])
-    return f" (for example {_excerpt(culprit)} in {quoted(data.column_names[j])})"
-
-
-def _reads_as_number(value: pa.Scalar) -> bool:
-    """Tell whether a value is a number, or a word that a column of numbers would read as missing."""
-    try:
-        float(value.as_py())
-    except (TypeError, ValueError):
-        return value.as_py() in pa.csv.ConvertOptions().null_values
-    return True
+def _held(column: pa.ChunkedArray) -> str:
+    """Return what a column holds that is not a number: how often, the first such value, and its row."""
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
+        return "dates or times"
+    if not is_text(column.type):
+        return printable(str(column.type))
+    known = pc.or_(pc.match_substring_regex(column, _NUMBER), pc.is_in(column, pa.array(NA_WORDS)))
+    other = pc.invert(pc.fill_null(known, True))
+    count, filled = pc.sum(other).as_py() or 0, len(column) - column.null_count
+    if not count:
+        return "text"
+    row = pc.index(other, True).as_py()
+    first = f"{_excerpt(column[row])} in row {row + 1}"
+    return f"text, such as {first}" if 2 * count > filled else f"{count} of {filled} values, first {first}"
 
 
 def _excerpt(value: pa.Scalar | str) -> str:

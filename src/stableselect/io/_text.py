@@ -16,10 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
-from ._tables import TableError, is_text
-
-NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
-"""What stands for a missing value in a column of numbers."""
+from ._tables import NA_WORDS, TableError, is_text
 
 _BLOCK_BYTES = 1 << 26
 """A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
@@ -153,7 +150,7 @@ def _read(
     begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], row_names: str
 ) -> pa.Table:
     # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
-    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in {*verbatim, row_names}}
+    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim | ({row_names} - {""})}
     encoding = "utf8" if style.encoding == "utf-8" else style.encoding
     with begin() as stream:
         table = pa.csv.read_csv(

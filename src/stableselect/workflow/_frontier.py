@@ -14,7 +14,7 @@ from ..base import whole_fits
 from ..subset import StabilityFrontier
 from ._numbers import numbers_of
 from ._prepare import AnyTable, Prepared, RequestError, SelectionRequest, prepare
-from ._select import notes_of
+from ._select import notes_of, table_notes
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ def measure_frontier(
         _check_choice(asked, asked.k)
     progress("Measuring settings")
     numbers, selector = numbers_of(asked, request), asked.selector
+    about = table_notes(asked, numbers, request)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers.fit(selector)
@@ -93,7 +94,7 @@ def measure_frontier(
         scaling=request.scale,
         source=table.name,
         rows=numbers.rows,
-        notes=(*asked.notes, *numbers.notes[:1], *notes_of(caught)),
+        notes=(*about, *notes_of(caught)),
     )
 
 

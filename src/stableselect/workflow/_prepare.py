@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, TableError, TableParts, listed, looks_like_data, quoted
+from ..io import NotNumericError, Table, TableError, TableParts, listed, quoted
 
 AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
@@ -144,7 +144,9 @@ class Prepared:
     selector : BaseSelector
         The selector, not fitted.
     notes : list of str
-        What the person should know of the table.
+        What the person should know of how the table was read.
+    left_out : dict
+        Columns that do not hold numbers, with what they hold.
     """
 
     table: AnyTable
@@ -156,6 +158,7 @@ class Prepared:
     method: str
     selector: Any
     notes: list[str]
+    left_out: dict[str, str]
 
     def has_choice(self, k: int) -> bool:
         """Tell whether there is more than one way to select k columns."""
@@ -172,7 +175,14 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     features = [name for name in table.columns if name not in taken]
     if not features:
         raise RequestError("drop", "no column is left to select from; drop fewer columns.")
-    table.check_numeric(features)
+    reasons = table.not_numbers(features)
+    if len(reasons) == len(features):
+        told = ", ".join(f"{quoted(name)}: {held}" for name, held in list(reasons.items())[:2])
+        raise NotNumericError(f"No column holds numbers ({told}); only columns of numbers can be used.")
+    features = [name for name in features if name not in reasons]
+    for parameter in ("include", "exclude"):
+        for name in sorted({*getattr(request, parameter)} & {*reasons}):
+            raise RequestError(parameter, f"{quoted(name)} does not hold numbers ({reasons[name]}).")
     for parameter in ("include", "exclude"):
         if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
             raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
@@ -181,8 +191,9 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
-    notes = [*table.notes, *_notes(table, features)]
-    return Prepared(table, features, ids, **roles, k=k, method=method, selector=selector, notes=notes)
+    return Prepared(
+        table, features, ids, **roles, k=k, method=method, selector=selector, notes=[*table.notes], left_out=reasons
+    )
 
 
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
@@ -240,15 +251,6 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, lis
 
 def _plain(name: str) -> str:
     return name.replace("-", "").replace("_", "").lower()
-
-
-def _notes(table: AnyTable, features: list[str]) -> list[str]:
-    notes = []
-    if "" in features:
-        notes.append("One column has no name; if it numbers the rows, drop it.")
-    if table.named and looks_like_data(table.columns):
-        notes.append("All column names are numbers; if the first row is data, read the table without a header.")
-    return notes
 
 
 class AnyRangeScaler(MinMaxScaler):

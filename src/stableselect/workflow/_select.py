@@ -24,6 +24,7 @@ from ..base import (
 )
 from ..inspection import HeldOutErrors, held_out_report
 from ..persistence import SelectedColumn, TableSelection
+from ._notes import header_notes, left_out_note, value_notes
 from ._numbers import Numbers, numbers_of
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
 
@@ -73,6 +74,7 @@ def select_table(
     asked = prepare(table, request)
     features, selector = asked.features, asked.selector
     numbers = numbers_of(asked, request)
+    about = table_notes(asked, numbers, request)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
@@ -105,8 +107,7 @@ def select_table(
         stability=selector.frontier_ if request.asks_for_stability else None,
         explanation=explanation,
         notes=(
-            *asked.notes,
-            *numbers.notes,
+            *about,
             *_sketch_notes(selector),
             *notes_of(caught),
             *why_not,
@@ -131,6 +132,17 @@ def _sketch_notes(selector: Any) -> list[str]:
     return [
         f"The columns were selected from a sketch of the rows (sketched, r = {size}), since exact moments do not fit "
         "in memory; no bound follows from it."
+    ]
+
+
+def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> list[str]:
+    """Return what there is to say of a table and of how it was read."""
+    return [
+        *asked.notes,
+        *left_out_note(asked.left_out),
+        *header_notes(asked.features, asked.table.named),
+        *value_notes(asked, numbers.sample, request),
+        *numbers.notes,
     ]
 
 
