@@ -138,3 +138,37 @@ def test_a_messy_table_is_told_in_short_notes(run, logs):
         "'again' repeats 's2'; copies count again",
     ):
         assert told.count(note) == 1, err
+
+
+@pytest.fixture
+def genes(tmp_path):
+    """Counts of 60 genes in 25 cells, genes as rows, with a column of symbols; and the same the other way round."""
+    rng = np.random.RandomState(1)
+    counts = rng.poisson(np.exp(rng.uniform(0, 6, size=(60, 1)) + 0.3 * rng.standard_normal((60, 25))))
+    frame = pd.DataFrame(counts, index=[f"{j:05d}" for j in range(60)], columns=[f"cell{j}" for j in range(25)])
+    frame.T.to_csv(tmp_path / "cells.csv", index_label="cell")
+    frame.insert(0, "symbol", [f"G{j}" for j in range(60)])
+    frame.to_csv(tmp_path / "genes.tsv", sep="\t", index_label="entrez")
+    return tmp_path
+
+
+def test_genes_as_rows_are_noticed_and_turned(run, genes):
+    hint = "as where genes are rows: if so, transpose the table."
+    expected, err = ok(run, "select", genes / "cells.csv", "-k", 5, "--id-column", "cell")
+    assert hint not in " ".join(err.split())
+    out, err = ok(run, "select", genes / "genes.tsv", "-k", 5, "--id-column", "symbol", "--drop-columns", "entrez")
+    assert out.startswith("cell") and hint not in " ".join(err.split())  # what is first is not text
+    out, err = ok(run, "select", genes / "genes.tsv", "-k", 5, "--id-column", "entrez")
+    assert out.startswith("cell") and hint in " ".join(err.split())
+    options = ("--transpose", "--id-column", "entrez", "-k", 5)
+    out, err = ok(run, "select", genes / "genes.tsv", *options)
+    assert out == expected and hint not in err
+    assert "Left out of the transposed table, not numbers: 'symbol'." in " ".join(err.split())
+    ok(run, "select", genes / "genes.tsv", *options, "-o", genes / "kept.csv")
+    kept = pd.read_csv(genes / "kept.csv")
+    assert kept["row"].tolist() == [f"cell{j}" for j in range(25)] and kept.shape == (25, 6)
+    out, _ = ok(run, "apply", genes / "kept.selection.json", genes / "genes.tsv", *options[:3], "--quiet")
+    assert out == (genes / "kept.csv").read_text()
+    assert len(out.splitlines()[0].split(",")) == 6
+    code, _, err = run("apply", genes / "kept.selection.json", genes / "genes.tsv")
+    assert code == 2 and "lacks 5 of the 5 selected columns" in err

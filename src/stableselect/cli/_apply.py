@@ -23,6 +23,8 @@ def apply(
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
     na: options.Na = None,
+    transpose: options.Transpose = False,
+    id_column: options.NamingColumn = None,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,
@@ -51,6 +53,8 @@ def reconstruct(
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
     na: options.Na = None,
+    transpose: options.Transpose = False,
+    id_column: options.NamingColumn = None,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,
@@ -80,7 +84,8 @@ def _use(how: str, given: dict[str, Any]) -> None:
         check_outputs([output], inputs=inputs, overwrite=given["force"])
     made = load(given["selection"])
     ids = id_columns(made, header=header, selected_only=how == "reconstruct")
-    data = needed(made, open_table(given["table"], header=header, verbatim=ids, style=options.style_of(given)))
+    ids = [given["id_column"]] if given["transpose"] and given["id_column"] else ids
+    data = needed(made, open_table(given["table"], verbatim=ids, **options.reading(given)))
     result = apply(made, data) if how == "apply" else reconstruct(made, data)
     result, notes = options.for_spreadsheets(result, suffix, given["quote_formulas"])
     report = console(stderr=output is None, quiet=given["quiet"])

@@ -43,6 +43,7 @@ def frontier(
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
     na: options.Na = None,
+    transpose: options.Transpose = False,
     force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -103,7 +104,11 @@ def _command(given: dict[str, Any]) -> str:
     """Return the select command for the same request as a shell takes it, without options at their defaults."""
     from ..workflow import SelectionRequest
 
-    words = ["select", *given["table"], *(["--no-header"] if given["no_header"] else [])]
+    words = [
+        "select",
+        *given["table"],
+        *(f"--{name}" for name in ("no-header", "transpose") if given[name.replace("-", "_")]),
+    ]
     for name in ("separator", "decimal", "encoding"):
         words += [f"--{name}", given[name]] if given[name] else []
     words += [word for value in given["na"] or () for word in ("--na", value)]

@@ -14,7 +14,7 @@ from .._files import PathLike
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..io import Table, TableParts, TextStyle
+    from ..io import Table, TableParts
     from ..workflow import SelectionRequest
 
 _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_jobs": "--jobs"}
@@ -163,6 +163,13 @@ Na = Annotated[
     list[str] | None,
     typer.Option("--na", metavar="WORD", help="A word for missing values, besides NA, -, ? and the like; repeatable."),
 ]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="The rows of the file are the columns (genes as rows); text names them.")
+]
+NamingColumn = Annotated[
+    str | None,
+    typer.Option("--id-column", metavar="NAME", help="With --transpose: the column that names the rows of the file."),
+]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first row is data; columns are called c0, c1, ...")]
 QuoteFormulas = Annotated[
     bool,
@@ -211,17 +218,18 @@ def files_of(tables: list[str]) -> list[PathLike]:
     return [] if tables == ["-"] else [*find_parts(tables)]
 
 
-def style_of(given: dict[str, Any]) -> TextStyle:
-    """Return how text is written, as far as the options say."""
+def reading(given: dict[str, Any]) -> dict[str, Any]:
+    """Return how a table is to be read, as far as the options say."""
     from ..io import TextStyle
 
     separator = given["separator"]
     try:
-        return TextStyle(
+        style = TextStyle(
             _SEPARATORS.get(separator, separator), given["decimal"], given["encoding"], tuple(given["na"] or ())
         )
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--separator, --decimal or --encoding") from error
+    return {"header": not given["no_header"], "style": style, "transpose": given["transpose"]}
 
 
 def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRequest]:
@@ -230,12 +238,14 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
     from ..workflow import SelectionRequest
 
     possible = [name for value in given["id_columns"] for name in (value, *_split(value))]
-    table = open_table(given["table"], header=not given["no_header"], verbatim=possible, style=style_of(given))
+    table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
         # A comma may belong to the name of a column.
         values = ([value] if value in table.columns else _split(value) for value in known[role] or ())
         known[role] = [name for names in values for name in names]
+    if given["transpose"]:  # the column that named the rows is gone
+        known["id_columns"] = [name for name in known["id_columns"] if name in table.columns]
     return table, SelectionRequest(**known)
 
 

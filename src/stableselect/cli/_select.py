@@ -41,6 +41,7 @@ def select(
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
     na: options.Na = None,
+    transpose: options.Transpose = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,

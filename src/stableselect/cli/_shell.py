@@ -70,7 +70,7 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
     text = " ".join(told.split()) or type(error).__name__
     text = text if text.endswith((".", "?", "!", ")", '"')) else text + "."
     if may_drop and isinstance(error, NotNumericError):
-        text += " Ignore them with --drop-columns, or copy them to the output with --id-column."
+        text += " See --separator, --decimal and --transpose."
     elif isinstance(error, TextError):
         text += " See --separator, --decimal, --encoding and --no-header."
     elif may_drop and isinstance(error, NotFiniteError):

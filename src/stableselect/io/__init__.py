@@ -16,6 +16,7 @@ from ._read import read_table
 from ._sources import FORMATS, READABLE, table_format
 from ._tables import NotFiniteError, NotNumericError, Table, TableError, listed, looks_like_data, numeric_matrix, quoted
 from ._text import TextError, TextStyle
+from ._turn import looks_transposed, transposed
 from ._write import check_writable, write_stream, write_table
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "id_columns",
     "listed",
     "looks_like_data",
+    "looks_transposed",
     "needed",
     "numeric_matrix",
     "open_table",
@@ -43,6 +45,7 @@ __all__ = [
     "read_table",
     "reconstruct",
     "table_format",
+    "transposed",
     "write_stream",
     "write_table",
 ]

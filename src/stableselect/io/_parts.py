@@ -29,6 +29,7 @@ from ._tables import (
     numeric_matrix,
     quoted,
 )
+from ._turn import transposed
 
 WHOLE_VALUES = 1 << 24
 """Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
@@ -107,7 +108,7 @@ class TableParts:
                 yield piece
 
 
-def open_table(paths: PathLike | Sequence[PathLike], **reading: Any) -> Table | TableParts:
+def open_table(paths: PathLike | Sequence[PathLike], *, transpose: bool = False, **reading: Any) -> Table | TableParts:
     r"""Read a table from a file, or from several with the same columns.
 
     Parameters
@@ -116,6 +117,9 @@ def open_table(paths: PathLike | Sequence[PathLike], **reading: Any) -> Table | 
         Files; patterns such as ``"logs/*.parquet"``; folders, whose files are the parts. Parts follow each other in the
         order given, those of a pattern or folder in the order of their names. Links that lead out of a folder are
         refused.
+    transpose : bool, default=False
+        Whether the rows of the file are the columns of the table, as where every row is a gene. The first column of
+        text, or the first of the ``verbatim`` ones, then names the columns.
     **reading
         Keyword arguments of :func:`read_table`.
 
@@ -134,6 +138,15 @@ def open_table(paths: PathLike | Sequence[PathLike], **reading: Any) -> Table | 
     >>> open_table(folder / "*.csv").data.num_rows
     4
     """
+    table = _open_table(paths, reading)
+    if not transpose:
+        return table
+    if isinstance(table, TableParts):
+        raise TableError(f"{printable(table.name)} is too large to be transposed; store it with rows for columns.")
+    return transposed(table, reading.get("verbatim", ()))
+
+
+def _open_table(paths: PathLike | Sequence[PathLike], reading: dict[str, Any]) -> Table | TableParts:
     given: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if len(given) == 1 and str(given[0]) == "-":
         return read_table("-", **reading)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..io import listed, looks_like_data, quoted
+from ..io import Table, listed, looks_like_data, looks_transposed, quoted
 from ._prepare import Prepared, SelectionRequest
 
 _NEARLY_ALL = 0.9
@@ -36,6 +36,13 @@ def header_notes(names: list[str], named: bool) -> list[str]:
     if ordered:
         return []
     return ["All column names are numbers; if the first row is data, read the table without a header."]
+
+
+def turned_notes(asked: Prepared) -> list[str]:
+    """Return a note where the rows seem to be what is measured, as in tables of genes by cells."""
+    if not isinstance(asked.table, Table) or not looks_transposed(asked.table, asked.features):
+        return []
+    return ["Rows have levels of their own and columns share one, as where genes are rows: if so, transpose the table."]
 
 
 def value_notes(asked: Prepared, X: np.ndarray, request: SelectionRequest) -> list[str]:

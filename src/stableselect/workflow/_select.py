@@ -24,7 +24,7 @@ from ..base import (
 )
 from ..inspection import HeldOutErrors, held_out_report
 from ..persistence import SelectedColumn, TableSelection
-from ._notes import header_notes, left_out_note, value_notes
+from ._notes import header_notes, left_out_note, turned_notes, value_notes
 from ._numbers import Numbers, numbers_of
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
 
@@ -140,6 +140,7 @@ def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) ->
     return [
         *asked.notes,
         *left_out_note(asked.left_out),
+        *turned_notes(asked),
         *header_notes(asked.features, asked.table.named),
         *value_notes(asked, numbers.sample, request),
         *numbers.notes,
