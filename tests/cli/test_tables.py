@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -172,3 +174,16 @@ def test_genes_as_rows_are_noticed_and_turned(run, genes):
     assert len(out.splitlines()[0].split(",")) == 6
     code, _, err = run("apply", genes / "kept.selection.json", genes / "genes.tsv")
     assert code == 2 and "lacks 5 of the 5 selected columns" in err
+
+
+@pytest.mark.parametrize("limit", [10, 1 << 24])
+def test_a_sketch_is_asked_for_and_told(run, logs, monkeypatch, limit):
+    folder, _ = logs
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", limit)
+    options = (f"{folder}/logs/*.parquet", "-k", 3, "--id-column", "id", "-o", folder / "kept.csv", "--force")
+    out, _ = ok(run, "select", *options, "--sketch", 60)
+    assert "(sketched, r = 60); no bound follows from it." in " ".join(out.split())
+    record = json.loads((folder / "kept.selection.json").read_text())
+    assert record["settings"]["sketch"] == 60 and len(record["selected"]) == 3
+    out, _ = ok(run, "select", *options, "--sketch", "auto")
+    assert "sketched" not in out

@@ -53,6 +53,14 @@ def _number(field: str, text: str | None) -> Any:
     return number
 
 
+def _parse_sketch(text: str | None) -> Any:
+    if text is None or text == "auto":
+        return text
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise typer.BadParameter(f"must be auto or a whole number from 1, got '{text}'.", param_hint="--sketch")
+    return int(text)
+
+
 def _parse_k(text: str | None) -> Any:
     """Return K as a number of columns or as a fraction; None and "auto" stay."""
     if text is None or text == "auto":
@@ -142,6 +150,12 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for the searches of a choice for stability."),
 ]
+Sketch = Annotated[
+    str | None,
+    typer.Option(
+        "--sketch", metavar="R", help="Select from a sketch of R rows, or auto: where memory is too small otherwise."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of held-out rows and random methods.")]
 Output = Annotated[
     Path | None,
@@ -187,7 +201,8 @@ def parsed(options: dict[str, Any]) -> dict[str, Any]:
         raise typer.BadParameter(f"must be from 0 to 2**32 - 1, got {options['seed']}.", param_hint="--seed")
     numbers = {name: _number(name, options[name]) for name in _NUMBERS}
     columns = {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
-    return options | numbers | columns | {"k": _parse_k(options["k"]), "n_jobs": options["jobs"]}
+    made = {"k": _parse_k(options["k"]), "n_jobs": options["jobs"], "sketch": _parse_sketch(options.get("sketch"))}
+    return options | numbers | columns | made
 
 
 def check_quoting(suffix: str, quote: bool) -> None:

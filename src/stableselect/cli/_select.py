@@ -30,6 +30,7 @@ def select(
     criterion: options.Criterion = None,
     max_error_increase: options.MaxErrorIncrease = None,
     min_stability: options.MinStability = None,
+    sketch: options.Sketch = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     explain: Annotated[

@@ -110,6 +110,8 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
     total = filled[0] if len(filled) == 1 else merged(filled)
     kind = None if request.scale == "none" else request.scale
     notes = [f"Read piece by piece: {total.n_samples} rows were gathered as moments and never held together."]
+    if sketched:
+        notes.append("The map that reconstructs columns is estimated from the sketch too.")
     if total.n_samples > len(sample.rows):
         notes.append(f"Errors on held-out rows are those of a random sample of {len(sample.rows)} rows.")
     return Numbers(

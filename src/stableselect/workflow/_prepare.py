@@ -21,7 +21,7 @@ from ..io import NotNumericError, Table, TableError, TableParts, listed, quoted
 
 AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
-_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "n_jobs")
+_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "sketch", "n_jobs")
 """Fields of a request that are parameters of the selectors that have them."""
 
 
@@ -80,6 +80,9 @@ class SelectionRequest:
     min_stability : float, optional
         Give up as much error, within ``max_error_increase``, as it takes to reach this stability (Nogueira's measure,
         at most 1).
+    sketch : int or "auto", optional
+        Select from a sketch of this many rows instead of exact moments; "auto", the default, where these do not fit in
+        memory.
     seed : int, default=0
         Seed of the held-out rows, of the random columns, and of methods that are random.
     explain : bool, default=False
@@ -107,6 +110,7 @@ class SelectionRequest:
     criterion: Literal["error", "stability"] | None = None
     max_error_increase: float | None = None
     min_stability: float | None = None
+    sketch: int | Literal["auto"] | None = None
     seed: int = 0
     explain: bool = False
     n_jobs: int | None = None
@@ -117,6 +121,11 @@ class SelectionRequest:
         if self.max_error_increase is not None and not self.asks_for_stability:
             raise RequestError(
                 "max_error_increase", "applies only to the criterion stability or a minimum stability; ask for one."
+            )
+
+        if self.sketch not in (None, "auto") and (self.k == "auto" or self.asks_for_stability):
+            raise RequestError(
+                "sketch", "holds no rows out, which an automatic number of columns and stability need; leave it out."
             )
 
     @property

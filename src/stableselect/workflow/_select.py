@@ -129,9 +129,9 @@ def _sketch_notes(selector: Any) -> list[str]:
     size = getattr(selector, "sketch_size_", None)
     if size is None:
         return []
+    why = ", since exact moments do not fit in memory" if selector.sketch == "auto" else ""
     return [
-        f"The columns were selected from a sketch of the rows (sketched, r = {size}), since exact moments do not fit "
-        "in memory; no bound follows from it."
+        f"The columns were selected from a sketch of the rows (sketched, r = {size}){why}; no bound follows from it."
     ]
 
 
