@@ -98,6 +98,21 @@ def test_marks_that_are_said_are_used(run, logs):
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_a_wrong_separator_does_not_print_the_whole_header(run, tmp_path):
+    (tmp_path / "t.csv").write_text(",".join(f"column{j}" for j in range(400)) + "\n" + ",".join("1" * 400) + "\n")
+    code, _, err = run("select", tmp_path / "t.csv", "--separator", ";")
+    assert code == 2 and "seems to use another separator" in err and len(err) < 300
+
+
+def test_selected_columns_that_are_text_in_another_table_are_told(run, logs):
+    folder, frame = logs
+    ok(run, "select", folder / "all.csv", "-k", 8, "--id-column", "id", "-o", folder / "kept.csv")
+    frame["s3"] = "x"
+    frame.to_csv(folder / "new.csv", index=False)
+    _, err = ok(run, "apply", folder / "kept.selection.json", folder / "new.csv")
+    assert "though not numbers: 's3' ('s3': text, such as 'x' in row 1)." in " ".join(err.split())
+
+
 def test_a_file_that_cannot_be_read_names_the_options(run, tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1;2\n3;4;5\n6\n")
     code, _, err = run("select", tmp_path / "t.csv", "-k", 1)
@@ -155,7 +170,7 @@ def genes(tmp_path):
 
 
 def test_genes_as_rows_are_noticed_and_turned(run, genes):
-    hint = "as where genes are rows: if so, transpose the table."
+    hint = "as where genes are rows: if so, transpose the table (--transpose)."
     expected, err = ok(run, "select", genes / "cells.csv", "-k", 5, "--id-column", "cell")
     assert hint not in " ".join(err.split())
     out, err = ok(run, "select", genes / "genes.tsv", "-k", 5, "--id-column", "symbol", "--drop-columns", "entrez")

@@ -95,7 +95,6 @@ def test_another_encoding_may_show_late(tmp_path, monkeypatch):
         ({"separator": ";;"}, "one character"),
         ({"separator": ""}, "one character"),
         ({"decimal": "'"}, "must be '.' or ','"),
-        ({"separator": ",", "decimal": ","}, "cannot both be"),
         ({"encoding": "klingon"}, "no encoding 'klingon'"),
         ({"encoding": "hex"}, "no encoding 'hex'"),
     ],
@@ -103,6 +102,18 @@ def test_another_encoding_may_show_late(tmp_path, monkeypatch):
 def test_styles_that_cannot_be(style, message):
     with pytest.raises(ValueError, match=message):
         TextStyle(**style)
+
+
+def test_a_comma_cannot_be_both(tmp_path):
+    path = written(tmp_path, "a,b\n1,5\n2,5\n")
+    for style in (TextStyle(decimal=","), TextStyle(",", ",")):
+        with pytest.raises(TextError, match=r"t\.csv has commas between its columns, so none can be a decimal mark"):
+            read_table(path, style=style)
+
+
+def test_the_mark_of_most_numbers_is_taken(tmp_path):
+    table = read_table(written(tmp_path, "a;b;version\n1,5;2,5;1.2\n3,5;4,5;1.3\n"))
+    assert table.data.to_pydict() == {"a": [1.5, 3.5], "b": [2.5, 4.5], "version": ["1.2", "1.3"]}
 
 
 def test_the_message_names_how_the_file_was_read(tmp_path):

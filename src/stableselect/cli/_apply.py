@@ -73,7 +73,18 @@ def reconstruct(
 
 def _use(how: str, given: dict[str, Any]) -> None:
     """Read both files, use the selection on the table, and write the result to a file or, as CSV, to stdout."""
-    from ..io import apply, id_columns, needed, open_table, reconstruct, table_format, write_stream, write_table
+    from ..io import (
+        apply,
+        id_columns,
+        listed,
+        needed,
+        open_table,
+        quoted,
+        reconstruct,
+        table_format,
+        write_stream,
+        write_table,
+    )
     from ..persistence import load
 
     output, header = given["output"], not given["no_header"]
@@ -89,8 +100,11 @@ def _use(how: str, given: dict[str, Any]) -> None:
     result = apply(made, data) if how == "apply" else reconstruct(made, data)
     result, notes = options.for_spreadsheets(result, suffix, given["quote_formulas"])
     report = console(stderr=output is None, quiet=given["quiet"])
+    if other := data.not_numbers([name for name in data.columns if name not in {*ids, *data.ids}]):
+        told = ", ".join(f"{quoted(name)}: {held}" for name, held in list(other.items())[:2])
+        notes = [f"Copied as they are, though not numbers: {listed(other)} ({told}).", *notes]
     for note in (*data.notes, *notes):
-        report.print(f"Note: {printable(note)}")
+        report.print(f"Note: {options.with_option(note)}")
     if output is None:
         if sys.stdout is None:
             raise ValueError("Standard output is closed; give a file with -o.")

@@ -142,7 +142,7 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     report.print(frontier_words(found.scaling))
     notes = [] if frontier.reached else [not_reached(frontier)]
     for note in (*notes, *found.notes):
-        report.print(f"Note: {printable(note)}")
+        report.print(f"Note: {options.with_option(note)}")
     report.print("\nTo select columns with this setting:\n")
     report.print(f"  {printable(command)}", soft_wrap=True)
     report.print(f"\n{wrote or 'Use -o frontier.png to plot every setting.'}")

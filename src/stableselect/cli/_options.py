@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .._files import PathLike
+from .._files import PathLike, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +24,13 @@ _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_j
 _TEXT = (".csv", ".tsv")
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 """Words for separators that are awkward to type."""
+_HINTS = {
+    "transpose the table": "--transpose",
+    "without a header": "--no-header",
+    "scale the columns": "--scale standard",
+    "drop it": "--drop-columns",
+}
+"""By words of a note: the option that does what it says."""
 
 
 def option(field: str) -> str:
@@ -224,6 +231,12 @@ def for_spreadsheets(table: pa.Table, suffix: str, quote: bool) -> tuple[pa.Tabl
     if not found:
         return table, []
     return table, [f"A spreadsheet would run text as formulas: {' and '.join(found)}; --quote-formulas prevents it."]
+
+
+def with_option(note: str) -> str:
+    """Return a note with the option that does what it says."""
+    found = next((name for words, name in _HINTS.items() if words in note), None)
+    return printable(note if found is None else f"{note.removesuffix('.')} ({found}).")
 
 
 def files_of(tables: list[str]) -> list[PathLike]:

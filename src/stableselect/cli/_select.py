@@ -112,6 +112,6 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
         file = printable(targets[1].name) if targets else None
         report.print(*explanation_tables(selection.explanation, file), sep="\n")
     for note in (*selection.notes, *notes):
-        report.print(f"Note: {printable(note)}")
+        report.print(f"Note: {options.with_option(note)}")
     if targets:
         report.print(f"Wrote {printable(str(targets[0]))} and {printable(str(targets[1]))}.")

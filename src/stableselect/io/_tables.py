@@ -15,6 +15,8 @@ from .._files import printable
 NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
 """What stands for a missing value in a column of numbers."""
 _NUMBER = r"^\s*[+-]?(\d+[.,]?\d*([eE][+-]?\d+)?|[.,]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
+_LONGEST = 60
+"""How many characters of a name a message shows."""
 _LISTED = 5
 """How many names a message lists before it counts the rest."""
 
@@ -90,7 +92,10 @@ class Table:
 
 def quoted(name: str) -> str:
     """Return ``name`` as messages show it; the empty header of a row index gets words of its own."""
-    return f"'{printable(name)}'" if name else "'' (the column without a name)"
+    if not name:
+        return "'' (the column without a name)"
+    text = printable(name)
+    return f"'{text}'" if len(text) <= _LONGEST else f"'{text[: _LONGEST - 3]}...'"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -168,10 +173,10 @@ def _check_separator(table: Table, columns: Sequence[str]) -> None:
     """Raise if a file was read as one column because it separates its columns by something else."""
     if len(columns) != 1 or is_number(table.data.schema.field(columns[0]).type):
         return
-    if any(mark in columns[0] for mark in ";\t|"):
+    if any(mark in columns[0] for mark in ",;\t|"):
         raise TableError(
-            f"{printable(table.name)} has one column, {_excerpt(columns[0])}, and seems to use another separator; save "
-            "it with commas (.csv) or tabs (.tsv)."
+            f"{printable(table.name)} has one column, {_excerpt(columns[0])}, and seems to use another separator than "
+            "the one it was read with; name it, or leave it to be recognised."
         )
 
 

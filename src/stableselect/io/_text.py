@@ -64,8 +64,6 @@ class TextStyle:
             raise ValueError(f"The separator must be one character, such as ';', but is {self.separator!r}.")
         if self.decimal not in (None, ".", ","):
             raise ValueError(f"The decimal mark must be '.' or ',', but is {self.decimal!r}.")
-        if self.decimal is not None and self.decimal == self.separator:
-            raise ValueError(f"The separator and the decimal mark cannot both be {self.decimal!r}.")
         try:
             "".encode(self.encoding or "utf-8")
             codecs.getincrementaldecoder(self.encoding or "utf-8")
@@ -118,6 +116,8 @@ def read_text(
         raise TextError(f"{printable(name)} is empty (0 rows and 0 columns); expected at least one of each.")
     default = marks[0]
     known, row_names = _recognised(head, marks, style, header)
+    if known.separator == known.decimal:
+        raise TextError(f"{printable(name)} has commas between its columns, so none can be a decimal mark.")
     try:
         table = _read(begin, known, header, set(verbatim), row_names)
         if known.encoding == "utf-8" and style.encoding is None and any(map(pa.types.is_binary, table.schema.types)):
@@ -193,13 +193,13 @@ def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tupl
     encoding = style.encoding or _encoding(head)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head).removeprefix("\ufeff")
     lines = list(islice(StringIO(text, newline=""), _HEAD_ROWS))
-    separator = style.separator or _separator(lines, [mark for mark in marks if mark != style.decimal])
+    separator = style.separator or _separator(lines, [*marks])
     rows = _split(lines, separator)
     cells = [cell.strip() for row in rows[header:] for cell in row]
     decimal = style.decimal
     if decimal is None:
-        commas, points = (any(map(mark.fullmatch, cells)) for mark in (_WITH_COMMA, _WITH_POINT))
-        decimal = "," if separator != "," and commas and not points else "."
+        commas, points = (sum(map(bool, map(mark.fullmatch, cells))) for mark in (_WITH_COMMA, _WITH_POINT))
+        decimal = "," if separator != "," and commas > points else "."
     row_names = ""
     if header and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}:
         row_names = next(name for name in ("row", "row_name", "row_names", "row ") if name not in rows[0])
