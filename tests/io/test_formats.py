@@ -17,6 +17,7 @@ from scipy import sparse
 
 from stableselect.io import Table, TableError, TableParts, _excel, _parts, _sources, open_table, read_table
 from stableselect.io._tables import numeric_matrix
+from stableselect.workflow import SelectionRequest, select_table
 
 TEXT = "id,a,b\nr1,1,2.5\nr2,3,4.5\n"
 DATA = {"id": ["r1", "r2"], "a": [1, 3], "b": [2.5, 4.5]}
@@ -182,8 +183,24 @@ def test_sparse_anndata_stays_sparse(tmp_path, rng, monkeypatch, form):
     blocks = list(table.blocks(["gene3", "gene0"]))
     assert len(blocks) == 3 and all(sparse.issparse(block) for block in blocks)
     np.testing.assert_array_equal(sparse.vstack(blocks).toarray(), X[:, [3, 0]].toarray())
-    taken = table.take(["barcode", "gene1"]).data
+    taken = table.take(["gene1", "barcode"]).data
     np.testing.assert_array_equal(taken["gene1"].to_numpy(), X[:, [1]].toarray().ravel())
+    assert taken.column_names == ["gene1", "barcode"] and taken["barcode"].to_pylist()[2999] == "cell2999"
+    assert table.head(["barcode"]).data["barcode"].to_pylist()[0] == "cell0"
+    assert table.not_numbers(["barcode", "gene1"]) == {"barcode": "text"}
+
+
+def test_columns_are_selected_from_sparse_anndata_without_making_it_dense(tmp_path, rng, monkeypatch):
+    X = counts(rng, n=2500)
+    X = sparse.csr_matrix(sparse.hstack([X, X @ sparse.csr_matrix(rng.normal(size=(20, 5)))]))
+    path = h5ad(tmp_path / "t.h5ad", X)
+    request = SelectionRequest(k=6, ridge=0.01)
+    expected = select_table(open_table(path), request)
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", 10)
+    monkeypatch.setattr(_parts, "h5ad_pieces", lambda *_: pytest.fail("all of it was made dense"))
+    selection = select_table(open_table(path), request)
+    assert selection.selected_names == expected.selected_names
+    assert selection.id_columns == expected.id_columns == ("cell",)
 
 
 def test_anndata_says_what_is_missing(tmp_path, monkeypatch):

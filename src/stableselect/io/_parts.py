@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.parquet
 from .._files import PathLike, printable
 from ._find import find_parts, part_name
 from ._h5ad import H5ad, Matrix, open_h5ad
-from ._read import h5ad_columns, read_table
+from ._read import h5ad_pieces, read_table
 from ._sources import COMPRESSED, read_failures, source_format, source_of
 from ._tables import (
     NotFiniteError,
@@ -31,9 +31,11 @@ from ._tables import (
 )
 from ._turn import transposed
 
+T = TypeVar("T")
+
 WHOLE_VALUES = 1 << 24
 """Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
-_PIECE_VALUES = 1 << 22
+_PIECE_VALUES = 1 << 20
 """Values of a Parquet file that are read at a time."""
 
 
@@ -84,6 +86,8 @@ class TableParts:
 
     def not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
         """Return those of the columns that do not hold numbers, as far as the first rows tell, with what they hold."""
+        if source_format(self.paths[0]) == ".h5ad":
+            return {name: "text" for name in columns if name in self.ids}
         return self.head(columns).not_numbers(columns)
 
     def take(self, columns: Iterable[str]) -> Table:
@@ -193,33 +197,44 @@ def _first(path: Path, reading: dict[str, Any]) -> tuple[list[str], bool, tuple[
 def _read_pieces(
     path: Path, columns: list[str], expected: list[str], first: str, reading: dict[str, Any]
 ) -> Iterator[Table]:
-    """Yield the named columns of a part: one piece after another of a Parquet file, else all rows at once."""
-    suffix, rows = source_format(path), max(1024, _PIECE_VALUES // max(1, len(columns)))
+    """Yield the named columns of a part: one piece after another where the file allows it, else all rows at once."""
+    suffix = source_format(path)
     if suffix == ".h5ad":
         with _h5ad(path) as adata:
             _check_names([adata.rows_called, *adata.names], expected, path.name, first)
-            with read_failures(path.name, suffix):
-                table = h5ad_columns(adata, columns, path.name)
-        yield table
-        return
-    if suffix != ".parquet":
+            yield from _each(h5ad_pieces(adata, columns, path.name, _rows(adata.shape[1])), path)
+    elif suffix == ".parquet":
+        with _parquet(path) as file:
+            _check_names(list(file.schema_arrow.names), expected, path.name, first)
+            if not file.metadata.num_rows:
+                raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
+            for data in _each(map(_validated, file.iter_batches(_rows(len(columns)), columns=columns)), path):
+                yield Table(data.select(columns), path.name)
+    else:
         table = read_table(path, **reading)
         _check_names(table.columns, expected, table.name, first)
         yield table.take(columns)
-        return
-    with _parquet(path) as file:
-        _check_names(list(file.schema_arrow.names), expected, path.name, first)
-        if not file.metadata.num_rows:
-            raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
-        batches = file.iter_batches(rows, columns=columns)
-        while True:
-            with read_failures(path.name, suffix):
-                batch = next(batches, None)
-                if batch is None:
-                    return
-                piece = pa.Table.from_batches([batch]).select(columns).replace_schema_metadata(None)
-                piece.validate(full=True)
-            yield Table(piece, path.name)
+
+
+def _rows(n_columns: int) -> int:
+    """Return how many rows to read at a time."""
+    return max(1024, _PIECE_VALUES // max(1, n_columns))
+
+
+def _each(items: Iterator[T], path: Path) -> Iterator[T]:
+    """Yield the pieces of a file; what goes wrong in reading one is told in a sentence that names it."""
+    while True:
+        with read_failures(path.name, source_format(path)):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
+def _validated(batch: pa.RecordBatch) -> pa.Table:
+    data = pa.Table.from_batches([batch]).replace_schema_metadata(None)
+    data.validate(full=True)
+    return data
 
 
 def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first: str) -> Iterator[Matrix]:
@@ -228,15 +243,9 @@ def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first:
         _check_names([adata.rows_called, *adata.names], expected, path.name, first)
         position = {name: j for j, name in enumerate(adata.names)}
         wanted = [position[name] for name in columns]
-        blocks = adata.blocks(max(1024, _PIECE_VALUES // adata.shape[1]))
-        while True:
-            with read_failures(path.name, ".h5ad"):
-                block = next(blocks, None)
-                if block is None:
-                    return
-                block = (block if wanted == list(range(adata.shape[1])) else block[:, wanted]).astype(np.float64)
-            values = block if isinstance(block, np.ndarray) else block.data
-            if not np.isfinite(values).all():
+        for block in _each(adata.blocks(_rows(adata.shape[1])), path):
+            block = (block if wanted == list(range(adata.shape[1])) else block[:, wanted]).astype(np.float64)
+            if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
                 raise NotFiniteError(f"{printable(path.name)} holds missing or infinite values; fill them first.")
             yield block
 

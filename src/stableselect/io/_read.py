@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyl
             return Table(data, name, header, tuple(notes))
         if suffix == ".h5ad":
             with closing(open_h5ad(stream, name)) as adata:
-                return h5ad_columns(adata, [adata.rows_called, *adata.names], name)
+                return _h5ad(adata, name)
         if suffix in (".npy", ".npz"):
             X, names = read_numpy(stream, name)
             return Table(_columns(X, names), name, names is not None)
@@ -93,24 +93,32 @@ def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyl
         return Table(data, name)
 
 
-def h5ad_columns(file: H5ad, columns: list[str], name: str) -> Table:
-    """Return columns of an ``.h5ad`` file as a dense table; the names of its rows are identifiers."""
+def h5ad_pieces(file: H5ad, columns: list[str], name: str, rows: int) -> Iterator[Table]:
+    """Yield columns of an ``.h5ad`` file as dense tables of so many rows; the names of its rows are identifiers."""
     position = {label: j for j, label in enumerate(file.names)}
     wanted = [position[label] for label in columns if label in position]
-    size = 8 * file.shape[0] * len(wanted)
+    called, done = file.rows_called, 0
+    labels = file.row_names() if called in columns else []
+    for block in file.blocks(rows):
+        part = block[:, wanted] if isinstance(block, np.ndarray) else block[:, wanted].toarray()
+        arrays = dict(zip([file.names[j] for j in wanted], map(pa.array, part.T), strict=True))
+        if labels:
+            arrays[called] = pa.array(labels[done : done + block.shape[0]], pa.string())
+        done += block.shape[0]
+        data = pa.Table.from_arrays([arrays[column] for column in columns], names=columns)
+        yield Table(data, name, ids=(called,) if labels else ())
+
+
+def _h5ad(file: H5ad, name: str) -> Table:
+    size = 8 * file.shape[0] * file.shape[1]
     if size > ARCHIVE_LIMIT:
         raise TableError(
             f"{printable(name)} would take {size / 2**30:.3g} GiB as a dense table, and at most "
             f"{ARCHIVE_LIMIT / 2**30:.3g} are read; use a method that reads it piece by piece, or give fewer rows."
         )
-    parts = (block[:, wanted] for block in file.blocks(4096))
-    X = np.vstack([part if isinstance(part, np.ndarray) else part.toarray() for part in parts])
-    data = _columns(X, [file.names[j] for j in wanted])
-    called = file.rows_called
-    if called not in columns:
-        return Table(data, name)
-    data = data.add_column(0, called, pa.array(file.row_names(), pa.string())).select(columns)
-    return Table(data, name, ids=(called,))
+    _check_unique(file.names, name)
+    pieces = list(h5ad_pieces(file, [file.rows_called, *file.names], name, 4096))
+    return replace(pieces[0], data=pa.concat_tables([piece.data for piece in pieces]))
 
 
 def _columns(X: np.ndarray, names: list[str] | None) -> pa.Table:

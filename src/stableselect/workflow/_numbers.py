@@ -13,7 +13,7 @@ from ..base import StreamingSelector, steps
 from ..io import TableError, TableParts, numeric_matrix
 from ._prepare import AnyRangeScaler, Prepared, RequestError, Scaler, SelectionRequest, check_scaling, fitted_scaler
 
-_SAMPLE_VALUES = 1 << 25
+_SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
 """Held-out errors of a table that is not held in memory are those of a random sample of at most so many rows."""
 
