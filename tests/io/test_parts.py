@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -52,6 +53,28 @@ def test_large_parts_are_read_piece_by_piece(folder, kind, monkeypatch):
     assert len(blocks) >= 3
     np.testing.assert_array_equal(np.concatenate(blocks), X[:, [1, 3]])
     assert table.take(["d", "id"]).data.column_names == ["d", "id"]
+
+
+def test_every_part_is_read_once(folder, monkeypatch):
+    path, _ = folder
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", 10)
+    read = []
+    monkeypatch.setattr(_parts, "read_table", lambda part, **how: read.append(part.name) or read_table(part, **how))
+    table = open_table(path / "csv")
+    assert table.not_numbers(table.columns) == {"id": "text, such as 'r0-0' in row 1"}
+    assert sum(len(block) for block in table.blocks(list("abcd"))) == 50
+    assert read == ["part-0.csv", "part-1.csv", "part-2.csv"]
+    assert table.take(["a"]).data.num_rows == 50
+
+
+@pytest.mark.parametrize("limit", [1, 1 << 24])
+def test_the_index_of_pandas_names_the_rows(tmp_path, monkeypatch, limit):
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", limit)
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=pd.Index([7, 9], name="cell"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert open_table(tmp_path / "t.parquet").ids == ("cell",)
+    frame.reset_index().to_parquet(tmp_path / "t.parquet")
+    assert open_table(tmp_path / "t.parquet").ids == ()
 
 
 def test_one_large_parquet_file_is_read_by_its_row_groups(folder, monkeypatch):

@@ -64,7 +64,7 @@ def _inside(folder: str, files: list[str]) -> list[Path]:
     """Return the files; raise if one is a link that leads out of the folder."""
     root = os.path.realpath(folder)
     for path in files:
-        if os.path.commonpath([root, os.path.realpath(path)]) != root:
+        if not Path(os.path.realpath(path)).is_relative_to(root):
             raise TableError(f"{printable(path)} leads out of the folder {printable(folder)}; give the file itself.")
     return [Path(path) for path in files]
 

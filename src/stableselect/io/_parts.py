@@ -18,7 +18,7 @@ from .._files import PathLike, printable
 from ._find import find_parts, part_name
 from ._h5ad import H5ad, Matrix, open_h5ad
 from ._read import h5ad_pieces, read_table
-from ._sources import COMPRESSED, read_failures, source_format, source_of
+from ._sources import COMPRESSED, index_columns, read_failures, source_format, source_of
 from ._tables import (
     NotFiniteError,
     Table,
@@ -55,6 +55,8 @@ class TableParts:
         Column names, in the order of the first part.
     named : bool, default=True
         False where columns are known by position alone.
+    notes, ids : tuple of str
+        As those of a :class:`Table`.
     reading : dict
         Keyword arguments of :func:`read_table`.
     """
@@ -66,6 +68,7 @@ class TableParts:
     notes: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     reading: dict[str, Any] = field(default_factory=dict)
+    _first: list[Table] = field(default_factory=list, repr=False)
 
     def blocks(self, columns: Sequence[str]) -> Iterator[Matrix]:
         """Yield the named columns as blocks of finite numbers, rows x columns, in one pass over the files.
@@ -82,7 +85,7 @@ class TableParts:
 
     def head(self, columns: Iterable[str]) -> Table:
         """Return the first rows of the named columns."""
-        return next(self._pieces(list(columns)))
+        return next(self._pieces(list(columns), peek=True))
 
     def not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
         """Return those of the columns that do not hold numbers, as far as the first rows tell, with what they hold."""
@@ -103,10 +106,16 @@ class TableParts:
     def _verbatim(self) -> set[str]:
         return set(self.reading.get("verbatim", ()))
 
-    def _pieces(self, columns: list[str]) -> Iterator[Table]:
+    def _pieces(self, columns: list[str], *, peek: bool = False) -> Iterator[Table]:
         first: pa.Schema | None = None
         for path in self.paths:
-            for piece in _read_pieces(path, columns, self.columns, self.paths[0].name, self.reading):
+            if path == self.paths[0] and self._first:  # read already, to learn its columns
+                pieces = iter([self._first[0].take(columns)])
+                if not peek:
+                    self._first.clear()
+            else:
+                pieces = _read_pieces(path, columns, self.columns, self.paths[0].name, self.reading)
+            for piece in pieces:
                 first = first or piece.data.schema
                 _check_types(piece, first, self.paths[0].name, self._verbatim)
                 yield piece
@@ -158,8 +167,12 @@ def _open_table(paths: PathLike | Sequence[PathLike], reading: dict[str, Any]) -
     streams = source_format(found[0]) in (".parquet", ".h5ad")
     if len(found) == 1 and (not streams or _count_values(found) <= WHOLE_VALUES):
         return read_table(found[0], **reading)
-    first = _first(found[0], reading)
-    parts = TableParts(tuple(found), part_name(given, found), *first, reading=reading)
+    name = part_name(given, found)
+    if streams:
+        parts = TableParts(tuple(found), name, *_described(found[0]), reading=reading)
+    else:
+        table = read_table(found[0], **reading)
+        parts = TableParts(tuple(found), name, table.columns, table.named, table.notes, table.ids, reading, [table])
     return parts if _count_values(found) > WHOLE_VALUES else parts.take(parts.columns)
 
 
@@ -180,18 +193,14 @@ def _count_values(paths: Iterable[Path]) -> float:
     return total
 
 
-def _first(path: Path, reading: dict[str, Any]) -> tuple[list[str], bool, tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of the first part, whether they have names, notes, and the columns that name its rows."""
-    suffix = source_format(path)
-    if suffix == ".parquet":
+def _described(path: Path) -> tuple[list[str], bool, tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a file, without reading them, that they have names, notes, and those that name its rows."""
+    if source_format(path) == ".parquet":
         with _parquet(path) as file:
-            return list(file.schema_arrow.names), True, (), ()
-    if suffix == ".h5ad":
-        with _h5ad(path) as adata:
-            called = adata.rows_called
-            return [called, *adata.names], True, (), (called,)
-    table = read_table(path, **reading)
-    return table.columns, table.named, table.notes, table.ids
+            return list(file.schema_arrow.names), True, (), index_columns(file.schema_arrow)
+    with _h5ad(path) as adata:
+        called = adata.rows_called
+        return [called, *adata.names], True, (), (called,)
 
 
 def _read_pieces(

@@ -15,7 +15,7 @@ from .._files import PathLike, printable
 from ._excel import read_excel
 from ._h5ad import H5ad, open_h5ad
 from ._numpy import ARCHIVE_LIMIT, read_numpy
-from ._sources import ARROW, TEXT, Source, read_failures, source_of
+from ._sources import ARROW, TEXT, Source, index_columns, read_failures, source_of
 from ._tables import Table, TableError, listed, looks_like_data
 from ._text import TextStyle, read_text
 
@@ -90,7 +90,7 @@ def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyl
             with pa.parquet.ParquetFile(stream) as file:
                 data = file.read()
         data.validate(full=True)  # text that is no text, and places beyond the end, would fail later
-        return Table(data, name)
+        return Table(data, name, ids=index_columns(data.schema))
 
 
 def h5ad_pieces(file: H5ad, columns: list[str], name: str, rows: int) -> Iterator[Table]:

@@ -136,6 +136,16 @@ class _Limited(io.RawIOBase):
         super().close()
 
 
+def index_columns(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the columns in which pandas stored the names of the rows."""
+    try:
+        stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    except (ValueError, AttributeError):  # whatever wrote it, it was not pandas
+        return ()
+    names = [name for name in stored if isinstance(name, str)] if isinstance(stored, list) else []
+    return tuple(name for name in names if schema.names.count(name) == 1)
+
+
 @contextmanager
 def read_failures(name: str, suffix: str) -> Iterator[None]:
     """Turn whatever goes wrong in reading a file into one sentence that names it."""
