@@ -82,6 +82,23 @@ def test_a_header_that_lacks_the_row_names_as_r_writes_it(tmp_path):
     assert table.ids == ("row",) and "header lacks one name" in table.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("# made by a machine\n#\n# at noon, or so\na;b\n1;2\n3;4\n", ["a", "b"]),
+        ("# one, two\na,b,c\n1,2,3\n3,4,5\n", ["a", "b", "c"]),
+        ("#a,b\n1,2\n3,4\n", ["#a", "b"]),
+        ("# made by a machine\n#a\tb\n1\t2\n3\t4\n", ["#a", "b"]),
+        ("a,b\n#1,2\n3,4\n", ["a", "b"]),
+        ("# note\na\tb\nr1\t1\t2\nr2\t3\t4\n", ["row", "a", "b"]),
+    ],
+)
+def test_lines_before_the_table_that_begin_with_a_hash_are_skipped(tmp_path, text, columns):
+    table = read_table(written(tmp_path, text))
+    assert table.columns == columns and table.data.num_rows == 2
+    assert any("skipped as a comment" in note for note in table.notes) == text.startswith("# ")
+
+
 def test_another_encoding_may_show_late(tmp_path, monkeypatch):
     monkeypatch.setattr(_text, "_HEAD_BYTES", 16)
     path = written(tmp_path, b"a,b\n" + b"1,x\n" * 40 + "2,größe\n".encode("latin-1"))

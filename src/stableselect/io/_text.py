@@ -115,11 +115,11 @@ def read_text(
     if not head.strip():
         raise TextError(f"{printable(name)} is empty (0 rows and 0 columns); expected at least one of each.")
     default = marks[0]
-    known, row_names = _recognised(head, marks, style, header)
+    known, row_names, skipped = _recognised(head, marks, style, header)
     if known.separator == known.decimal:
         raise TextError(f"{printable(name)} has commas between its columns, so none can be a decimal mark.")
     try:
-        table = _read(begin, known, header, set(verbatim), row_names)
+        table = _read(begin, known, header, set(verbatim), row_names, skipped)
         if known.encoding == "utf-8" and style.encoding is None and any(map(pa.types.is_binary, table.schema.types)):
             raise UnicodeDecodeError("utf-8", b"", 0, 1, "found further down")
     except UnicodeError as error:
@@ -141,13 +141,16 @@ def read_text(
     told = known.told(default)
     said = TextStyle(style.separator, style.decimal, style.encoding).told(default)
     notes = [f"{printable(name)} was read with {told}."] * bool(told and told != said)
+    if skipped:
+        lines = "The first line was" if skipped == 1 else f"The first {skipped} lines were"
+        notes.append(f"{lines} skipped as a comment (#).")
     if row_names:
         notes.append(f"The header lacks one name: the first column is taken for the names of the rows ('{row_names}').")
     return table, notes, [row_names] * bool(row_names)
 
 
 def _read(
-    begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], row_names: str
+    begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], row_names: str, skipped: int
 ) -> pa.Table:
     # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
     types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim | ({row_names} - {""})}
@@ -160,8 +163,8 @@ def _read(
                 block_size=_BLOCK_BYTES,
                 use_threads=False,
                 autogenerate_column_names=not header,
-                column_names=[row_names, *_names(begin, style)] if row_names else None,
-                skip_rows=1 if row_names else 0,
+                column_names=[row_names, *_names(begin, style, skipped)] if row_names else None,
+                skip_rows=skipped + bool(row_names),
                 encoding=encoding,
             ),
             parse_options=pa.csv.ParseOptions(delimiter=style.separator, newlines_in_values=True),
@@ -188,11 +191,13 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
 
 
-def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple[TextStyle, str]:
-    """Return how a file is written, and what its row names are called where its header has no name for them."""
+def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple[TextStyle, str, int]:
+    """Return how a file is written, what its row names are called if its header does not say, and lines to skip."""
     encoding = style.encoding or _encoding(head)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head).removeprefix("\ufeff")
     lines = list(islice(StringIO(text, newline=""), _HEAD_ROWS))
+    skipped = _comments(lines, style.separator or marks)
+    lines = lines[skipped:]
     separator = style.separator or _separator(lines, [*marks])
     rows = _split(lines, separator)
     cells = [cell.strip() for row in rows[header:] for cell in row]
@@ -203,7 +208,16 @@ def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tupl
     row_names = ""
     if header and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}:
         row_names = next(name for name in ("row", "row_name", "row_names", "row ") if name not in rows[0])
-    return TextStyle(separator, decimal, encoding, style.na), row_names
+    return TextStyle(separator, decimal, encoding, style.na), row_names, skipped
+
+
+def _comments(lines: list[str], marks: str) -> int:
+    """Return how many lines before the table begin with a hash; the last may be the header, if it is split like one."""
+    count = next((j for j, line in enumerate(lines) if not line.startswith("#")), 0)
+    like_the_rows = any(
+        mark in lines[count] and len({len(row) for row in _split(lines[count - 1 :], mark)}) == 1 for mark in marks
+    )
+    return count - 1 if count and like_the_rows else count
 
 
 def _encoding(head: bytes) -> str:
@@ -240,9 +254,9 @@ def _split(lines: list[str], mark: str) -> list[list[str]]:
     return rows[:-1] if len(rows) > 2 else rows  # the last one may go on
 
 
-def _names(begin: Callable[[], BinaryIO], style: TextStyle) -> list[str]:
+def _names(begin: Callable[[], BinaryIO], style: TextStyle, skipped: int) -> list[str]:
     with begin() as stream:
         head = stream.read(_HEAD_BYTES)
     text = codecs.getincrementaldecoder(style.encoding or "utf-8")(errors="replace").decode(head)
-    first = next(iter(StringIO(text.removeprefix("\ufeff"), newline="")))
+    first = next(islice(StringIO(text.removeprefix("\ufeff"), newline=""), skipped, None))
     return _split([first], style.separator or ",")[0]
