@@ -214,10 +214,10 @@ def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tupl
 def _comments(lines: list[str], marks: str) -> int:
     """Return how many lines before the table begin with a hash; the last may be the header, if it is split like one."""
     count = next((j for j, line in enumerate(lines) if not line.startswith("#")), 0)
-    like_the_rows = any(
-        mark in lines[count] and len({len(row) for row in _split(lines[count - 1 :], mark)}) == 1 for mark in marks
-    )
-    return count - 1 if count and like_the_rows else count
+    if not count:
+        return 0
+    widths = [{len(row) for row in _split(lines[count - 1 :], mark)} for mark in marks if mark in lines[count]]
+    return count - 1 if any(len(found) == 1 for found in widths) else count
 
 
 def _encoding(head: bytes) -> str:
