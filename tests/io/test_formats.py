@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 from scipy import sparse
 
-from stableselect.io import Table, TableError, TableParts, _excel, _parts, _sources, open_table, read_table
+from stableselect.io import Table, TableError, TableParts, _excel, _parts, _read, _sources, open_table, read_table
 from stableselect.io._tables import numeric_matrix
 from stableselect.workflow import SelectionRequest, select_table
 
@@ -67,6 +67,21 @@ def test_arrow_files(tmp_path, suffix, form):
     else:
         pa.feather.write_feather(table, path, compression=form)
     assert read_table(path).data.to_pydict() == DATA
+
+
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_compressed_batches_are_bounded(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(_read, "ARCHIVE_LIMIT", 1 << 20)
+    zeros, path = pa.table({"a": np.zeros(1 << 20)}), tmp_path / "t.arrow"
+    for codec in ("zstd", None):
+        options = pa.ipc.IpcWriteOptions(compression=codec)
+        with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(path, zeros.schema, options=options) as writer:
+            writer.write_table(zeros, max_chunksize=1 << 12)
+        if codec is None:  # as large in memory as in the file
+            assert read_table(path).data.num_rows == 1 << 20
+            continue
+        with pytest.raises(TableError, match=r"t\.arrow takes more than 0\.000977 GiB decompressed"):
+            read_table(path)
 
 
 def test_excel(tmp_path):

@@ -131,6 +131,7 @@ def test_a_comma_cannot_be_both(tmp_path):
 def test_the_mark_of_most_numbers_is_taken(tmp_path):
     table = read_table(written(tmp_path, "a;b;version\n1,5;2,5;1.2\n3,5;4,5;1.3\n"))
     assert table.data.to_pydict() == {"a": [1.5, 3.5], "b": [2.5, 4.5], "version": ["1.2", "1.3"]}
+    assert table.not_numbers(table.columns) == {"version": "text, such as '1.2' in row 1"}
 
 
 def test_the_message_names_how_the_file_was_read(tmp_path):

@@ -13,7 +13,7 @@ from .._files import printable
 from ._tables import NA_WORDS, TableError, quoted
 
 _SHEET_LIMIT = 1 << 30
-"""The largest sheet, in bytes of its XML, that is read."""
+"""The largest sheet, in bytes of its XML, that is read; texts that sheets share are held, and take a quarter of it."""
 _CELL_LIMIT = 1 << 26
 """The most cells that are read; a sheet can name places without filling those before them."""
 
@@ -25,7 +25,8 @@ def read_excel(stream: BinaryIO, name: str, header: bool) -> tuple[pa.Table, lis
     except ImportError as error:
         raise ImportError(f'{printable(name)} needs openpyxl: pip install "stableselect[tables]"') from error
     with zipfile.ZipFile(stream) as archive:
-        if max((info.file_size for info in archive.infolist()), default=0) > _SHEET_LIMIT:
+        sizes = [info.file_size * (1 if "worksheets/" in info.filename else 4) for info in archive.infolist()]
+        if max(sizes, default=0) > _SHEET_LIMIT:
             raise TableError(f"{printable(name)} holds a sheet of more than 1 GiB; save it as .csv or .parquet.")
     stream.seek(0)
     with warnings.catch_warnings():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -68,8 +70,7 @@ def read_table(
 def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyle) -> Table:
     name, suffix = source.name, source.suffix
     if suffix in TEXT:
-        data, notes, ids = read_text(source.begin_text, name, TEXT[suffix], style, header=header, verbatim=verbatim)
-        return Table(data, name, header, tuple(notes), tuple(ids))
+        return read_text(source.begin_text, name, TEXT[suffix], style, header=header, verbatim=verbatim)
     with source.begin() as stream:
         if suffix == ".xlsx":
             data, notes = read_excel(stream, name, header)
@@ -81,16 +82,31 @@ def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyl
             X, names = read_numpy(stream, name)
             return Table(_columns(X, names), name, names is not None)
         if suffix in ARROW:
-            magic = stream.read(6) == b"ARROW1"
-            stream.seek(0)
-            with (pa.ipc.open_file if magic else pa.ipc.open_stream)(stream) as batches:
-                data = batches.read_all()
+            data = _read_arrow(stream, name)
         else:
             # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
             with pa.parquet.ParquetFile(stream) as file:
                 data = file.read()
         data.validate(full=True)  # text that is no text, and places beyond the end, would fail later
         return Table(data, name, ids=index_columns(data.schema))
+
+
+def _read_arrow(stream: BinaryIO, name: str) -> pa.Table:
+    """Read the file or the stream format, batch by batch: batches may be compressed, and few bytes stand for many."""
+    limit = max(ARCHIVE_LIMIT, stream.seek(0, os.SEEK_END))
+    stream.seek(0)
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream) as reader:
+        batches, size = [], 0
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            batches.append(batch)
+            size += batch.nbytes
+            if size > limit:
+                raise TableError(
+                    f"{printable(name)} takes more than {limit / 2**30:.3g} GiB decompressed; store it as .parquet."
+                )
+        return pa.Table.from_batches(batches, reader.schema)
 
 
 def h5ad_pieces(file: H5ad, columns: list[str], name: str, rows: int) -> Iterator[Table]:

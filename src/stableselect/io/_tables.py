@@ -14,7 +14,7 @@ from .._files import printable
 
 NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
 """What stands for a missing value in a column of numbers."""
-_NUMBER = r"^\s*[+-]?(\d+[.,]?\d*([eE][+-]?\d+)?|[.,]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
+_NUMBER = r"^\s*[+-]?(\d+[MARK]?\d*([eE][+-]?\d+)?|[MARK]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
 _LONGEST = 60
 """How many characters of a name a message shows."""
 _LISTED = 5
@@ -55,6 +55,8 @@ class Table:
         What the person who gave the file should know of how it was read.
     ids : tuple of str
         Columns that are identifiers by the file's own account, such as the names of its rows.
+    decimal : str, default="."
+        The decimal mark of the file, for messages about numbers with another.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Table:
     named: bool = True
     notes: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    decimal: str = "."
 
     @property
     def columns(self) -> list[str]:
@@ -87,7 +90,7 @@ class Table:
         _check_separator(self, columns)
         data = plain(self.data.select(list(columns)))
         other = {field.name: j for j, field in enumerate(data.schema) if not _may_be_number(field.type)}
-        return {name: _held(data.column(j)) for name, j in other.items()}
+        return {name: _held(data.column(j), self.decimal) for name, j in other.items()}
 
 
 def quoted(name: str) -> str:
@@ -180,13 +183,15 @@ def _check_separator(table: Table, columns: Sequence[str]) -> None:
         )
 
 
-def _held(column: pa.ChunkedArray) -> str:
+def _held(column: pa.ChunkedArray, decimal: str = ".") -> str:
     """Return what a column holds that is not a number: how often, the first such value, and its row."""
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
         return "dates or times"
     if not is_text(column.type):
         return printable(str(column.type))
-    known = pc.or_(pc.match_substring_regex(column, _NUMBER), pc.is_in(column, pa.array(NA_WORDS)))
+    known = pc.or_(
+        pc.match_substring_regex(column, _NUMBER.replace("MARK", decimal)), pc.is_in(column, pa.array(NA_WORDS))
+    )
     other = pc.invert(pc.fill_null(known, True))
     count, filled = pc.sum(other).as_py() or 0, len(column) - column.null_count
     if not count:

@@ -6,7 +6,7 @@ import codecs
 import csv
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
 from typing import BinaryIO
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
-from ._tables import NA_WORDS, TableError, is_text
+from ._tables import NA_WORDS, Table, TableError, is_text
 
 _BLOCK_BYTES = 1 << 26
 """A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
@@ -87,7 +87,7 @@ def read_text(
     *,
     header: bool = True,
     verbatim: Iterable[str] = (),
-) -> tuple[pa.Table, list[str], list[str]]:
+) -> Table:
     """Read delimited text; types are inferred over the whole file.
 
     Parameters
@@ -107,8 +107,7 @@ def read_text(
 
     Returns
     -------
-    (Table, list of str, list of str)
-        The table, notes, and the names of columns that name the rows.
+    Table
     """
     with begin() as stream:
         head = stream.read(_HEAD_BYTES)
@@ -128,8 +127,9 @@ def read_text(
             raise TextError(f"{printable(name)} is not text in {encoding}; name its encoding.") from error
         if known.encoding == "utf-8":
             again = TextStyle(style.separator, style.decimal, "windows-1252", style.na)
-            table, notes, ids = read_text(begin, name, marks, again, header=header, verbatim=verbatim)
-            return table, notes or [f"{printable(name)} was read with encoding windows-1252."], ids
+            read = read_text(begin, name, marks, again, header=header, verbatim=verbatim)
+            note = f"{printable(name)} was read with encoding windows-1252."
+            return read if any("encoding" in note for note in read.notes) else replace(read, notes=(note, *read.notes))
         raise TextError(f"{printable(name)} is not UTF-8 text, nor Latin-1; name its encoding.") from error
     except pa.ArrowException as error:
         reason = printable(" ".join(str(error).split()))[:120].rstrip(". ")
@@ -146,7 +146,8 @@ def read_text(
         notes.append(f"{lines} skipped as a comment (#).")
     if row_names:
         notes.append(f"The header lacks one name: the first column is taken for the names of the rows ('{row_names}').")
-    return table, notes, [row_names] * bool(row_names)
+    ids = (row_names,) if row_names else ()
+    return Table(table, name, header, tuple(notes), ids, known.decimal or ".")
 
 
 def _read(
