@@ -92,6 +92,7 @@ def test_the_sample_is_fair_and_does_not_depend_on_blocks(rng):
         drawn.append(sample.rows)
     np.testing.assert_array_equal(*drawn)
     assert abs(drawn[0][:, 0].mean() - 1500) < 4 * 866 / 200**0.5
+    assert (np.diff(drawn[0][:, 0]) > 0).all()
     assert len(np.unique(drawn[0][:, 0])) == 200
 
 

@@ -151,6 +151,8 @@ def open_table(paths: PathLike | Sequence[PathLike], *, transpose: bool = False,
     >>> open_table(folder / "*.csv").data.num_rows
     4
     """
+    if "verbatim" in reading:
+        reading["verbatim"] = list(reading["verbatim"])  # every part asks for it
     table = _open_table(paths, reading)
     if not transpose:
         return table

@@ -109,14 +109,15 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
     filled = [fold for fold in folds if fold.n_samples]
     total = filled[0] if len(filled) == 1 else merged(filled)
     kind = None if request.scale == "none" else request.scale
+    drawn = sample.rows
     notes = [f"Read piece by piece: {total.n_samples} rows were gathered as moments and never held together."]
     if sketched:
         notes.append("The map that reconstructs columns is estimated from the sketch too.")
-    if total.n_samples > len(sample.rows):
-        notes.append(f"Errors on held-out rows are those of a random sample of {len(sample.rows)} rows.")
+    if total.n_samples > len(drawn):
+        notes.append(f"Errors on held-out rows are those of a random sample of {len(drawn)} rows.")
     return Numbers(
         rows=total.n_samples,
-        sample=sample.rows,
+        sample=drawn,
         scaler=_scaler_of(total, request),
         moments=[fold.scale(kind, like=total) for fold in folds] if kind else folds,
         notes=notes,
@@ -143,20 +144,34 @@ def _scaler_of(total: Moments, request: SelectionRequest) -> Scaler:
 
 
 class _Sample:
-    """A random sample of rows that come in blocks; the sizes of these do not matter."""
+    """A random sample of rows that come in blocks: those with the smallest of random keys, whatever the blocks."""
 
     def __init__(self, size: int, seed: int) -> None:
         self.size, self.rng = size, np.random.default_rng(seed)
-        self.rows, self.keys = np.empty((0, 0)), np.empty(0)
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self._highest = np.inf
 
     def add(self, block: Any) -> None:
-        """Draw from more rows: those whose random keys are the smallest of all so far."""
+        """Draw from more rows."""
         keys = self.rng.random(block.shape[0])
-        if len(self.keys) == self.size:
-            keys[keys >= self.keys.max()] = np.inf
-        drawn = np.flatnonzero(np.isfinite(keys))
-        new = to_dense(block[drawn]).astype(np.float64, copy=False)
-        rows = np.concatenate([self.rows, new]) if len(self.keys) else new
-        keys = np.concatenate([self.keys, keys[drawn]])
-        kept = np.sort(np.argpartition(keys, self.size)[: self.size]) if len(keys) > self.size else slice(None)
-        self.rows, self.keys = rows[kept], keys[kept]
+        drawn = np.flatnonzero(keys < self._highest)
+        if drawn.size:
+            self._parts.append((keys[drawn], to_dense(block[drawn])))
+        if sum(len(keys) for keys, _ in self._parts) > 2 * self.size:
+            self._settle()
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The sample, in the order of the table."""
+        self._settle()
+        return self._parts[0][1]
+
+    def _settle(self) -> None:
+        """Keep as many rows as wanted."""
+        keys, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
+        if len(keys) > self.size:
+            kept = np.sort(np.argpartition(keys, self.size)[: self.size])
+            keys, rows = keys[kept], rows[kept]
+        if len(keys) == self.size:
+            self._highest = keys.max()
+        self._parts = [(keys, rows)]
