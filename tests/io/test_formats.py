@@ -188,6 +188,32 @@ def test_anndata_small_enough_is_a_table(tmp_path, rng, form):
     assert table.data["cell"].to_pylist()[:2] == ["cell0", "cell1"]
 
 
+def test_names_that_are_stored_with_a_mask(tmp_path, rng):
+    h5py = pytest.importorskip("h5py", reason="AnnData files need h5py")
+    path = h5ad(tmp_path / "t.h5ad", counts(rng))
+    with h5py.File(path, "a") as file:
+        names = file["var/_index"][()]
+        del file["var/_index"]
+        group = file["var"].create_group("_index")
+        group.create_dataset("values", data=names, dtype=h5py.string_dtype())
+        group.create_dataset("mask", data=np.zeros(20, dtype=bool))
+    assert read_table(path).columns[:2] == ["cell", "gene0"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_file_that_anndata_wrote(tmp_path, rng):
+    anndata = pytest.importorskip("anndata", reason="compared with anndata where it is installed")
+    X, path = counts(rng), tmp_path / "t.h5ad"
+    frames = [
+        pd.DataFrame(index=pd.Index([f"{axis}{j}" for j in range(size)], dtype=object))
+        for axis, size in zip("cg", X.shape, strict=True)
+    ]
+    anndata.AnnData(X, *frames).write_h5ad(path)
+    table = read_table(path)
+    assert table.columns[1:] == [f"g{j}" for j in range(20)]
+    np.testing.assert_array_equal(numeric_matrix(table, table.columns[1:]), X.toarray())
+
+
 @pytest.mark.parametrize("form", ["csr", "csc"])
 def test_sparse_anndata_stays_sparse(tmp_path, rng, monkeypatch, form):
     X = counts(rng, n=3000)

@@ -171,6 +171,8 @@ def test_what_is_not_there_is_told(tmp_path):
         open_table(tmp_path)
     with pytest.raises(TableError, match=r"none\.csv does not exist"):
         open_table([tmp_path / "none.csv", tmp_path / "none2.csv"])
+    with pytest.raises(TableError, match="none does not exist"):
+        open_table(tmp_path / "none")
     with pytest.raises(TableError, match="Standard input cannot be one of several"):
         open_table(["-", tmp_path / "none.csv"])
 

@@ -22,6 +22,8 @@ def find_parts(given: Iterable[PathLike]) -> list[Path]:
             raise TableError("Standard input cannot be one of several tables; give files.")
         pattern = glob.has_magic(text) and not os.path.lexists(text)
         if not pattern and not os.path.isdir(text):
+            if not Path(path).suffix and "\0" not in text and not os.path.lexists(text):
+                raise TableError(f"{printable(text)} does not exist; check the path.")
             found.append(Path(path))
             continue
         found += _inside(*_matches(text) if pattern else _files_of(text))

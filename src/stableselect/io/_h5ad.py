@@ -107,7 +107,9 @@ class H5ad:
         axis = self._item(group)
         if hasattr(axis, "dtype"):
             raise self._error(f"{group} is stored as by anndata before 0.7; write the file again with a newer one")
-        names = self._limited(f"{group}/{axis.attrs.get('_index', '_index')}")
+        path = f"{group}/{axis.attrs.get('_index', '_index')}"
+        # Text with missing values, as newer versions write it, is a group.
+        names = self._limited(path if hasattr(self._item(path), "dtype") else f"{path}/values")
         if names.shape != (size,):
             raise self._error(f"{group} has {len(names)} names for {size}")
         return [name.decode(errors="backslashreplace") if isinstance(name, bytes) else str(name) for name in names]

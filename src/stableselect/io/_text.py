@@ -112,7 +112,7 @@ def read_text(
     with begin() as stream:
         head = stream.read(_HEAD_BYTES)
     if not head.strip():
-        raise TextError(f"{printable(name)} is empty (0 rows and 0 columns); expected at least one of each.")
+        raise TableError(f"{printable(name)} is empty (0 rows and 0 columns); expected at least one of each.")
     default = marks[0]
     known, row_names, skipped = _recognised(head, marks, style, header)
     if known.separator == known.decimal:
