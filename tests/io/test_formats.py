@@ -104,7 +104,7 @@ def test_excel(tmp_path):
 def test_excel_says_what_is_missing(tmp_path, monkeypatch):
     (tmp_path / "t.xlsx").write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ImportError, match=r't\.xlsx needs openpyxl: pip install "stableselect\[tables\]"'):
+    with pytest.raises(ImportError, match=r't\.xlsx needs openpyxl: pip install "stableselect\[excel\]"'):
         read_table(tmp_path / "t.xlsx")
 
 

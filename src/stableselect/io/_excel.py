@@ -23,7 +23,7 @@ def read_excel(stream: BinaryIO, name: str, header: bool) -> tuple[pa.Table, lis
     try:
         import openpyxl
     except ImportError as error:
-        raise ImportError(f'{printable(name)} needs openpyxl: pip install "stableselect[tables]"') from error
+        raise ImportError(f'{printable(name)} needs openpyxl: pip install "stableselect[excel]"') from error
     with zipfile.ZipFile(stream) as archive:
         sizes = [info.file_size * (1 if "worksheets/" in info.filename else 4) for info in archive.infolist()]
         if max(sizes, default=0) > _SHEET_LIMIT:
