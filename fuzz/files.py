@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import lzma
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 
 import stableselect as ss
 from stableselect.cli import main
@@ -70,6 +72,10 @@ def sound_file(kind: str) -> bytes:
         path = Path(folder, f"sound{kind}")
         if kind in (".csv", ".tsv", ".parquet"):
             write_table(sound_table().data, path)
+        elif kind == ".csv.gz":
+            path.write_bytes(gzip.compress(sound_file(".csv"), mtime=0))
+        elif kind == ".feather":
+            pa.feather.write_feather(sound_table().data, path)
         elif kind == ".npy":
             np.save(path, X)
         elif kind == ".npz":
@@ -166,6 +172,8 @@ def mutated(kind: str, rng: Generator, marker: str) -> bytes:
         content = edited_text(content, rng)
     elif deep and kind == ".jsonl.xz":
         content = lzma.compress(edited_text(lzma.decompress(content).strip(), rng) + b"\n")
+    elif deep and kind == ".csv.gz":
+        content = gzip.compress(damaged(gzip.decompress(content), rng))
     elif deep and kind == ".npy" and rng.random() < 0.2:
         content = pickled(marker)
     else:
@@ -203,6 +211,7 @@ def _command(path: Path, kind: str, rng: Generator) -> list[str]:
         table.write_bytes(sound_file(".csv"))
         return [("apply", "reconstruct")[rng.integers(2)], str(path), str(table), *out]
     flags: list[list[str]] = [[], ["-q"], ["--no-header"], ["--drop-columns", "id"], ["--scale", "none"], ["--explain"]]
+    flags += [["--transpose"], ["--separator", ";"], ["--decimal", ","], ["--encoding", "utf-16"], ["--sketch", "5"]]
     return ["select", str(path), "-k", "1", *(out if rng.random() < 0.5 else []), *flags[rng.integers(len(flags))]]
 
 
@@ -214,7 +223,8 @@ def run_command(argv: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-FORMATS = (".csv", ".tsv", ".npy", ".npz", ".parquet", ".sselect", ".selection.json", ".jsonl.xz")
+TABLES = (".csv", ".tsv", ".csv.gz", ".feather", ".npy", ".npz", ".parquet")
+FORMATS = (*TABLES, ".sselect", ".selection.json", ".jsonl.xz")
 
 
 def file_case(rng: Generator, note: Any) -> None:

@@ -162,11 +162,21 @@ def test_an_interrupted_command_writes_nothing(table, tmp_path, monkeypatch, cap
     if command == "select":
         monkeypatch.setattr("stableselect.neural._training.check_loss", interrupt)
     else:
-        monkeypatch.setattr("stableselect.workflow._frontier.fitted_scaler", lambda *_: (interrupt(), interrupt()))
+        monkeypatch.setattr("stableselect.workflow._numbers.fitted_scaler", lambda *_: (interrupt(), interrupt()))
     out = tmp_path / ("out.csv" if command == "select" else "out.png")
     assert main([command, str(table), "-k", "2", "--method", method, "-o", str(out)]) == 130
     assert len(count) == 2
     assert os.listdir(tmp_path) == ["t.csv"]
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_command_interrupted_between_parts_writes_nothing(table, tmp_path, monkeypatch, capsys):
+    (tmp_path / "t2.csv").write_bytes(table.read_bytes())
+    monkeypatch.setattr("stableselect.io._parts.WHOLE_VALUES", 1)
+    monkeypatch.setattr("stableselect.workflow._numbers._Sample.add", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert main(["select", str(tmp_path), "-k", "2", "-o", str(tmp_path / "out.csv")]) == 130
+    assert sorted(os.listdir(tmp_path)) == ["t.csv", "t2.csv"]
     assert capsys.readouterr() == ("", "")
 
 

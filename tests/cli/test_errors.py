@@ -25,7 +25,7 @@ def refused(run, folder, *arguments):
 
 
 BAD_OPTIONS = {
-    "text": ((), "Not numbers: 'word' (for example 'w, 0' in 'word')"),
+    "text": (("--include", "word"), "--include: 'word' does not hold numbers (text, such as 'w, 0' in row 1)"),
     "k of zero": ((*ROLES, "-k", "0"), "-k: must be a whole number from 1,"),
     "k below zero": ((*ROLES, "-k", "-2"), "got '-2'"),
     "k no number": ((*ROLES, "-k", "few"), "got 'few'"),
@@ -46,6 +46,14 @@ BAD_OPTIONS = {
     "output without a name": ((*ROLES, "-o", ""), "has no extension"),
     "control characters": ((*ROLES, "--scale", "\x1b[31m"), r"'\x1b[31m' is not one of"),
     "seed": ((*ROLES, "--seed", "-1"), "--seed: must be"),
+    "sketch": ((*ROLES, "--sketch", "some"), "--sketch: must be auto or a whole number from 1, got 'some'"),
+    "sketch of nothing": ((*ROLES, "--sketch", "0"), "--sketch: must be auto"),
+    "sketch and auto": ((*ROLES, "-k", "auto", "--sketch", "50"), "--sketch: holds no rows out"),
+    "sketch of another method": ((*ROLES, "--method", "pfa", "--sketch", "50"), "--sketch: PFA does not have"),
+    "separator": ((*ROLES, "--separator", ";;"), "The separator must be one character"),
+    "decimal": ((*ROLES, "--decimal", "x"), "--decimal"),
+    "encoding": ((*ROLES, "--encoding", "klingon"), "There is no encoding 'klingon'; try latin-1"),
+    "wrong separator": ((*ROLES, "--separator", "|"), "--drop-columns: the table has no column 'word'"),
     "seed no number": ((*ROLES, "--seed", "x"), "--seed"),
     "unknown option": (("--magic",), "--magic"),
     "extension": ((*ROLES, "-o", "out.xlsx"), "expected one of .csv"),
@@ -69,18 +77,12 @@ def test_bad_options_get_one_sentence_and_change_nothing(run, messy, monkeypatch
         ("a,b\n1,2\n3\n", "Row #3"),
         ("a,b\n", "is empty"),
         ("a,a\n1,2\n", "more than one column named 'a'"),
-        ("a,b\n1,0.5\n2,<0.5\n3,7\n", "Not numbers: 'b' (for example '<0.5' in 'b')"),
-        ("a,b\n1,0.5\n2,N/A\n3,ERR\n", "Not numbers: 'b' (for example 'ERR' in 'b')"),
+        ("b,c\n0.5,x\n<0.5,y\n7,z\n", "No column holds numbers ('b': 1 of 3 values, first '<0.5' in row 2, 'c': text"),
     ],
 )
 def test_bad_tables_get_one_sentence(run, tmp_path, text, message):
     (tmp_path / "t.csv").write_text(text)
     assert message in refused(run, tmp_path, "select", tmp_path / "t.csv", "-o", tmp_path / "out.csv")
-
-
-def test_another_separator_is_told_before_the_columns_are_counted(run, tmp_path):
-    (tmp_path / "t.csv").write_text("a;b;c\n1;2;3\n4;5;6\n")
-    assert "another separator" in refused(run, tmp_path, "select", tmp_path / "t.csv", "-k", 2)
 
 
 def test_missing_values_of_real_size_are_counted(run, tmp_path):
@@ -99,7 +101,7 @@ def test_missing_file_and_missing_argument(run, tmp_path):
 @pytest.mark.parametrize("there", ["out.csv", "out.selection.json"])
 def test_both_outputs_are_checked_before_the_work(run, messy, tmp_path, monkeypatch, there):
     (tmp_path / there).write_text("precious")
-    monkeypatch.setattr(io, "read_table", lambda *a, **k: pytest.fail("the work was begun"))
+    monkeypatch.setattr(io, "open_table", lambda *a, **k: pytest.fail("the work was begun"))
     assert f"{there} exists already" in refused(run, tmp_path, "select", messy, *ROLES, "-o", tmp_path / "out.csv")
 
 

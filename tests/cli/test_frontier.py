@@ -196,7 +196,7 @@ def test_keeping_all_columns_is_said(run, groups):
 
 
 BAD = {
-    "text": (("--drop-columns", "temp, C"), "Not numbers: 'sample id'"),
+    "text": (("--include", "sample id"), "--include: 'sample id' does not hold numbers (text, such as"),
     "gap": (("--id-column", "sample id"), "Missing values in 'temp, C' (1)"),
     "method": ((*ROLES, "--method", "magic"), "--method: there is no 'magic'"),
     "other method": (

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from stableselect.io import TableError, _numpy, _read, _tables, read_table
+from stableselect.io import TableError, _numpy, _tables, _text, read_table
 from stableselect.io._tables import numeric_matrix
 from stableselect.persistence import load
 
@@ -51,7 +51,7 @@ def test_rows_wider_than_a_megabyte_are_read(tmp_path):
 
 
 def test_line_breaks_inside_quotes_survive_block_boundaries(tmp_path, monkeypatch):
-    monkeypatch.setattr(_read, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(_text, "_BLOCK_BYTES", 64)
     words = [f"{'x' * j}\n{'y' * (20 - j)}" for j in range(20)]
     text = "word,n\n" + "".join(f'"{word}",{j}\n' for j, word in enumerate(words))
     assert read_table(written(tmp_path, "t.csv", text)).data["word"].to_pylist() == words
@@ -120,16 +120,20 @@ def test_pickles_are_never_loaded(tmp_path, name):
 
 
 BAD_FILES = {
-    "empty": ("t.csv", "", "cannot be read as CSV"),
+    "empty": ("t.csv", "", "t.csv is empty"),
     "header alone": ("t.csv", "a,b\n", "t.csv is empty"),
     "ragged": ("t.csv", "a,b\n1,2\n3\n", "Row #3"),
     "repeated names": ("t.csv", "a,b,a\n1,2,3\n", "more than one column named 'a'"),
     "repeated names of data": ("t.csv", "1,2,1\n1,2,3\n", "without a header"),
-    "another encoding": ("t.csv", "naïve,b\n1,2\n".encode("latin-1"), "not UTF-8"),
+    "another encoding": ("t.csv", b"na\x81ve,b\n1,2\n", "not UTF-8 text, nor Latin-1; name its encoding"),
+    "not compressed": ("t.csv.gz", b"\x1f\x8b no", "t.csv.gz cannot be read"),
+    "not arrow": ("t.feather", "ARROW1 no", "cannot be read as FEATHER"),
+    "not arrow either": ("t.arrow", "no", "cannot be read as ARROW"),
+    "compressed parquet": ("t.parquet.gz", "", "decompress it"),
     "not parquet": ("t.parquet", "PAR1 no", "cannot be read as PARQUET"),
     "not an array": ("t.npy", "\x93NUMPY", "cannot be read as NPY"),
     "not an archive": ("t.npz", "PK\x03\x04 no", "cannot be read as NPZ"),
-    "unknown extension": ("t.xlsx", "a\n1\n", "expected one of .csv, .tsv"),
+    "unknown extension": ("t.xyz", "a\n1\n", "expected one of .csv, .tsv"),
     "no extension": ("t", "a\n1\n", "no extension"),
 }
 
@@ -180,10 +184,10 @@ def matrix_of(tmp_path, text):
     [
         (
             "a,b,c\n1,x,2020-01-01\n2,y,2020-01-02\n",
-            r"'b', 'c' \(for example 'x' in 'b'\); only columns of numbers",
+            r"'b', 'c' \('b': text, such as 'x' in row 1\); only columns of numbers",
         ),
         (",b\nr1,1\nr2,2\n", r"'' \(the column without a name\)"),
-        ("a;b\n1;2\n", "another separator"),
+        ("a;b\n1;2\n3;4;5\n6\n", "cannot be read as CSV with separator ';'"),
         ("a,b\n1,\n2,NA\n3,4\n", r"Missing values in 'b' \(2\); .*SimpleImputer"),
         ("a,b\n1,\n2,\n", r"Missing values in 'b' \(2\)"),
         ("a,b\n1,inf\n2,-inf\n", "Infinite values in 'b'"),

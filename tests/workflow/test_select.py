@@ -138,7 +138,7 @@ def test_constant_tables_can_be_selected_from():
         ({"exclude": USED[:5]}, "exclude: 2 columns are left and 3 or more are to be selected"),
         ({"id_columns": ["id", "word"]}, "'word' cannot be both dropped and an id column"),
         ({"drop": [*USED, "word"]}, "drop: no column is left"),
-        ({"drop": []}, "Not numbers: 'word'"),
+        ({"include": ["word"], "drop": []}, r"include: 'word' does not hold numbers \(text, such as"),
         ({"method": "best"}, "method: there is no 'best'; the methods are"),
         ({"method": "PFA", "include": ["mix"]}, "include: PFA does not have this setting"),
         (
@@ -176,12 +176,73 @@ def test_values_beyond_scaling_are_refused():
         select(table, 1)
 
 
-def test_row_numbers_and_numeric_headers_are_pointed_out():
-    rows = list(range(12))
-    assert any("no name" in note for note in select(Table(pa.table({"": rows, "a": rows}), "t.csv"), 1).notes)
-    assert any(
-        "without a header" in note for note in select(Table(pa.table({"1.5": rows, "2": rows}), "t.csv"), 1).notes
+def notes_on(columns, **options):
+    """Return the notes on a table that are not about held-out rows or folds."""
+    options = {"k": 1, **options}
+    selection = select_table(Table(pa.table(columns), "t.csv"), SelectionRequest(**options))
+    return [note for note in selection.notes if "held-out" not in note and "folds" not in note]
+
+
+ROWS = list(range(12))
+ODD = [5.0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+OTHER = [2.0, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"a": ODD, "b": OTHER}, []),
+        (
+            {"": ROWS, "a": ODD, "b": OTHER},
+            ["Row numbers? '' (the column without a name) goes up by one from row to row; drop it if so."],
+        ),
+        ({"": OTHER, "a": ODD}, ["One column has no name; if it numbers the rows, drop it."]),
+        ({"a": ODD, "b": OTHER, "c": [3] * 12, "d": [True] * 12}, ["Constant: 'c', 'd'."]),
+        ({"a": ODD, "b": OTHER, "c": ODD}, ["'c' repeats 'a'; copies count again in the error."]),
+        (
+            {"a": ODD, "b": OTHER, "c": ODD, "d": OTHER},
+            ["'c' repeats 'a' (2 such columns); copies count again in the error."],
+        ),
+        ({"a": [1], "b": [2.5]}, ["The table has one row, so every column is constant and the choice means nothing."]),
+        (
+            {"1.5": ODD, "0.5": OTHER},
+            ["All column names are numbers; if the first row is data, read the table without a header."],
+        ),
+        ({f"{400 + j}": np.roll(ODD, j) for j in range(6)}, []),
+    ],
+)
+def test_what_a_person_would_want_to_know_is_told_once(columns, expected):
+    assert notes_on(columns) == expected
+
+
+def test_a_column_with_nearly_all_the_variance_is_named_where_nothing_is_scaled():
+    columns = {"a": ODD, "b": [1000 * value for value in OTHER], "c": ODD[::-1]}
+    assert notes_on(columns) == []
+    assert notes_on(columns, scale="none") == [
+        "'b' has 100.0% of the variance and decides nearly alone; scale the columns."
+    ]
+
+
+def test_columns_without_numbers_are_left_out_and_told_with_value_row_and_count():
+    days = pa.array(ROWS, pa.int32()).cast(pa.date32())
+    columns = {
+        "name": [f"n{j}" for j in ROWS],
+        "a": ODD,
+        "flow": ["1.5", "NA", *(str(value) for value in OTHER[:7]), "ERR", "<0.5", "2"],
+        "b": OTHER,
+        "day": days,
+    }
+    told = (
+        "'name' (text, such as 'n0' in row 1); 'flow' (2 of 12 values, first 'ERR' in row 10); 'day' (dates or times)"
     )
+    assert notes_on(columns) == [f"Left out, not numbers: {told}."]
+    many = notes_on(columns | {f"w{j}": ["x"] * 12 for j in range(7)})
+    assert many == [f"Left out, not numbers: {told}; and 'w0', 'w1', 'w2', 'w3', 'w4' and 2 more."]
+    table = Table(pa.table(columns), "t.csv")
+    selection = select_table(table, SelectionRequest(k=1))
+    assert selection.features == ("a", "b") and selection.columns == tuple(columns)
+    with pytest.raises(TableError, match=r"No column holds numbers \('name': text, such as 'n0' in row 1\)"):
+        select_table(table, SelectionRequest(k=1, drop=["a", "b", "flow", "day"]))
 
 
 def test_a_report_says_that_the_columns_come_from_a_sketch(rng, monkeypatch):

@@ -242,7 +242,7 @@ class Moments(MomentSums):
         self._settle_form()
         return self
 
-    def scale(self, kind: Literal["minmax", "standard"] | None) -> Moments:
+    def scale(self, kind: Literal["minmax", "standard"] | None, like: Moments | None = None) -> Moments:
         """Return the moments of the scaled table, without another pass over it.
 
         Parameters
@@ -250,6 +250,8 @@ class Moments(MomentSums):
         kind : {"minmax", "standard"} or None
             Map every feature to [0, 1], to zero mean and unit variance, or leave it. Constant features are only
             shifted.
+        like : Moments, optional
+            Whose means and spreads to scale by, such as those of all samples for the moments of a fold.
 
         Returns
         -------
@@ -260,7 +262,7 @@ class Moments(MomentSums):
         scaled = self._empty().merge(self)
         if kind is None or self.n_features is None:
             return scaled
-        origin, factor = self._scaling(kind)
+        origin, factor = (like or self)._scaling(kind)
         for name in ("_mean", "_low", "_high", "_shift"):
             if getattr(self, name) is not None:
                 setattr(scaled, name, (getattr(self, name) - origin) * factor)

@@ -39,6 +39,11 @@ def frontier(
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    transpose: options.Transpose = False,
     force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -62,7 +67,7 @@ def frontier(
         if output is not None:
             table_format(output, _PICTURES, "a picture, ")
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
-        check_outputs(targets, inputs=[table], overwrite=force)
+        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             found = measure_frontier(*options.read_request(given), progress=begin)
@@ -99,7 +104,14 @@ def _command(given: dict[str, Any]) -> str:
     """Return the select command for the same request as a shell takes it, without options at their defaults."""
     from ..workflow import SelectionRequest
 
-    words = ["select", given["table"], *(["--no-header"] if given["no_header"] else [])]
+    words = [
+        "select",
+        *given["table"],
+        *(f"--{name}" for name in ("no-header", "transpose") if given[name.replace("-", "_")]),
+    ]
+    for name in ("separator", "decimal", "encoding"):
+        words += [f"--{name}", given[name]] if given[name] else []
+    words += [word for value in given["na"] or () for word in ("--na", value)]
     for field in fields(SelectionRequest):
         value = given.get(field.name)
         if value in (None, [], field.default):
@@ -130,7 +142,7 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     report.print(frontier_words(found.scaling))
     notes = [] if frontier.reached else [not_reached(frontier)]
     for note in (*notes, *found.notes):
-        report.print(f"Note: {printable(note)}")
+        report.print(f"Note: {options.with_option(note)}")
     report.print("\nTo select columns with this setting:\n")
     report.print(f"  {printable(command)}", soft_wrap=True)
     report.print(f"\n{wrote or 'Use -o frontier.png to plot every setting.'}")

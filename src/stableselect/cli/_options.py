@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .._files import PathLike, printable
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..io import Table
+    from ..io import Table, TableParts
     from ..workflow import SelectionRequest
 
 _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_jobs": "--jobs"}
@@ -20,6 +22,15 @@ _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_j
 
 
 _TEXT = (".csv", ".tsv")
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+"""Words for separators that are awkward to type."""
+_HINTS = {
+    "transpose the table": "--transpose",
+    "without a header": "--no-header",
+    "scale the columns": "--scale standard",
+    "drop it": "--drop-columns",
+}
+"""By words of a note: the option that does what it says."""
 
 
 def option(field: str) -> str:
@@ -49,6 +60,14 @@ def _number(field: str, text: str | None) -> Any:
     return number
 
 
+def _parse_sketch(text: str | None) -> Any:
+    if text is None or text == "auto":
+        return text
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise typer.BadParameter(f"must be auto or a whole number from 1, got '{text}'.", param_hint="--sketch")
+    return int(text)
+
+
 def _parse_k(text: str | None) -> Any:
     """Return K as a number of columns or as a fraction; None and "auto" stay."""
     if text is None or text == "auto":
@@ -63,7 +82,12 @@ def _parse_k(text: str | None) -> Any:
     raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint="-k")
 
 
-TableToRead = Annotated[str, typer.Argument(metavar="TABLE", help="Table to select from; '-' reads CSV from stdin.")]
+TableToRead = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE", help="Table to select from: a file, several parts, 'logs/*.csv', a folder, or '-' for stdin."
+    ),
+]
 Selection = Annotated[
     Path,
     typer.Argument(metavar="SELECTION", help="File that select -o wrote (.selection.json) or Python saved (.sselect)."),
@@ -133,10 +157,39 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for the searches of a choice for stability."),
 ]
+Sketch = Annotated[
+    str | None,
+    typer.Option(
+        "--sketch", metavar="R", help="Select from a sketch of R rows, or auto: where memory is too small otherwise."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of held-out rows and random methods.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="OUT", help="File to write: .csv, .tsv, .parquet, .npy or .npz."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", metavar="MARK", help="Between columns of text: ';', tab, ... (default: recognised)."),
+]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    typer.Option("--decimal", metavar="MARK", help="Before decimals: . or , (default: recognised)."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Encoding of text, such as latin-1 (default: recognised)."),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option("--na", metavar="WORD", help="A word for missing values, besides NA, -, ? and the like; repeatable."),
+]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="The rows of the file are the columns (genes as rows); text names them.")
+]
+NamingColumn = Annotated[
+    str | None,
+    typer.Option("--id-column", metavar="NAME", help="With --transpose: the column that names the rows of the file."),
 ]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first row is data; columns are called c0, c1, ...")]
 QuoteFormulas = Annotated[
@@ -155,7 +208,8 @@ def parsed(options: dict[str, Any]) -> dict[str, Any]:
         raise typer.BadParameter(f"must be from 0 to 2**32 - 1, got {options['seed']}.", param_hint="--seed")
     numbers = {name: _number(name, options[name]) for name in _NUMBERS}
     columns = {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
-    return options | numbers | columns | {"k": _parse_k(options["k"]), "n_jobs": options["jobs"]}
+    made = {"k": _parse_k(options["k"]), "n_jobs": options["jobs"], "sketch": _parse_sketch(options.get("sketch"))}
+    return options | numbers | columns | made
 
 
 def check_quoting(suffix: str, quote: bool) -> None:
@@ -179,18 +233,47 @@ def for_spreadsheets(table: pa.Table, suffix: str, quote: bool) -> tuple[pa.Tabl
     return table, [f"A spreadsheet would run text as formulas: {' and '.join(found)}; --quote-formulas prevents it."]
 
 
-def read_request(given: dict[str, Any]) -> tuple[Table, SelectionRequest]:
-    """Read the table of a command, and return it with the request for it."""
-    from ..io import read_table
+def with_option(note: str) -> str:
+    """Return a note with the option that does what it says."""
+    found = next((name for words, name in _HINTS.items() if words in note), None)
+    return printable(note if found is None else f"{note.removesuffix('.')} ({found}).")
+
+
+def files_of(tables: list[str]) -> list[PathLike]:
+    """Return the files that the tables of a command stand for."""
+    from ..io import find_parts
+
+    return [] if tables == ["-"] else [*find_parts(tables)]
+
+
+def reading(given: dict[str, Any]) -> dict[str, Any]:
+    """Return how a table is to be read, as far as the options say."""
+    from ..io import TextStyle
+
+    separator = given["separator"]
+    try:
+        style = TextStyle(
+            _SEPARATORS.get(separator, separator), given["decimal"], given["encoding"], tuple(given["na"] or ())
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--separator, --decimal or --encoding") from error
+    return {"header": not given["no_header"], "style": style, "transpose": given["transpose"]}
+
+
+def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRequest]:
+    """Read the table of a command, or begin to, and return it with the request for it."""
+    from ..io import open_table
     from ..workflow import SelectionRequest
 
     possible = [name for value in given["id_columns"] for name in (value, *_split(value))]
-    table = read_table(given["table"], header=not given["no_header"], verbatim=possible)
+    table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
         # A comma may belong to the name of a column.
         values = ([value] if value in table.columns else _split(value) for value in known[role] or ())
         known[role] = [name for names in values for name in names]
+    if given["transpose"]:  # the column that named the rows is gone
+        known["id_columns"] = [name for name in known["id_columns"] if name in table.columns]
     return table, SelectionRequest(**known)
 
 

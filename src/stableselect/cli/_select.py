@@ -30,6 +30,7 @@ def select(
     criterion: options.Criterion = None,
     max_error_increase: options.MaxErrorIncrease = None,
     min_stability: options.MinStability = None,
+    sketch: options.Sketch = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     explain: Annotated[
@@ -37,6 +38,11 @@ def select(
         typer.Option("--explain", help="Explain discarded columns and name replacements for selected ones."),
     ] = False,
     no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    transpose: options.Transpose = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,
@@ -52,7 +58,7 @@ def select(
     """
     given = options.parsed(locals())
     with reported(debug, may_drop=True):
-        from ..io import apply, check_writable, table_format, write_stream
+        from ..io import apply, check_writable, needed, table_format, write_stream
         from ..persistence import to_json
         from ..workflow import select_table
 
@@ -60,15 +66,19 @@ def select(
         options.check_quoting(suffix or ".csv", quote_formulas)
         targets = [] if output is None else [output, output.with_suffix(".selection.json")]
         notes: list[str] = []
-        check_outputs(targets, inputs=[table], overwrite=force)
+        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
         with progress_bar(3, quiet=quiet) as begin:
             begin("Reading the table")
             data, request = options.read_request(given)
             if output is not None:
-                check_writable(data.data.select([name for name in request.id_columns if name in data.columns]), suffix)
+                ids = [name for name in data.columns if name in {*request.id_columns, *data.ids}]
+                if ids:
+                    check_writable(data.head(ids).data, suffix)
             selection = select_table(data, request, progress=begin)
             if targets:
-                kept, notes = options.for_spreadsheets(apply(selection, data), suffix, quote_formulas)
+                kept, notes = options.for_spreadsheets(
+                    apply(selection, needed(selection, data)), suffix, quote_formulas
+                )
                 with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
                     write_stream(kept, kept_file, suffix)
                     selection_file.write(to_json(selection).encode())
@@ -102,6 +112,6 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
         file = printable(targets[1].name) if targets else None
         report.print(*explanation_tables(selection.explanation, file), sep="\n")
     for note in (*selection.notes, *notes):
-        report.print(f"Note: {printable(note)}")
+        report.print(f"Note: {options.with_option(note)}")
     if targets:
         report.print(f"Wrote {printable(str(targets[0]))} and {printable(str(targets[1]))}.")

@@ -49,7 +49,7 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
     """Return what went wrong and what to do, with options for the names of parameters."""
     from .._files import OutputExistsError, printable
     from ..base import TooFewSamplesError
-    from ..io import NotFiniteError, NotNumericError
+    from ..io import NotFiniteError, NotNumericError, TextError
     from ..workflow import RequestError
 
     if isinstance(error, MemoryError):
@@ -70,7 +70,9 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
     text = " ".join(told.split()) or type(error).__name__
     text = text if text.endswith((".", "?", "!", ")", '"')) else text + "."
     if may_drop and isinstance(error, NotNumericError):
-        text += " Ignore them with --drop-columns, or copy them to the output with --id-column."
+        text += " See --separator, --decimal and --transpose."
+    elif isinstance(error, TextError):
+        text += " See --separator, --decimal, --encoding and --no-header."
     elif may_drop and isinstance(error, NotFiniteError):
         text += " Or ignore these columns with --drop-columns."
     return text

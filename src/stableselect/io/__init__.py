@@ -8,30 +8,44 @@ try:
 except ImportError as error:
     raise ImportError('reading and writing tables needs pyarrow: pip install "stableselect[cli]"') from error
 
-from ._apply import apply, id_columns, reconstruct
+from ._apply import apply, id_columns, needed, reconstruct
+from ._find import find_parts
 from ._formulas import formulas, quote_formulas
-from ._read import FORMATS, read_table, table_format
+from ._parts import TableParts, open_table
+from ._read import read_table
+from ._sources import FORMATS, READABLE, table_format
 from ._tables import NotFiniteError, NotNumericError, Table, TableError, listed, looks_like_data, numeric_matrix, quoted
+from ._text import TextError, TextStyle
+from ._turn import looks_transposed, transposed
 from ._write import check_writable, write_stream, write_table
 
 __all__ = [
     "FORMATS",
+    "READABLE",
     "NotFiniteError",
     "NotNumericError",
     "Table",
     "TableError",
+    "TableParts",
+    "TextError",
+    "TextStyle",
     "apply",
     "check_writable",
+    "find_parts",
     "formulas",
     "id_columns",
     "listed",
     "looks_like_data",
+    "looks_transposed",
+    "needed",
     "numeric_matrix",
+    "open_table",
     "quote_formulas",
     "quoted",
     "read_table",
     "reconstruct",
     "table_format",
+    "transposed",
     "write_stream",
     "write_table",
 ]

@@ -12,6 +12,7 @@ import pyarrow as pa
 from .._files import printable
 from ..base import BaseSelector
 from ..persistence import TableSelection
+from ._parts import TableParts
 from ._tables import Table, TableError, listed, numeric_matrix
 
 Made = TableSelection | BaseSelector
@@ -49,6 +50,16 @@ def id_columns(made: Made, *, header: bool = True, selected_only: bool = False) 
     plan = _plan(made)
     layout = [*plan.ids, *plan.selected] if selected_only else plan.columns
     return plan.ids if header else [f"c{layout.index(name)}" for name in plan.ids]
+
+
+def needed(made: Made, table: Table | TableParts) -> Table:
+    """Return those columns of a table that a selection uses; where the columns have no names, all."""
+    plan = _plan(made)
+    if not (plan.named and table.named):
+        return table.take(table.columns)
+    wanted = {*plan.ids, *plan.selected}
+    # The table's own columns if none is: an error will tell what is missing.
+    return table.take([name for name in table.columns if name in wanted] or table.columns[:1])
 
 
 def apply(made: Made, table: Table) -> pa.Table:

@@ -31,7 +31,9 @@ def read_numpy(stream: BinaryIO, name: str) -> tuple[np.ndarray, list[str] | Non
         if "feature_names" in members:
             names = _read_member(archive, members["feature_names"], name)
     else:
-        _check_header(stream, os.fstat(stream.fileno()).st_size)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        _check_header(stream, size)
         stream.seek(0)
         X = np.lib.format.read_array(stream, allow_pickle=False)
     if X.ndim != 2 or X.dtype.kind not in "biuf" or X.dtype.itemsize > 8:

@@ -1,53 +1,46 @@
-"""Read a table from CSV, TSV, Parquet, NPY or NPZ. Nothing is ever unpickled."""
+"""Read a table from a file of any kind into memory. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
-import sys
+import os
 from collections import Counter
-from collections.abc import Iterable
-from io import BytesIO
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet
 
-from .._files import PathLike, open_plain, printable
-from ._numpy import read_numpy
+from .._files import PathLike, printable
+from ._excel import read_excel
+from ._h5ad import H5ad, open_h5ad
+from ._numpy import ARCHIVE_LIMIT, read_numpy
+from ._sources import ARROW, TEXT, Source, index_columns, read_failures, source_of
 from ._tables import Table, TableError, listed, looks_like_data
-
-FORMATS = (".csv", ".tsv", ".parquet", ".npy", ".npz")
-"""The file extensions that can be read and written."""
-
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-
-_BLOCK_BYTES = 1 << 26
-"""A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
+from ._text import TextStyle, read_text
 
 
-def table_format(path: PathLike, formats: tuple[str, ...] = FORMATS, kind: str = "") -> str:
-    """Return the extension of ``path`` in lower case, or raise if it is not one of ``formats``."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in formats:
-        came = f"the extension {printable(suffix)}" if suffix else "no extension"
-        raise TableError(f"{printable(str(path))} has {came}; expected {kind}one of {', '.join(formats)}.")
-    return suffix
-
-
-def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] = ()) -> Table:
-    r"""Read a table from a file, or CSV from standard input where ``path`` is ``"-"``.
+def read_table(
+    path: PathLike, *, header: bool = True, verbatim: Iterable[str] = (), style: TextStyle | None = None
+) -> Table:
+    r"""Read a table from a file, or from standard input where ``path`` is ``"-"``.
 
     Parameters
     ----------
     path : str or path
-        A file with one of the extensions in ``FORMATS``. A NumPy archive holds its table as ``X`` (rows x columns), at
-        most 4 GiB once decompressed, and may hold column names as ``feature_names``.
+        A file with one of the extensions in ``READABLE``; text may be compressed (``.csv.gz``, ``.tsv.zst``), to at
+        most 4 GiB of text. A NumPy archive holds its table as ``X`` (rows x columns), at most 4 GiB once decompressed,
+        and may hold column names as ``feature_names``. Of a workbook the first sheet is read, of an ``.h5ad`` file X
+        with the names of its rows and columns.
     header : bool, default=True
-        Whether the first row of a CSV or TSV file names the columns.
+        Whether the first row of a text file or sheet names the columns.
     verbatim : iterable of str, optional
-        Columns of a CSV or TSV file to keep as written, such as identifiers with leading zeros.
+        Columns of a text file to keep as written, such as identifiers with leading zeros.
+    style : TextStyle, optional
+        Separator, decimal mark and encoding of a text file, where they are not to be recognised, and its own words for
+        missing values.
 
     Returns
     -------
@@ -58,60 +51,95 @@ def read_table(path: PathLike, *, header: bool = True, verbatim: Iterable[str] =
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "small.csv")
-    >>> _ = path.write_text("a,b\n1,2.5\n3,4.5\n")
+    >>> _ = path.write_text("a;b\n1;2,5\n3;4,5\n")
     >>> [str(type) for type in read_table(path).data.schema.types]
     ['int64', 'double']
     """
-    stdin = str(path) == "-"
-    # A file's name need not be text, and becomes part of results that are.
-    name = "standard input" if stdin else Path(path).name.encode(errors="backslashreplace").decode()
-    suffix = ".csv" if stdin else table_format(path)
-    with _open(path) as stream:
-        try:
-            data, named = _read(stream, suffix, name, header, verbatim)
-        except TableError:
-            raise
-        except UnicodeDecodeError as error:
-            raise TableError(f"{printable(name)} is not UTF-8 text; save it as UTF-8 first.") from error
-        except Exception as error:  # a damaged file can fail anywhere
-            text = str(error) or type(error).__name__
-            reason = printable(" ".join(text.split()))[:160].rstrip(". ")
-            raise TableError(
-                f"{printable(name)} cannot be read as {suffix[1:].upper()} ({reason}); check the file."
-            ) from error
-    _check_unique(data.column_names, name)
+    source = source_of(path)
+    source.begin().close()  # a file that cannot be opened is not one that cannot be read
+    with read_failures(source.name, source.suffix):
+        table = _read(source, header, verbatim, style or TextStyle())
+    _check_unique(table.columns, source.name)
+    data = table.data
     if not data.num_rows or not data.num_columns:
         size = f"{data.num_rows} rows and {data.num_columns} columns"
-        raise TableError(f"{printable(name)} is empty ({size}); expected at least one of each.")
-    return Table(data.replace_schema_metadata(None), name, named)
+        raise TableError(f"{printable(source.name)} is empty ({size}); expected at least one of each.")
+    return replace(table, data=data.replace_schema_metadata(None))
 
 
-def _open(path: PathLike) -> BinaryIO:
-    if str(path) == "-":
-        if sys.stdin is None:
-            raise TableError("Standard input is closed; give a file.")
-        return BytesIO(sys.stdin.buffer.read())
-    try:
-        return open_plain(path)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise TableError(f"{printable(str(path))} does not exist; check the path.") from error
-    except IsADirectoryError as error:
-        raise TableError(f"{printable(str(path))} is a folder, not a table; check the path.") from error
-
-
-def _read(stream: BinaryIO, suffix: str, name: str, header: bool, verbatim: Iterable[str]) -> tuple[pa.Table, bool]:
-    """Read a table; say whether the file names its columns."""
-    if suffix in DELIMITERS:
-        return _read_text(stream, DELIMITERS[suffix], header, verbatim), header
-    if suffix == ".parquet":
-        # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
-        with pa.parquet.ParquetFile(stream) as file:
-            data = file.read()
+def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyle) -> Table:
+    name, suffix = source.name, source.suffix
+    if suffix in TEXT:
+        return read_text(source.begin_text, name, TEXT[suffix], style, header=header, verbatim=verbatim)
+    with source.begin() as stream:
+        if suffix == ".xlsx":
+            data, notes = read_excel(stream, name, header)
+            return Table(data, name, header, tuple(notes))
+        if suffix == ".h5ad":
+            with closing(open_h5ad(stream, name)) as adata:
+                return _h5ad(adata, name)
+        if suffix in (".npy", ".npz"):
+            X, names = read_numpy(stream, name)
+            return Table(_columns(X, names), name, names is not None)
+        if suffix in ARROW:
+            data = _read_arrow(stream, name)
+        else:
+            # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
+            with pa.parquet.ParquetFile(stream) as file:
+                data = file.read()
         data.validate(full=True)  # text that is no text, and places beyond the end, would fail later
-        return data, True
-    X, names = read_numpy(stream, name)
-    labels = _positional(X.shape[1]) if names is None else names
-    return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels), names is not None
+        return Table(data, name, ids=index_columns(data.schema))
+
+
+def _read_arrow(stream: BinaryIO, name: str) -> pa.Table:
+    """Read the file or the stream format, batch by batch: batches may be compressed, and few bytes stand for many."""
+    limit = max(ARCHIVE_LIMIT, stream.seek(0, os.SEEK_END))
+    stream.seek(0)
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream) as reader:
+        batches, size = [], 0
+        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+            batches.append(batch)
+            size += batch.nbytes
+            if size > limit:
+                raise TableError(
+                    f"{printable(name)} takes more than {limit / 2**30:.3g} GiB decompressed; store it as .parquet."
+                )
+        return pa.Table.from_batches(batches, reader.schema)
+
+
+def h5ad_pieces(file: H5ad, columns: list[str], name: str, rows: int) -> Iterator[Table]:
+    """Yield columns of an ``.h5ad`` file as dense tables of so many rows; the names of its rows are identifiers."""
+    position = {label: j for j, label in enumerate(file.names)}
+    wanted = [position[label] for label in columns if label in position]
+    called, done = file.rows_called, 0
+    labels = file.row_names() if called in columns else []
+    for block in file.blocks(rows):
+        part = block[:, wanted] if isinstance(block, np.ndarray) else block[:, wanted].toarray()
+        arrays = dict(zip([file.names[j] for j in wanted], map(pa.array, part.T), strict=True))
+        if labels:
+            arrays[called] = pa.array(labels[done : done + block.shape[0]], pa.string())
+        done += block.shape[0]
+        data = pa.Table.from_arrays([arrays[column] for column in columns], names=columns)
+        yield Table(data, name, ids=(called,) if labels else ())
+
+
+def _h5ad(file: H5ad, name: str) -> Table:
+    size = 8 * file.shape[0] * file.shape[1]
+    if size > ARCHIVE_LIMIT:
+        raise TableError(
+            f"{printable(name)} would take {size / 2**30:.3g} GiB as a dense table, and at most "
+            f"{ARCHIVE_LIMIT / 2**30:.3g} are read; use a method that reads it piece by piece, or give fewer rows."
+        )
+    _check_unique(file.names, name)
+    pieces = list(h5ad_pieces(file, [file.rows_called, *file.names], name, 4096))
+    return replace(pieces[0], data=pa.concat_tables([piece.data for piece in pieces]))
+
+
+def _columns(X: np.ndarray, names: list[str] | None) -> pa.Table:
+    labels = [f"c{j}" for j in range(X.shape[1])] if names is None else names
+    return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels)
 
 
 def _check_unique(names: list[str], source: str) -> None:
@@ -119,38 +147,3 @@ def _check_unique(names: list[str], source: str) -> None:
     if repeated:
         hint = "if the first row is data, read it without a header" if looks_like_data(names) else "rename one of them"
         raise TableError(f"{printable(source)} has more than one column named {listed(repeated)}; {hint}.")
-
-
-def _read_text(stream: BinaryIO, delimiter: str, header: bool, verbatim: Iterable[str]) -> pa.Table:
-    """Read delimited text; types are inferred over the whole file."""
-    verbatim = set(verbatim)
-    # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
-    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim}
-    table = pa.csv.read_csv(
-        stream,
-        # One thread, for only then does the error for a ragged row say which row it is.
-        read_options=pa.csv.ReadOptions(
-            block_size=_BLOCK_BYTES, use_threads=False, autogenerate_column_names=not header
-        ),
-        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pa.csv.ConvertOptions(column_types=types),
-    )
-    if not header:
-        table = table.rename_columns(_positional(table.num_columns))
-    for j, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if name in verbatim and pa.types.is_string(column.type):
-            table = table.set_column(j, name, _restore_integers(column))
-    return table
-
-
-def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a text column as int64 where that loses nothing, not even a leading zero."""
-    try:
-        numbers = column.cast(pa.int64())
-    except pa.ArrowException:
-        return column
-    return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
-
-
-def _positional(n_columns: int) -> list[str]:
-    return [f"c{j}" for j in range(n_columns)]

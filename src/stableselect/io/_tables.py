@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,11 @@ import pyarrow.csv
 
 from .._files import printable
 
+NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
+"""What stands for a missing value in a column of numbers."""
+_NUMBER = r"^\s*[+-]?(\d+[MARK]?\d*([eE][+-]?\d+)?|[MARK]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
+_LONGEST = 60
+"""How many characters of a name a message shows."""
 _LISTED = 5
 """How many names a message lists before it counts the rest."""
 
@@ -46,6 +51,12 @@ class Table:
         File name without its folder.
     named : bool, default=True
         False where the file has no column names: columns are then known by position and called c0, c1, ...
+    notes : tuple of str
+        What the person who gave the file should know of how it was read.
+    ids : tuple of str
+        Columns that are identifiers by the file's own account, such as the names of its rows.
+    decimal : str, default="."
+        The decimal mark of the file, for messages about numbers with another.
 
     Examples
     --------
@@ -57,16 +68,37 @@ class Table:
     data: pa.Table
     name: str
     named: bool = True
+    notes: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    decimal: str = "."
 
     @property
     def columns(self) -> list[str]:
         """Column names in file order."""
         return list(self.data.column_names)
 
+    def take(self, columns: Iterable[str]) -> Table:
+        """Return a table of the named columns alone."""
+        return replace(self, data=self.data.select(list(columns)))
+
+    def head(self, columns: Iterable[str]) -> Table:
+        """Return the first rows of the named columns."""
+        return replace(self, data=self.data.select(list(columns)).slice(0, 1))
+
+    def not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return those of the columns that do not hold numbers, each with what it holds instead."""
+        _check_separator(self, columns)
+        data = plain(self.data.select(list(columns)))
+        other = {field.name: j for j, field in enumerate(data.schema) if not _may_be_number(field.type)}
+        return {name: _held(data.column(j), self.decimal) for name, j in other.items()}
+
 
 def quoted(name: str) -> str:
     """Return ``name`` as messages show it; the empty header of a row index gets words of its own."""
-    return f"'{printable(name)}'" if name else "'' (the column without a name)"
+    if not name:
+        return "'' (the column without a name)"
+    text = printable(name)
+    return f"'{text}'" if len(text) <= _LONGEST else f"'{text[: _LONGEST - 3]}...'"
 
 
 def listed(names: Iterable[str]) -> str:
@@ -126,44 +158,47 @@ def plain(data: pa.Table) -> pa.Table:
     return pa.table(columns, names=data.column_names)
 
 
+def _may_be_number(type_: pa.DataType) -> bool:
+    return is_number(type_) or bool(pa.types.is_null(type_))
+
+
 def _check_numbers(data: pa.Table) -> None:
-    other = [j for j, field in enumerate(data.schema) if not (is_number(field.type) or pa.types.is_null(field.type))]
+    other = [j for j, field in enumerate(data.schema) if not _may_be_number(field.type)]
     if not other:
         return
     columns = data.column_names  # made anew each time that it is asked for
     names = [columns[j] for j in other]
-    raise NotNumericError(
-        f"Not numbers: {listed(names)}{_example(data, other[0])}; only columns of numbers can be used."
-    )
+    example = f"{quoted(names[0])}: {_held(data.column(other[0]))}"
+    raise NotNumericError(f"Not numbers: {listed(names)} ({example}); only columns of numbers can be used.")
 
 
 def _check_separator(table: Table, columns: Sequence[str]) -> None:
     """Raise if a file was read as one column because it separates its columns by something else."""
     if len(columns) != 1 or is_number(table.data.schema.field(columns[0]).type):
         return
-    if any(mark in columns[0] for mark in ";\t|"):
+    if any(mark in columns[0] for mark in ",;\t|"):
         raise TableError(
-            f"{printable(table.name)} has one column, {_excerpt(columns[0])}, and seems to use another separator; save "
-            "it with commas (.csv) or tabs (.tsv)."
+            f"{printable(table.name)} has one column, {_excerpt(columns[0])}, and seems to use another separator than "
+            "the one it was read with; name it, or leave it to be recognised."
         )
 
 
-def _example(data: pa.Table, j: int) -> str:
-    """Return a value of a column that is not a number, for a message; nothing where the column is empty."""
-    column = data.column(j).drop_null()
-    if not len(column):
-        return ""
-    culprit = next((value for value in column if not _reads_as_number(value)), column[0])
-    return f" (for example {_excerpt(culprit)} in {quoted(data.column_names[j])})"
-
-
-def _reads_as_number(value: pa.Scalar) -> bool:
-    """Tell whether a value is a number, or a word that a column of numbers would read as missing."""
-    try:
-        float(value.as_py())
-    except (TypeError, ValueError):
-        return value.as_py() in pa.csv.ConvertOptions().null_values
-    return True
+def _held(column: pa.ChunkedArray, decimal: str = ".") -> str:
+    """Return what a column holds that is not a number: how often, the first such value, and its row."""
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
+        return "dates or times"
+    if not is_text(column.type):
+        return printable(str(column.type))
+    known = pc.or_(
+        pc.match_substring_regex(column, _NUMBER.replace("MARK", decimal)), pc.is_in(column, pa.array(NA_WORDS))
+    )
+    other = pc.invert(pc.fill_null(known, True))
+    count, filled = pc.sum(other).as_py() or 0, len(column) - column.null_count
+    if not count:
+        return "text"
+    row = pc.index(other, True).as_py()
+    first = f"{_excerpt(column[row])} in row {row + 1}"
+    return f"text, such as {first}" if 2 * count > filled else f"{count} of {filled} values, first {first}"
 
 
 def _excerpt(value: pa.Scalar | str) -> str:

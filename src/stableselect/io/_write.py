@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from .._files import PathLike, write_whole
-from ._read import DELIMITERS, table_format
+from ._sources import TEXT, table_format
 from ._tables import TableError, is_number, listed, plain
 
 
@@ -41,8 +41,8 @@ def write_table(table: pa.Table, path: PathLike) -> None:
 
 def write_stream(table: pa.Table, stream: BinaryIO, suffix: str) -> None:
     """Write ``table`` to an open binary stream in the format of ``suffix``."""
-    if suffix in DELIMITERS:
-        _write_text(table, stream, DELIMITERS[suffix])
+    if suffix in TEXT:
+        _write_text(table, stream, TEXT[suffix][0])
     elif suffix == ".parquet":
         pa.parquet.write_table(table, stream)
     elif suffix == ".npy":

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from .. import __version__
 from ..base import whole_fits
-from ..io import Table
 from ..subset import StabilityFrontier
-from ._prepare import Prepared, RequestError, SelectionRequest, fitted_scaler, prepare
-from ._select import notes_of
+from ._numbers import numbers_of
+from ._prepare import AnyTable, Prepared, RequestError, SelectionRequest, prepare
+from ._select import notes_of, table_notes
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class TableFrontier:
 
 @whole_fits()
 def measure_frontier(
-    table: Table, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
+    table: AnyTable, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
 ) -> TableFrontier:
     """Measure, on all rows, the settings that :func:`select_table` chooses from where it is asked for stability.
 
     Parameters
     ----------
-    table : Table
-        The table, as :func:`~stableselect.io.read_table` gives it.
+    table : Table or TableParts
+        The table, as :func:`~stableselect.io.open_table` gives it.
     request : SelectionRequest, optional
         What to select, and how; its criterion is taken to be stability.
     progress : callable, optional
@@ -79,10 +79,11 @@ def measure_frontier(
     if asked.k is not None:
         _check_choice(asked, asked.k)
     progress("Measuring settings")
-    scaler = fitted_scaler(request.scale, asked.X)
+    numbers, selector = numbers_of(asked, request), asked.selector
+    about = table_notes(asked, numbers, request)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        selector = asked.selector.fit(asked.X if scaler is None else scaler.transform(asked.X))
+        numbers.fit(selector)
     k = len(selector.selected_)
     _check_choice(asked, k)
     return TableFrontier(
@@ -92,8 +93,8 @@ def measure_frontier(
         n_features=len(asked.features),
         scaling=request.scale,
         source=table.name,
-        rows=asked.X.shape[0],
-        notes=(*asked.notes, *notes_of(caught)),
+        rows=numbers.rows,
+        notes=(*about, *notes_of(caught)),
     )
 
 

@@ -17,10 +17,11 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from .._files import printable
 from .._registry import all_selectors
 from ..base import resolve_k
-from ..io import Table, TableError, listed, looks_like_data, numeric_matrix, quoted
+from ..io import NotNumericError, Table, TableError, TableParts, listed, quoted
 
+AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
-_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "n_jobs")
+_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "sketch", "n_jobs")
 """Fields of a request that are parameters of the selectors that have them."""
 
 
@@ -79,6 +80,9 @@ class SelectionRequest:
     min_stability : float, optional
         Give up as much error, within ``max_error_increase``, as it takes to reach this stability (Nogueira's measure,
         at most 1).
+    sketch : int or "auto", optional
+        Select from a sketch of this many rows instead of exact moments; "auto", the default, where these do not fit in
+        memory.
     seed : int, default=0
         Seed of the held-out rows, of the random columns, and of methods that are random.
     explain : bool, default=False
@@ -106,6 +110,7 @@ class SelectionRequest:
     criterion: Literal["error", "stability"] | None = None
     max_error_increase: float | None = None
     min_stability: float | None = None
+    sketch: int | Literal["auto"] | None = None
     seed: int = 0
     explain: bool = False
     n_jobs: int | None = None
@@ -116,6 +121,11 @@ class SelectionRequest:
         if self.max_error_increase is not None and not self.asks_for_stability:
             raise RequestError(
                 "max_error_increase", "applies only to the criterion stability or a minimum stability; ask for one."
+            )
+
+        if self.sketch not in (None, "auto") and (self.k == "auto" or self.asks_for_stability):
+            raise RequestError(
+                "sketch", "holds no rows out, which an automatic number of columns and stability need; leave it out."
             )
 
     @property
@@ -130,10 +140,10 @@ class Prepared:
 
     Attributes
     ----------
-    X : ndarray of shape (n, m)
-        The columns that can be selected, not scaled.
+    table : Table or TableParts
+        The table.
     features, ids : list of str
-        Their names, and those of the identifiers.
+        Names of the columns that can be selected, and of the identifiers.
     include, exclude : list of int
         Positions in ``features`` of columns that must or must not be selected.
     k : int or None
@@ -143,10 +153,12 @@ class Prepared:
     selector : BaseSelector
         The selector, not fitted.
     notes : list of str
-        What the person should know of the table.
+        What the person should know of how the table was read.
+    left_out : dict
+        Columns that do not hold numbers, with what they hold.
     """
 
-    X: np.ndarray
+    table: AnyTable
     features: list[str]
     ids: list[str]
     include: list[int]
@@ -155,22 +167,31 @@ class Prepared:
     method: str
     selector: Any
     notes: list[str]
+    left_out: dict[str, str]
 
     def has_choice(self, k: int) -> bool:
         """Tell whether there is more than one way to select k columns."""
         return len(self.include) < k < len(self.features) - len(self.exclude)
 
 
-def prepare(table: Table, request: SelectionRequest) -> Prepared:
+def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     """Check a request against a table."""
     dropped, ids = (_named(request, parameter, table.columns) for parameter in ("drop", "id_columns"))
     if both := sorted(set(dropped) & set(ids)):
         raise RequestError("drop", f"{listed(both)} cannot be both dropped and an id column; give only one of them.")
+    ids = [name for name in table.columns if name in {*ids, *table.ids} - {*dropped}]
     taken = {*dropped, *ids}
     features = [name for name in table.columns if name not in taken]
     if not features:
         raise RequestError("drop", "no column is left to select from; drop fewer columns.")
-    X = numeric_matrix(table, features)
+    reasons = table.not_numbers(features)
+    if len(reasons) == len(features):
+        told = ", ".join(f"{quoted(name)}: {held}" for name, held in list(reasons.items())[:2])
+        raise NotNumericError(f"No column holds numbers ({told}); only columns of numbers can be used.")
+    features = [name for name in features if name not in reasons]
+    for parameter in ("include", "exclude"):
+        for name in sorted({*getattr(request, parameter)} & {*reasons}):
+            raise RequestError(parameter, f"{quoted(name)} does not hold numbers ({reasons[name]}).")
     for parameter in ("include", "exclude"):
         if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
             raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
@@ -179,7 +200,9 @@ def prepare(table: Table, request: SelectionRequest) -> Prepared:
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
-    return Prepared(X, features, ids, **roles, k=k, method=method, selector=selector, notes=_notes(table, features))
+    return Prepared(
+        table, features, ids, **roles, k=k, method=method, selector=selector, notes=[*table.notes], left_out=reasons
+    )
 
 
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
@@ -239,15 +262,6 @@ def _plain(name: str) -> str:
     return name.replace("-", "").replace("_", "").lower()
 
 
-def _notes(table: Table, features: list[str]) -> list[str]:
-    notes = []
-    if "" in features:
-        notes.append("One column has no name; if it numbers the rows, drop it.")
-    if table.named and looks_like_data(table.columns):
-        notes.append("All column names are numbers; if the first row is data, read the table without a header.")
-    return notes
-
-
 class AnyRangeScaler(MinMaxScaler):
     """MinMaxScaler that also scales columns whose range is below 2e-15, which scikit-learn takes for constants."""
 
@@ -262,11 +276,16 @@ class AnyRangeScaler(MinMaxScaler):
 Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
 
 
-def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
-    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+def check_scaling(scaling: str) -> None:
+    """Raise if there is no such scaling."""
     choices = get_args(Scaling)
     if scaling not in choices:
         raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
+
+
+def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
+    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+    check_scaling(scaling)
     if scaling == "none":
         return None
     scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)

@@ -6,11 +6,11 @@ import platform
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import scipy
-import sklearn
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
@@ -23,9 +23,10 @@ from ..base import (
     whole_fits,
 )
 from ..inspection import HeldOutErrors, held_out_report
-from ..io import Table
 from ..persistence import SelectedColumn, TableSelection
-from ._prepare import Prepared, Scaler, SelectionRequest, fitted_scaler, prepare, unscale_map
+from ._notes import header_notes, left_out_note, turned_notes, value_notes
+from ._numbers import Numbers, numbers_of
+from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
@@ -37,7 +38,7 @@ _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen b
 
 @whole_fits()
 def select_table(
-    table: Table, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
+    table: AnyTable, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
 ) -> TableSelection:
     """Select columns of a table and measure the selection on rows it has not seen.
 
@@ -46,8 +47,9 @@ def select_table(
 
     Parameters
     ----------
-    table : Table
-        The table, as :func:`~stableselect.io.read_table` gives it.
+    table : Table or TableParts
+        The table, as :func:`~stableselect.io.open_table` gives it. One that is not held in memory is read piece by
+        piece where the method works from moments; errors are then those of a random sample of its rows.
     request : SelectionRequest, optional
         What to select, and how.
     progress : callable, optional
@@ -70,19 +72,19 @@ def select_table(
     """
     request = request or SelectionRequest()
     asked = prepare(table, request)
-    X, features, selector = asked.X, asked.features, asked.selector
-    scaler = fitted_scaler(request.scale, X)
+    features, selector = asked.features, asked.selector
+    numbers = numbers_of(asked, request)
+    about = table_notes(asked, numbers, request)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
-        errors, why_not = _errors(asked, scaler, request.seed)
+        errors, why_not = _errors(asked, numbers, request.seed)
         progress("Selecting from all rows")
-        X = X if scaler is None else scaler.transform(X)
-        selector.fit(X)
-        explanation = _named(selector.explain(X), features) if request.explain else None
+        seen = numbers.fit(selector)
+        explanation = _named(selector.explain(seen), features) if request.explain else None
     kept = np.flatnonzero(selector.support_)
     coefficients, intercept = unscale_map(
-        scaler, selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
+        numbers.scaler, selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
     position = {column: j for j, column in enumerate(table.columns)}
     return TableSelection(
@@ -91,7 +93,7 @@ def select_table(
         scaling=request.scale,
         seed=request.seed,
         source=table.name,
-        rows=X.shape[0],
+        rows=numbers.rows,
         columns=tuple(table.columns),
         id_columns=tuple(asked.ids),
         features=tuple(features),
@@ -105,7 +107,7 @@ def select_table(
         stability=selector.frontier_ if request.asks_for_stability else None,
         explanation=explanation,
         notes=(
-            *asked.notes,
+            *about,
             *_sketch_notes(selector),
             *notes_of(caught),
             *why_not,
@@ -118,7 +120,7 @@ def select_table(
             "python": platform.python_version(),
             "numpy": np.__version__,
             "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__,
+            "scikit-learn": version("scikit-learn"),
         },
     )
 
@@ -127,9 +129,21 @@ def _sketch_notes(selector: Any) -> list[str]:
     size = getattr(selector, "sketch_size_", None)
     if size is None:
         return []
+    why = ", since exact moments do not fit in memory" if selector.sketch == "auto" else ""
     return [
-        f"The columns were selected from a sketch of the rows (sketched, r = {size}), since exact moments do not fit "
-        "in memory; no bound follows from it."
+        f"The columns were selected from a sketch of the rows (sketched, r = {size}){why}; no bound follows from it."
+    ]
+
+
+def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> list[str]:
+    """Return what there is to say of a table and of how it was read."""
+    return [
+        *asked.notes,
+        *left_out_note(asked.left_out),
+        *turned_notes(asked),
+        *header_notes(asked.features, asked.table.named),
+        *value_notes(asked, numbers.sample, request),
+        *numbers.notes,
     ]
 
 
@@ -141,14 +155,14 @@ def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
-def _errors(asked: Prepared, scaler: Scaler, seed: int) -> tuple[HeldOutErrors | None, list[str]]:
+def _errors(asked: Prepared, numbers: Numbers, seed: int) -> tuple[HeldOutErrors | None, list[str]]:
     """Return the errors on held-out rows, or None and a note that says why there are none."""
-    rows, m = asked.X.shape
+    rows, m = numbers.sample.shape
     if rows < MIN_ROWS:
         count = "1 row" if rows == 1 else f"{rows} rows"
         return None, [f"No errors on held-out rows: the table has {count} and {MIN_ROWS} are needed."]
     try:
-        errors = held_out_report(asked.selector, asked.X, scaler=scaler, random_state=seed)
+        errors = held_out_report(asked.selector, numbers.sample, scaler=numbers.scaler, random_state=seed)
     except TooFewSamplesError:  # all rows may still be enough
         return None, ["No errors on held-out rows: too few rows are left without them to fill the folds."]
     if errors.n_selected == m:

@@ -1,0 +1,338 @@
+"""A table in several files, or too large to be held: checked part against part, and read piece by piece."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from .._files import PathLike, printable
+from ._find import find_parts, part_name
+from ._h5ad import H5ad, Matrix, open_h5ad
+from ._read import h5ad_pieces, read_table
+from ._sources import COMPRESSED, index_columns, read_failures, source_format, source_of
+from ._tables import (
+    NotFiniteError,
+    Table,
+    TableError,
+    is_number,
+    is_text,
+    listed,
+    numeric_matrix,
+    quoted,
+)
+from ._turn import transposed
+
+T = TypeVar("T")
+
+WHOLE_VALUES = 1 << 24
+"""Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
+_PIECE_VALUES = 1 << 20
+"""Values of a Parquet file that are read at a time."""
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """A table that is read piece by piece: its parts are files with the same columns.
+
+    :func:`open_table` makes one where a table is too large to be held.
+
+    Parameters
+    ----------
+    paths : tuple of path
+        The files, in the order of their rows.
+    name : str
+        What the table is called in messages.
+    columns : list of str
+        Column names, in the order of the first part.
+    named : bool, default=True
+        False where columns are known by position alone.
+    notes, ids : tuple of str
+        As those of a :class:`Table`.
+    reading : dict
+        Keyword arguments of :func:`read_table`.
+    """
+
+    paths: tuple[Path, ...]
+    name: str
+    columns: list[str]
+    named: bool = True
+    notes: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    reading: dict[str, Any] = field(default_factory=dict)
+    _first: list[Table] = field(default_factory=list, repr=False)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Matrix]:
+        """Yield the named columns as blocks of finite numbers, rows x columns, in one pass over the files.
+
+        Those of sparse matrices are sparse.
+        """
+        if source_format(self.paths[0]) == ".h5ad":
+            for path in self.paths:
+                yield from _h5ad_blocks(path, columns, self.columns, self.paths[0].name)
+            return
+        for piece in self._pieces(list(columns)):
+            with _named_part(piece.name):
+                yield numeric_matrix(piece, columns)
+
+    def head(self, columns: Iterable[str]) -> Table:
+        """Return the first rows of the named columns."""
+        return next(self._pieces(list(columns), peek=True))
+
+    def not_numbers(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return those of the columns that do not hold numbers, as far as the first rows tell, with what they hold."""
+        if source_format(self.paths[0]) == ".h5ad":
+            return {name: "text" for name in columns if name in self.ids}
+        return self.head(columns).not_numbers(columns)
+
+    def take(self, columns: Iterable[str]) -> Table:
+        """Return the named columns of all parts, held in memory."""
+        pieces = list(self._pieces(list(columns)))
+        return Table(_joined(pieces, self._verbatim), self.name, self.named, self.notes, self.ids)
+
+    def count_values(self) -> float:
+        """Return about how many values the parts hold, without reading them."""
+        return _count_values(self.paths)
+
+    @property
+    def _verbatim(self) -> set[str]:
+        return set(self.reading.get("verbatim", ()))
+
+    def _pieces(self, columns: list[str], *, peek: bool = False) -> Iterator[Table]:
+        first: pa.Schema | None = None
+        for path in self.paths:
+            if path == self.paths[0] and self._first:  # read already, to learn its columns
+                pieces = iter([self._first[0].take(columns)])
+                if not peek:
+                    self._first.clear()
+            else:
+                pieces = _read_pieces(path, columns, self.columns, self.paths[0].name, self.reading)
+            for piece in pieces:
+                first = first or piece.data.schema
+                _check_types(piece, first, self.paths[0].name, self._verbatim)
+                yield piece
+
+
+def open_table(paths: PathLike | Sequence[PathLike], *, transpose: bool = False, **reading: Any) -> Table | TableParts:
+    r"""Read a table from a file, or from several with the same columns.
+
+    Parameters
+    ----------
+    paths : str, path, or sequence of them
+        Files; patterns such as ``"logs/*.parquet"``; folders, whose files are the parts. Parts follow each other in the
+        order given, those of a pattern or folder in the order of their names. Links that lead out of a folder are
+        refused.
+    transpose : bool, default=False
+        Whether the rows of the file are the columns of the table, as where every row is a gene. The first column of
+        text, or the first of the ``verbatim`` ones, then names the columns.
+    **reading
+        Keyword arguments of :func:`read_table`.
+
+    Returns
+    -------
+    Table or TableParts
+        The table; where it has more than some 16 million values and several parts, or is one Parquet file, it is not
+        read yet but will be, piece by piece.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for day in ("mon", "tue"):
+    ...     _ = (folder / f"{day}.csv").write_text("a,b\n1,2.5\n3,4.5\n")
+    >>> open_table(folder / "*.csv").data.num_rows
+    4
+    """
+    if "verbatim" in reading:
+        reading["verbatim"] = list(reading["verbatim"])  # every part asks for it
+    table = _open_table(paths, reading)
+    if not transpose:
+        return table
+    if isinstance(table, TableParts):
+        raise TableError(f"{printable(table.name)} is too large to be transposed; store it with rows for columns.")
+    return transposed(table, reading.get("verbatim", ()))
+
+
+def _open_table(paths: PathLike | Sequence[PathLike], reading: dict[str, Any]) -> Table | TableParts:
+    given: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if len(given) == 1 and str(given[0]) == "-":
+        return read_table("-", **reading)
+    found = find_parts(given)
+    streams = source_format(found[0]) in (".parquet", ".h5ad")
+    if len(found) == 1 and (not streams or _count_values(found) <= WHOLE_VALUES):
+        return read_table(found[0], **reading)
+    name = part_name(given, found)
+    if streams:
+        parts = TableParts(tuple(found), name, *_described(found[0]), reading=reading)
+    else:
+        table = read_table(found[0], **reading)
+        parts = TableParts(tuple(found), name, table.columns, table.named, table.notes, table.ids, reading, [table])
+    return parts if _count_values(found) > WHOLE_VALUES else parts.take(parts.columns)
+
+
+def _count_values(paths: Iterable[Path]) -> float:
+    """Return about how many values the files hold, without reading them."""
+    total = 0.0
+    for path in paths:
+        suffix = source_format(path)
+        if suffix == ".parquet":
+            with _parquet(path) as file:
+                total += file.metadata.num_rows * file.metadata.num_columns
+        elif suffix == ".h5ad":
+            with _h5ad(path) as adata:
+                total += adata.shape[0] * adata.shape[1]
+        else:
+            packed = 4 if path.suffix.lower() in COMPRESSED else 1
+            total += packed * os.path.getsize(path) / 8 if path.exists() else 0
+    return total
+
+
+def _described(path: Path) -> tuple[list[str], bool, tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of a file, without reading them, that they have names, notes, and those that name its rows."""
+    if source_format(path) == ".parquet":
+        with _parquet(path) as file:
+            return list(file.schema_arrow.names), True, (), index_columns(file.schema_arrow)
+    with _h5ad(path) as adata:
+        called = adata.rows_called
+        return [called, *adata.names], True, (), (called,)
+
+
+def _read_pieces(
+    path: Path, columns: list[str], expected: list[str], first: str, reading: dict[str, Any]
+) -> Iterator[Table]:
+    """Yield the named columns of a part: one piece after another where the file allows it, else all rows at once."""
+    suffix = source_format(path)
+    if suffix == ".h5ad":
+        with _h5ad(path) as adata:
+            _check_names([adata.rows_called, *adata.names], expected, path.name, first)
+            yield from _each(h5ad_pieces(adata, columns, path.name, _rows(adata.shape[1])), path)
+    elif suffix == ".parquet":
+        with _parquet(path) as file:
+            _check_names(list(file.schema_arrow.names), expected, path.name, first)
+            if not file.metadata.num_rows:
+                raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
+            for data in _each(map(_validated, file.iter_batches(_rows(len(columns)), columns=columns)), path):
+                yield Table(data.select(columns), path.name)
+    else:
+        table = read_table(path, **reading)
+        _check_names(table.columns, expected, table.name, first)
+        yield table.take(columns)
+
+
+def _rows(n_columns: int) -> int:
+    """Return how many rows to read at a time."""
+    return max(1024, _PIECE_VALUES // max(1, n_columns))
+
+
+def _each(items: Iterator[T], path: Path) -> Iterator[T]:
+    """Yield the pieces of a file; what goes wrong in reading one is told in a sentence that names it."""
+    while True:
+        with read_failures(path.name, source_format(path)):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
+def _validated(batch: pa.RecordBatch) -> pa.Table:
+    data = pa.Table.from_batches([batch]).replace_schema_metadata(None)
+    data.validate(full=True)
+    return data
+
+
+def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first: str) -> Iterator[Matrix]:
+    """Yield the named columns of a matrix, sparse where it is."""
+    with _h5ad(path) as adata:
+        _check_names([adata.rows_called, *adata.names], expected, path.name, first)
+        position = {name: j for j, name in enumerate(adata.names)}
+        wanted = [position[name] for name in columns]
+        for block in _each(adata.blocks(_rows(adata.shape[1])), path):
+            block = (block if wanted == list(range(adata.shape[1])) else block[:, wanted]).astype(np.float64)
+            if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
+                raise NotFiniteError(f"{printable(path.name)} holds missing or infinite values; fill them first.")
+            yield block
+
+
+@contextmanager
+def _h5ad(path: Path) -> Iterator[H5ad]:
+    with source_of(path).begin() as stream:
+        with read_failures(path.name, ".h5ad"):
+            adata = open_h5ad(stream, path.name)
+        with closing(adata):
+            yield adata
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[pa.parquet.ParquetFile]:
+    with source_of(path).begin() as stream:
+        with read_failures(path.name, ".parquet"):
+            file = pa.parquet.ParquetFile(stream)
+        with file:
+            yield file
+
+
+def _check_names(names: list[str], expected: list[str], part: str, first: str) -> None:
+    """Raise if a part does not have the columns of the first; their order is free."""
+    lacking, other = [name for name in expected if name not in {*names}], [n for n in names if n not in {*expected}]
+    if lacking or other:
+        told = [f"lacks {listed(lacking)}"] * bool(lacking) + [f"has {listed(other)} besides"] * bool(other)
+        raise TableError(
+            f"The part {printable(part)} {' and '.join(told)}, unlike {printable(first)}; check its names."
+        )
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise TableError(f"{printable(part)} has more than one column named {listed(repeated)}; rename one of them.")
+
+
+def _check_types(piece: Table, first: pa.Schema, name: str, verbatim: set[str]) -> None:
+    """Raise if a column holds numbers in one part and something else in another."""
+    for field_, before in zip(piece.data.schema, first, strict=True):
+        kinds = [_kind(type_) for type_ in (field_.type, before.type)]
+        if kinds[0] != kinds[1] and "nothing" not in kinds and field_.name not in verbatim:
+            raise TableError(
+                f"In the part {printable(piece.name)} the column {quoted(field_.name)} holds {kinds[0]}, in "
+                f"{printable(name)} {kinds[1]}; give both the same type."
+            )
+
+
+def _kind(type_: pa.DataType) -> str:
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    if pa.types.is_null(type_):
+        return "nothing"
+    return "numbers" if is_number(type_) or pa.types.is_decimal(type_) else "text" if is_text(type_) else str(type_)
+
+
+@contextmanager
+def _named_part(name: str) -> Iterator[None]:
+    """Let errors about a piece name the part it is of."""
+    try:
+        yield
+    except TableError as error:
+        raise type(error)(f"{printable(name)}: {error}") from error
+
+
+def _joined(pieces: list[Table], verbatim: set[str]) -> pa.Table:
+    tables = [piece.data for piece in pieces]
+    for name in verbatim & {*tables[0].column_names}:
+        # Identifiers that are whole numbers in one part and text in another ("007") stay as they are written.
+        if any(is_text(table.schema.field(name).type) for table in tables):
+            tables = [_with_text(table, name) for table in tables]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise TableError(
+            f"The parts cannot be joined ({' '.join(str(error).split())[:160].rstrip('. ')}); check their types."
+        ) from error
+
+
+def _with_text(table: pa.Table, name: str) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))

@@ -1,0 +1,104 @@
+"""What the person who gave a table should know of it: short sentences, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+
+from ..io import Table, listed, looks_like_data, looks_transposed, quoted
+from ._prepare import Prepared, SelectionRequest
+
+_NEARLY_ALL = 0.9
+"""The share of the variance from which on one column decides nearly alone."""
+_LISTED = 3
+"""How many columns that were left out are listed with what they hold."""
+
+
+def left_out_note(reasons: Mapping[str, str]) -> list[str]:
+    """Return which columns were left out since they do not hold numbers, and what they hold."""
+    if not reasons:
+        return []
+    told = "; ".join(f"{quoted(name)} ({held})" for name, held in list(reasons.items())[:_LISTED])
+    rest = [name for name in reasons][_LISTED:]
+    return [f"Left out, not numbers: {told}{f'; and {listed(rest)}' if rest else ''}."]
+
+
+def header_notes(names: list[str], named: bool) -> list[str]:
+    """Return a note where the names look like a row of data; wavelengths and the like rise or fall."""
+    if not named or not looks_like_data(names):
+        return []
+    numbers = [float(name) for name in names]
+    ordered = len(numbers) > 4 and (
+        all(a < b for a, b in pairwise(numbers)) or all(a > b for a, b in pairwise(numbers))
+    )
+    if ordered:
+        return []
+    return ["All column names are numbers; if the first row is data, read the table without a header."]
+
+
+def turned_notes(asked: Prepared) -> list[str]:
+    """Return a note where the rows seem to be what is measured, as in tables of genes by cells."""
+    if not isinstance(asked.table, Table) or not looks_transposed(asked.table, asked.features):
+        return []
+    return ["Rows have levels of their own and columns share one, as where genes are rows: if so, transpose the table."]
+
+
+def value_notes(asked: Prepared, X: np.ndarray, request: SelectionRequest) -> list[str]:
+    """Return notes on the values of the columns, of all rows or a sample of them, before they are scaled."""
+    names, (n, m) = asked.features, X.shape
+    if n == 1:
+        return ["The table has one row, so every column is constant and the choice means nothing."]
+    notes = []
+    low, high = X.min(axis=0), X.max(axis=0)
+    numbering = [names[j] for j in np.flatnonzero(high - low == n - 1) if _counts_rows(X[:, j])]
+    if numbering:
+        notes.append(f"Row numbers? {listed(numbering)} goes up by one from row to row; drop it if so.")
+    elif "" in names:
+        notes.append("One column has no name; if it numbers the rows, drop it.")
+    constant = low == high
+    if constant.any():
+        told = listed([names[j] for j in np.flatnonzero(constant)])
+        notes.append(f"Constant: {told}.")
+    copies = _copies(X, np.flatnonzero(~constant))
+    if copies:
+        first, again = copies[0]
+        more = f" ({len(copies)} such columns)" if len(copies) > 1 else ""
+        notes.append(f"{quoted(names[again])} repeats {quoted(names[first])}{more}; copies count again in the error.")
+    if request.scale == "none" and m > 2 and not constant.all():
+        notes += _unequal(names, X)
+    return notes
+
+
+def _counts_rows(column: np.ndarray) -> bool:
+    return column.size > 4 and bool((np.diff(column) == 1).all())
+
+
+def _copies(X: np.ndarray, columns: np.ndarray) -> list[tuple[int, int]]:
+    """Return pairs of equal columns: the first, and one that repeats it."""
+    first: dict[bytes, int] = {}
+    pairs = []
+    # Most columns differ in their first values, which are compared before the rest.
+    start = {j: X[:8, j].tobytes() for j in columns.tolist()}
+    seen: dict[bytes, list[int]] = {}
+    for j, key in start.items():
+        seen.setdefault(key, []).append(j)
+    for alike in seen.values():
+        if len(alike) > 1:
+            first.clear()
+            for j in alike:
+                original = first.setdefault(X[:, j].tobytes(), j)
+                if original != j:
+                    pairs.append((original, j))
+    return sorted(pairs, key=lambda pair: pair[1])
+
+
+def _unequal(names: list[str], X: np.ndarray) -> list[str]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = X.var(axis=0)
+        share = variances / variances.sum()
+    j = int(np.argmax(share))
+    if not np.isfinite(share).all() or share[j] < _NEARLY_ALL:
+        return []
+    return [f"{quoted(names[j])} has {share[j]:.1%} of the variance and decides nearly alone; scale the columns."]

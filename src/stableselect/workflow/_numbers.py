@@ -1,0 +1,177 @@
+"""The numbers a selector is fitted to: rows held in memory, or moments gathered from a table read piece by piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from .._core import Moments, SketchedMoments, memory_limit, merged, row_hashes, sketch_size, to_dense
+from ..base import StreamingSelector, steps
+from ..io import TableError, TableParts, numeric_matrix
+from ._prepare import AnyRangeScaler, Prepared, RequestError, Scaler, SelectionRequest, check_scaling, fitted_scaler
+
+_SAMPLE_VALUES = 1 << 24
+_SAMPLE_ROWS = 20_000
+"""Held-out errors of a table that is not held in memory are those of a random sample of at most so many rows."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a selector is fitted to.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows of the table.
+    sample : ndarray of shape (n, m)
+        Rows to measure errors on, not scaled: all of them, or a random sample.
+    scaler : transformer or None
+        Fitted to all rows; it scales in place.
+    moments : list of Moments or None
+        Scaled moments of the folds, where the table is not held.
+    notes : list of str
+        What the person should know of it.
+    """
+
+    rows: int
+    sample: np.ndarray
+    scaler: Scaler
+    moments: list[Moments] | None
+    notes: list[str]
+
+    def fit(self, selector: Any) -> Any:
+        """Fit the selector; return what it needs to explain itself. The rows held are scaled in place."""
+        if self.moments is not None:
+            selector.fit_moments(self.moments)
+            return None
+        X = self.sample if self.scaler is None else self.scaler.transform(self.sample)
+        selector.fit(X)
+        return X
+
+
+def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
+    """Read what the selector needs, in one pass over the table."""
+    check_scaling(request.scale)
+    table, selector, notes = asked.table, asked.selector, []
+    if isinstance(table, TableParts):
+        sketched = _sketch_rows(asked, request)
+        if isinstance(selector, StreamingSelector) and (sketched or selector._moments_folds() is not None):
+            return _gathered(table, asked, request, sketched)
+        table = _held(table, asked)
+        notes = [f"{asked.method} needs all rows at once, so the whole table was read into memory."]
+    X = numeric_matrix(table, asked.features)
+    return Numbers(X.shape[0], X, fitted_scaler(request.scale, X), None, notes)
+
+
+def _held(table: TableParts, asked: Prepared) -> Any:
+    """Return the columns of a table in memory; raise if they would take too much of it."""
+    needed, limit = 3 * 8.0 * table.count_values(), 2 * memory_limit()
+    if needed > limit:
+        raise RequestError(
+            "method",
+            f"{asked.method} needs all rows at once, about {needed / 2**30:.1f} GiB of the {limit / 2**30:.1f} there "
+            "are; use ColumnSubset, which reads a table piece by piece, or give fewer rows.",
+        )
+    return table.take(asked.features)
+
+
+def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
+    """Return the number of rows of the sketch to gather instead of exact moments; 0 for exact ones."""
+    asked_for = getattr(asked.selector, "sketch", False)
+    if asked_for == "auto":
+        m, folds = len(asked.features), asked.selector._folds_needed()
+        fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
+        open_ended = asked.k is None or request.asks_for_stability
+        return 0 if fits or open_ended else sketch_size(asked.k or 0)
+    return int(asked_for)
+
+
+def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, sketched: int) -> Numbers:
+    """Return the moments of a table, by folds where the selector needs them, and a random sample of its rows."""
+    selector, m = asked.selector, len(asked.features)
+    n_folds = 1 if sketched else max(1, selector._moments_folds())
+    folds: list[Moments] = [SketchedMoments(sketched)] if sketched else [Moments() for _ in range(n_folds)]
+    sample = _Sample(max(1, min(_SAMPLE_ROWS, _SAMPLE_VALUES // m)), request.seed)
+    with steps("blocks") as advance:
+        for block in table.blocks(asked.features):
+            if n_folds == 1:
+                folds[0].update(block)
+            else:
+                labels = row_hashes(block).view(np.uint64) % np.uint64(n_folds)
+                for number, fold in enumerate(folds):
+                    if (labels == number).any():
+                        fold.update(block[labels == number])
+            sample.add(block)
+            advance()
+    filled = [fold for fold in folds if fold.n_samples]
+    total = filled[0] if len(filled) == 1 else merged(filled)
+    kind = None if request.scale == "none" else request.scale
+    drawn = sample.rows
+    notes = [f"Read piece by piece: {total.n_samples} rows were gathered as moments and never held together."]
+    if sketched:
+        notes.append("The map that reconstructs columns is estimated from the sketch too.")
+    if total.n_samples > len(drawn):
+        notes.append(f"Errors on held-out rows are those of a random sample of {len(drawn)} rows.")
+    return Numbers(
+        rows=total.n_samples,
+        sample=drawn,
+        scaler=_scaler_of(total, request),
+        moments=[fold.scale(kind, like=total) for fold in folds] if kind else folds,
+        notes=notes,
+    )
+
+
+def _scaler_of(total: Moments, request: SelectionRequest) -> Scaler:
+    """Return the scaler that a pass over all rows would have fitted."""
+    if request.scale == "none":
+        return None
+    low, high = total.minimum, total.maximum
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = high - low if request.scale == "minmax" else np.sqrt(total.variance)
+    if not np.isfinite(spread).all():
+        raise TableError("Some columns hold values too large to scale; express them in another unit first.")
+    spread = np.where((high > low) & (spread > 0), spread, 1.0)
+    if request.scale == "minmax":
+        scaler: MinMaxScaler = AnyRangeScaler(copy=False)
+        scaler.scale_, scaler.min_ = 1 / spread, -low / spread
+        return scaler
+    standard = StandardScaler(copy=False)
+    standard.mean_, standard.scale_ = total.mean, spread
+    return standard
+
+
+class _Sample:
+    """A random sample of rows that come in blocks: those with the smallest of random keys, whatever the blocks."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.rng = size, np.random.default_rng(seed)
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self._highest = np.inf
+
+    def add(self, block: Any) -> None:
+        """Draw from more rows."""
+        keys = self.rng.random(block.shape[0])
+        drawn = np.flatnonzero(keys < self._highest)
+        if drawn.size:
+            self._parts.append((keys[drawn], to_dense(block[drawn])))
+        if sum(len(keys) for keys, _ in self._parts) > 2 * self.size:
+            self._settle()
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The sample, in the order of the table."""
+        self._settle()
+        return self._parts[0][1]
+
+    def _settle(self) -> None:
+        """Keep as many rows as wanted."""
+        keys, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
+        if len(keys) > self.size:
+            kept = np.sort(np.argpartition(keys, self.size)[: self.size])
+            keys, rows = keys[kept], rows[kept]
+        if len(keys) == self.size:
+            self._highest = keys.max()
+        self._parts = [(keys, rows)]

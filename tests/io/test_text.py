@@ -1,0 +1,152 @@
+"""How a text file is written: said, or recognised and told in a note."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stableselect.io import TextError, TextStyle, _text, read_table
+from stableselect.io._tables import numeric_matrix
+
+FRAME = pd.DataFrame({"größe": [1.5, 2.25, -3.0], "b": [4, 5, 6], "word": ["x", "ü", "z"]})
+
+
+def written(tmp_path, content, name="t.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16", "windows-1252"])
+@pytest.mark.parametrize(("separator", "decimal"), [(",", "."), (";", "."), (";", ","), ("\t", ","), ("|", ".")])
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt"])
+def test_marks_and_encodings_are_recognised(tmp_path, name, separator, decimal, encoding):
+    FRAME.to_csv(tmp_path / name, sep=separator, decimal=decimal, encoding=encoding, index=False)
+    table = read_table(tmp_path / name)
+    assert table.data.to_pydict() == FRAME.to_dict("list")
+    told = "".join(table.notes)
+    assert ("decimal comma" in told) == (decimal == ",")
+    assert ("encoding" in told) == (not encoding.startswith("utf-8"))
+    assert ("separator" in told) == (separator != ("," if name == "t.csv" else "\t"))
+
+
+def test_what_is_said_is_used_and_not_told(tmp_path):
+    path = written(tmp_path, "a/b\n1,5/x\n2,5/fehlt\n")
+    table = read_table(path, style=TextStyle("/", ",", na=("fehlt",)))
+    assert table.data.to_pydict() == {"a": [1.5, 2.5], "b": ["x", None]}
+    assert table.notes == ()
+    path = written(tmp_path, "naïve,b\n1,2\n".encode("mac-roman"))
+    assert read_table(path, style=TextStyle(encoding="mac-roman")).columns == ["naïve", "b"]
+
+
+@pytest.mark.parametrize("word", ["NA", "-", "?", "None", "n/a", "#N/A", "missing", "."])
+def test_the_usual_words_for_missing_values(tmp_path, word):
+    table = read_table(written(tmp_path, f"a,b\n1,x\n{word},{word}\n"))
+    assert table.data.to_pydict() == {"a": [1, None], "b": ["x", word]}
+
+
+def test_own_words_for_missing_values(tmp_path):
+    path = written(tmp_path, "a,b\n1,2\n-999,ERR\n3,4\n")
+    assert read_table(path).data["a"].to_pylist() == [1, -999, 3]
+    assert read_table(path, style=TextStyle(na=("-999", "ERR"))).data.to_pydict() == {
+        "a": [1, None, 3],
+        "b": [2, None, 4],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('"a;1","b;2"\n1,2\n3,4\n', ["a;1", "b;2"]),
+        ("a\n1\n2\n", ["a"]),
+        ("a;b\n1;2\n", ["a", "b"]),
+        ("1,5;2,5\n3,5;4,5\n", ["1,5", "2,5"]),
+        ('a;b\n"x\ny";1\n"z, w";2\n', ["a", "b"]),
+        ("note, unit\nx y\nz w\n", ["note", " unit"]),
+    ],
+)
+def test_separators_in_cells_do_not_confuse(tmp_path, text, columns):
+    path = written(tmp_path, text)
+    if columns == ["note", " unit"]:
+        with pytest.raises(TextError, match="with separator ',', decimal point"):
+            read_table(path)
+    else:
+        assert read_table(path).columns == columns
+
+
+def test_a_header_that_lacks_the_row_names_as_r_writes_it(tmp_path):
+    path = written(tmp_path, "a\tb\nr1\t1\t2\nr2\t3\t4\n", "t.tsv")
+    table = read_table(path)
+    assert table.data.to_pydict() == {"row": ["r1", "r2"], "a": [1, 3], "b": [2, 4]}
+    assert table.ids == ("row",) and "header lacks one name" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("# made by a machine\n#\n# at noon, or so\na;b\n1;2\n3;4\n", ["a", "b"]),
+        ("# one, two\na,b,c\n1,2,3\n3,4,5\n", ["a", "b", "c"]),
+        ("#a,b\n1,2\n3,4\n", ["#a", "b"]),
+        ("# made by a machine\n#a\tb\n1\t2\n3\t4\n", ["#a", "b"]),
+        ("a,b\n#1,2\n3,4\n", ["a", "b"]),
+        ("# note\na\tb\nr1\t1\t2\nr2\t3\t4\n", ["row", "a", "b"]),
+    ],
+)
+def test_lines_before_the_table_that_begin_with_a_hash_are_skipped(tmp_path, text, columns):
+    table = read_table(written(tmp_path, text))
+    assert table.columns == columns and table.data.num_rows == 2
+    assert any("skipped as a comment" in note for note in table.notes) == text.startswith("# ")
+
+
+def test_another_encoding_may_show_late(tmp_path, monkeypatch):
+    monkeypatch.setattr(_text, "_HEAD_BYTES", 16)
+    path = written(tmp_path, b"a,b\n" + b"1,x\n" * 40 + "2,größe\n".encode("latin-1"))
+    table = read_table(path)
+    assert table.data["b"].to_pylist()[-1] == "größe" and "windows-1252" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("style", "message"),
+    [
+        ({"separator": ";;"}, "one character"),
+        ({"separator": ""}, "one character"),
+        ({"decimal": "'"}, "must be '.' or ','"),
+        ({"encoding": "klingon"}, "no encoding 'klingon'"),
+        ({"encoding": "hex"}, "no encoding 'hex'"),
+    ],
+)
+def test_styles_that_cannot_be(style, message):
+    with pytest.raises(ValueError, match=message):
+        TextStyle(**style)
+
+
+def test_a_comma_cannot_be_both(tmp_path):
+    path = written(tmp_path, "a,b\n1,5\n2,5\n")
+    for style in (TextStyle(decimal=","), TextStyle(",", ",")):
+        with pytest.raises(TextError, match=r"t\.csv has commas between its columns, so none can be a decimal mark"):
+            read_table(path, style=style)
+
+
+def test_the_mark_of_most_numbers_is_taken(tmp_path):
+    table = read_table(written(tmp_path, "a;b;version\n1,5;2,5;1.2\n3,5;4,5;1.3\n"))
+    assert table.data.to_pydict() == {"a": [1.5, 3.5], "b": [2.5, 4.5], "version": ["1.2", "1.3"]}
+    assert table.not_numbers(table.columns) == {"version": "text, such as '1.2' in row 1"}
+
+
+def test_the_message_names_how_the_file_was_read(tmp_path):
+    path = written(tmp_path, "a;b\n1,5;2\n3;4;5\n6,5;7\n8\n")
+    with pytest.raises(TextError, match="with separator ';', decimal comma"):
+        read_table(path)
+    with pytest.raises(TextError, match="is not text in ascii"):
+        read_table(written(tmp_path, "ü,b\n1,2\n"), style=TextStyle(encoding="ascii"))
+
+
+def test_numbers_of_wide_lines_are_read_whatever_is_recognised(tmp_path):
+    X = np.random.default_rng(0).normal(size=(3, 90_000))
+    path = written(
+        tmp_path,
+        "\n".join([";".join(f"g{j}" for j in range(90_000)), *(";".join(map(repr, row.tolist())) for row in X)]),
+    )
+    table = read_table(path)
+    np.testing.assert_array_equal(numeric_matrix(table, table.columns), X)
