@@ -36,6 +36,8 @@ CASES = {
     "ColumnSubset, wide": Case("ColumnSubset", (187, 8_000)),
     "ColumnSubset, stable": Case("ColumnSubset", (1_000, 100), 10, (("criterion", "stability"),)),
     "ConsensusSelector": Case("ConsensusSelector", (2_000, 400), 20, (("n_resamples", 50),)),
+    "FAE": Case("FAE", (1_000, 400)),
+    "GatedLaplacian": Case("GatedLaplacian", (400, 400), 50),
     "InfFS": Case("InfFS", (187, 8_000)),
     "LaplacianScore": Case("LaplacianScore", (15_000, 200)),
     "MCFS": Case("MCFS", (12_000, 200)),

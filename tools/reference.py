@@ -55,6 +55,9 @@ SELECTORS: dict[str, Callable[[], ss.BaseSelector]] = {
     "aefs": lambda: ss.AEFS(K, random_state=0),
     "agnos-s": lambda: ss.AgnoSS(K, random_state=0),
     "cae": lambda: ss.CAE(K, epochs=40, random_state=0),
+    "fae": lambda: ss.FAE(K, random_state=0),
+    "fae, published": lambda: ss.FAE.published(K, random_state=0).set_params(epochs=3),
+    "gated laplacian": lambda: ss.GatedLaplacian(K, random_state=0),
     "random": lambda: ss.RandomSelector(K, random_state=0),
     "consensus": lambda: ss.ConsensusSelector(ss.ColumnSubset(K, ridge=0.1), K, random_state=0),
 }
