@@ -346,6 +346,22 @@ def test_transform_and_reconstruct_of_parts_are_checked(tall):
         np.testing.assert_allclose(np.asarray(rebuilt), selector.reconstruct(frame(tall)), atol=1e-12)
 
 
+def test_chunked_arrays_are_read_by_whole_chunks_of_rows(rng, monkeypatch):
+    monkeypatch.setattr("stableselect._core._containers.BLOCK_ELEMENTS", 1000)
+    X, read = rng.normal(size=(500, 12)), []
+
+    class Chunked:
+        shape, dtype, chunks = X.shape, X.dtype, (20, 5)
+
+        def __getitem__(self, rows):
+            read.append((rows.start, rows.stop))
+            return X[rows]
+
+    found = Moments.from_batches(Chunked())
+    assert read == [(start, min(500, start + 80)) for start in range(0, 500, 80)]
+    np.testing.assert_allclose(found.gram, Moments.from_array(X).gram, atol=1e-12)
+
+
 def test_a_sketch_goes_on_with_parts(tall):
     one, two = SketchedMoments(30).update(tall[:20]), SketchedMoments(30).update(tall[:20])
     np.testing.assert_allclose(one.update([tall[20:40], tall[40:]]).gram, two.update(tall[20:]).gram, atol=1e-12)
