@@ -329,6 +329,39 @@ def test_dask_collections_of_unknown_length_and_with_empty_parts_are_read(tall):
     assert made.dtype == np.float64
 
 
+def test_transform_and_reconstruct_of_parts_are_checked(tall):
+    pa, dd = pytest.importorskip("pyarrow"), pytest.importorskip("dask.dataframe")
+    selector = ColumnSubset(3).fit(frame(tall))
+    gap = tall.copy()
+    gap[7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in 'c2' \(1\)"):
+        selector.transform(pa.Table.from_pandas(frame(gap)))
+    kept = selector.get_feature_names_out()
+    lacking = frame(tall)[[name for name in NAMES if name != kept[1]]]
+    for table in (pa.Table.from_pandas(lacking), dd.from_pandas(lacking, npartitions=2), lacking):
+        with pytest.raises(ValueError, match=f"reconstruct needs the selected features, but '{kept[1]}' is missing"):
+            selector.reconstruct(table)
+    for table in (pa.Table.from_pandas(frame(tall)), dd.from_pandas(frame(tall), npartitions=2)):
+        rebuilt = selector.reconstruct(table)  # the selected ones are found among all
+        np.testing.assert_allclose(np.asarray(rebuilt), selector.reconstruct(frame(tall)), atol=1e-12)
+
+
+def test_chunked_arrays_are_read_by_whole_chunks_of_rows(rng, monkeypatch):
+    monkeypatch.setattr("stableselect._core._containers.BLOCK_ELEMENTS", 1000)
+    X, read = rng.normal(size=(500, 12)), []
+
+    class Chunked:
+        shape, dtype, chunks = X.shape, X.dtype, (20, 5)
+
+        def __getitem__(self, rows):
+            read.append((rows.start, rows.stop))
+            return X[rows]
+
+    found = Moments.from_batches(Chunked())
+    assert read == [(start, min(500, start + 80)) for start in range(0, 500, 80)]
+    np.testing.assert_allclose(found.gram, Moments.from_array(X).gram, atol=1e-12)
+
+
 def test_a_sketch_goes_on_with_parts(tall):
     one, two = SketchedMoments(30).update(tall[:20]), SketchedMoments(30).update(tall[:20])
     np.testing.assert_allclose(one.update([tall[20:40], tall[40:]]).gram, two.update(tall[20:]).gram, atol=1e-12)

@@ -127,6 +127,15 @@ def test_a_sketch_is_taken_where_moments_of_a_stream_do_not_fit(rng, monkeypatch
             assert ColumnSubset(4).fit(table).sketch_size_ == 500
 
 
+def test_a_missing_value_in_a_later_piece_is_told_by_name(long):
+    pd = pytest.importorskip("pandas")
+    long[200, 3] = np.nan
+    for selector in (ColumnSubset(4), ss.VarianceScore(4)):
+        with pytest.raises(ValueError, match=r"NaN in 'c3' \(1\); fill in or drop"):
+            selector.fit([pd.DataFrame(part, columns=[f"c{j}" for j in range(12)]) for part in parts(long)])
+        assert not hasattr(selector, "feature_names_in_")
+
+
 def test_a_second_pass_that_gives_other_samples_is_told(long):
     class Changing:
         def __init__(self):

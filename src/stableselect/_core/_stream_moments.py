@@ -25,8 +25,6 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     folds, room = [Moments() for _ in range(max(1, n_folds))], Room()
     for X, weights in stream.pieces():
         labels = row_folds(X, n_folds) if n_folds else np.zeros(X.shape[0], dtype=np.intp)
-        if weights is not None:
-            labels[weights == 0] = -1
         for fold, moments in enumerate(folds):
             rows = np.flatnonzero(labels == fold)
             if rows.size == X.shape[0]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -142,7 +142,11 @@ def take_selected(X: Any, container: Container, features: Features, chosen: np.n
         Whether to return the same kind of container where it allows that; otherwise an array.
     """
     if container.take is None or container.columns is None or not lazily:
-        return joined([take_features(samples, chosen) for samples, _ in read_parts(X, features)])
+        kept = []
+        for samples, names in read_parts(X, features):
+            check_values(samples, names=names)
+            kept.append(take_features(samples, chosen))
+        return joined(kept)
     names, m = feature_names(container.columns()), int(X.shape[1]) if hasattr(X, "shape") else None
     if names is not None and features.names is not None:
         places = np.array(features.places(names))[chosen]
@@ -154,26 +158,32 @@ def take_selected(X: Any, container: Container, features: Features, chosen: np.n
     return container.take(places.tolist())
 
 
-def reconstruct_parts(selector: Any, X: Any, container: Container) -> Any:
+def reconstruct_parts(selector: Any, X: Any) -> Any:
     """Return all features of a container that holds the selected ones: part by part, on Dask lazily."""
-    names = getattr(selector, "feature_names_in_", None)
-    m = selector.n_features_in_
+    names, m = getattr(selector, "feature_names_in_", None), selector.n_features_in_
+    wanted = None if names is None else selector.get_feature_names_out().tolist()
     if hasattr(X, "map_partitions"):
+        if wanted is not None:
+            places_of(wanted, X.columns)
         rebuilt = partial(_rebuilt_frame, selector=selector, names=range(m) if names is None else names)
         return X.map_partitions(rebuilt, meta=rebuilt(X._meta))
     if hasattr(X, "map_blocks"):
         return X.map_blocks(selector.reconstruct, chunks=(X.chunks[0], (m,)), dtype=np.float64, meta=np.empty((0, 0)))
-    wanted = None if names is None else list(selector.get_feature_names_out())
     parts = []
     for samples, known in read_parts(X):
         if wanted is not None and known is not None:
-            places = {name: place for place, name in enumerate(known)}
-            missing = [name for name in wanted if name not in places]
-            if missing:
-                raise ValueError(f"reconstruct needs the selected features, but {missing[0]!r} is missing.")
-            samples = take_features(samples, [places[name] for name in wanted])
+            samples = take_features(samples, places_of(wanted, known))
         parts.append(selector.reconstruct(samples))
     return joined(parts)
+
+
+def places_of(wanted: Sequence[str], names: Iterable[str]) -> list[int]:
+    """Return where the selected features are among features of these names; raise if one is missing."""
+    places = {name: place for place, name in enumerate(names)}
+    for name in wanted:
+        if name not in places:
+            raise ValueError(f"reconstruct needs the selected features, but {name!r} is missing.")
+    return [places[name] for name in wanted]
 
 
 def _rebuilt_frame(part: Any, selector: Any, names: Any) -> Any:

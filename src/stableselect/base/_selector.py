@@ -37,7 +37,7 @@ from .._core import (
     to_numpy,
 )
 from ._explanation import Explanation, build_explanation
-from ._reading import TableReader, one_table, reconstruct_parts, take_selected
+from ._reading import TableReader, one_table, places_of, reconstruct_parts, take_selected
 
 N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 """Constraint of ``n_features_to_select``."""
@@ -190,15 +190,12 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
             one, lazily.
         """
         check_is_fitted(self)
-        container = one_table(X_selected)
-        if container is not None:
-            return reconstruct_parts(self, X_selected, container)
+        if one_table(X_selected) is not None:
+            return reconstruct_parts(self, X_selected)
         k = int(self.support_.sum())
         if hasattr(X_selected, "columns") and hasattr(self, "feature_names_in_"):
             wanted = list(self.get_feature_names_out())
-            missing = [name for name in wanted if name not in list(X_selected.columns)]
-            if missing:
-                raise ValueError(f"reconstruct needs the selected features, but {missing[0]!r} is missing.")
+            places_of(wanted, X_selected.columns)
             X_selected = X_selected[wanted]
             check_columns(X_selected)
         X_selected = as_numbers(X_selected)
