@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from stableselect import all_selectors
-from stableselect.io import Table, TableError, apply, reconstruct
+from stableselect.io import Table, TableError, apply, read_table, reconstruct
 from stableselect.workflow import RequestError, SelectionRequest, select_table
 from stableselect.workflow._prepare import fitted_scaler, unscale_map
 
@@ -221,6 +221,14 @@ def test_a_column_with_nearly_all_the_variance_is_named_where_nothing_is_scaled(
     assert notes_on(columns, scale="none") == [
         "'b' has 100.0% of the variance and decides nearly alone; scale the columns."
     ]
+
+
+def test_an_empty_column_is_left_out(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,strand,\n" + "".join(f"{x},{y},-,\n" for x, y in zip(ODD, OTHER, strict=True)))
+    selection = select_table(read_table(tmp_path / "t.csv"), SelectionRequest(k=1))
+    assert selection.features == ("a", "b")
+    told = "'strand' (no values); '' (the column without a name) (no values)"
+    assert f"Left out, not numbers: {told}." in selection.notes
 
 
 def test_columns_without_numbers_are_left_out_and_told_with_value_row_and_count():

@@ -20,6 +20,7 @@ from ._h5ad import H5ad, Matrix, open_h5ad
 from ._read import h5ad_pieces, read_table
 from ._sources import COMPRESSED, index_columns, read_failures, source_format, source_of
 from ._tables import (
+    EMPTY,
     NotFiniteError,
     Table,
     TableError,
@@ -91,7 +92,9 @@ class TableParts:
         """Return those of the columns that do not hold numbers, as far as the first rows tell, with what they hold."""
         if source_format(self.paths[0]) == ".h5ad":
             return {name: "text" for name in columns if name in self.ids}
-        return self.head(columns).not_numbers(columns)
+        # What is empty in the first part may be filled in another.
+        found = self.head(columns).not_numbers(columns)
+        return {name: held for name, held in found.items() if held != EMPTY}
 
     def take(self, columns: Iterable[str]) -> Table:
         """Return the named columns of all parts, held in memory."""

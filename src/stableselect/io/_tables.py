@@ -15,6 +15,8 @@ from .._files import printable
 NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
 """What stands for a missing value in a column of numbers."""
 _NUMBER = r"^\s*[+-]?(\d+[MARK]?\d*([eE][+-]?\d+)?|[MARK]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
+EMPTY = "no values"
+"""What a column without any value holds."""
 _LONGEST = 60
 """How many characters of a name a message shows."""
 _LISTED = 5
@@ -89,7 +91,7 @@ class Table:
         """Return those of the columns that do not hold numbers, each with what it holds instead."""
         _check_separator(self, columns)
         data = plain(self.data.select(list(columns)))
-        other = {field.name: j for j, field in enumerate(data.schema) if not _may_be_number(field.type)}
+        other = {field.name: j for j, field in enumerate(data.schema) if not is_number(field.type)}
         return {name: _held(data.column(j), self.decimal) for name, j in other.items()}
 
 
@@ -185,6 +187,8 @@ def _check_separator(table: Table, columns: Sequence[str]) -> None:
 
 def _held(column: pa.ChunkedArray, decimal: str = ".") -> str:
     """Return what a column holds that is not a number: how often, the first such value, and its row."""
+    if pa.types.is_null(column.type):
+        return EMPTY
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
         return "dates or times"
     if not is_text(column.type):
