@@ -257,10 +257,13 @@ class Moments(MomentSums):
         """
         if kind not in ("minmax", "standard", None):
             raise ValueError(f"Scaling must be 'minmax', 'standard' or None, got {kind!r}.")
-        scaled = self._empty().merge(self)
         if kind is None or self.n_features is None:
-            return scaled
-        origin, factor = self._scaling(kind)
+            return self._empty().merge(self)
+        return self._in_units(*self._scaling(kind))
+
+    def _in_units(self, origin: Array, factor: Array) -> Moments:
+        """Return the moments of the table less ``origin``, times ``factor``."""
+        scaled = self._empty().merge(self)
         for name in ("_mean", "_low", "_high", "_shift"):
             if getattr(self, name) is not None:
                 setattr(scaled, name, (getattr(self, name) - origin) * factor)

@@ -89,6 +89,9 @@ class ColumnSubset(MomentsSelector):
         this one. The result is the same.
     verbose : bool, default=False
         Print to standard error how many of these searches are done.
+    scale : {"standard", "minmax"} or None, default=None
+        Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
+        by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
 
     Attributes
     ----------
@@ -124,6 +127,8 @@ class ColumnSubset(MomentsSelector):
         Features swapped after the forward search.
     ridge_ : float
         The relative ridge weight used; where stability was asked for, that of the map.
+    scale_ : ndarray of shape (m,)
+        With ``scale``: what every feature is divided by, standard deviation or range (1 for a constant feature).
 
     See Also
     --------
@@ -131,7 +136,7 @@ class ColumnSubset(MomentsSelector):
 
     Notes
     -----
-    Features are centred but never scaled: put a scaler before it when units differ. Once the selected features span the
+    Features are centred, and scaled only with ``scale``. Once the selected features span the
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
 
@@ -267,9 +272,9 @@ class ColumnSubset(MomentsSelector):
         roles = column_roles(gram, order, problem.ridge, problem.exclude)
         self.sketch_size_ = sketched_size(moments)
         if self.sketch_size_ is not None:
-            X, weights = problem.samples
+            X = problem.samples[0]
             if X is not None and not (isinstance(X, Stream) and X.once):
-                roles = read_again(roles, X, weights, moments, order, problem.ridge, problem.unit)
+                roles = read_again(roles, problem, order)
             self._keep_roles(roles)
             self.objective_ = max(0.0, roles.loss) * problem.unit
             for name in ("lower_bound_", "optimality_gap_", "proven_optimal_"):

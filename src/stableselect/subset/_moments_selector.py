@@ -19,15 +19,9 @@ from .._core import (
     Stream,
     check_cv,
     check_weights,
-    fold_moments,
     hold_out_each,
-    in_own_order,
     leave_one_out_error,
-    merged,
     normalised_moments,
-    split_moments,
-    splits_of,
-    to_numpy,
 )
 from ..base import (
     FEATURES,
@@ -42,6 +36,7 @@ from ..base import (
 )
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
+from ._gathering import Scale, gather_folds, in_units
 from ._n_features import choose_n_features
 from ._search import FEWEST_FOLDS, N_FOLDS, Found, Setting
 from ._selection_path import SelectionPath
@@ -61,7 +56,9 @@ class Problem:
     unit : float
         The mean variance: a loss in the gram's units times ``unit`` is one in those of the samples.
     mean : ndarray of shape (m,)
-        Feature means.
+        Feature means of the samples.
+    scale : ndarray of shape (m,)
+        What the samples' features were divided by.
     k : int
         Number of features to select.
     ridge : float
@@ -73,7 +70,7 @@ class Problem:
     found : Found
         The features that the search found.
     moments : Moments
-        The moments as they were gathered.
+        The moments, in the units of the search.
     samples : (array or None, array or None)
         The table and its weights; no table where only moments are known.
     """
@@ -81,6 +78,7 @@ class Problem:
     gram: Gram
     unit: float
     mean: np.ndarray
+    scale: np.ndarray
     k: int
     ridge: float
     include: list[int]
@@ -117,6 +115,7 @@ class MomentsSelector(StreamingSelector):
         "sketch": [Interval(Integral, 1, None, closed="left"), "boolean", StrOptions({"auto"})],
         "n_jobs": N_JOBS,
         "verbose": ["boolean"],
+        "scale": [StrOptions({"standard", "minmax"}), None],
     }
 
     def __init__(
@@ -137,6 +136,7 @@ class MomentsSelector(StreamingSelector):
         sketch: Sketch = "auto",
         n_jobs: int | None = None,
         verbose: bool = False,
+        scale: Scale = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -153,6 +153,7 @@ class MomentsSelector(StreamingSelector):
         self.sketch = sketch
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.scale = scale
 
     @property
     def path_(self) -> SelectionPath:
@@ -219,19 +220,7 @@ class MomentsSelector(StreamingSelector):
         only_search = not (self._counts_features() or self._prefers_stability())
         if 2 * n_samples <= X.shape[1] and self._leaves_one_out() and only_search:
             n_folds = 0  # moments that keep the samples need no folds
-        if n_folds and self.cv is not None and not isinstance(self.cv, Integral):
-            return split_moments(X, weights, splits_of(self.cv, X, groups))
-        if groups is not None:
-            raise ValueError(
-                "groups need a cv that keeps them together, such as GroupKFold(), and something to choose by held-out "
-                "error; give such a cv, or no groups."
-            )
-        table = in_own_order(X, weights)
-        if not n_folds:
-            return [Moments.from_array(*table)], None
-        folds = fold_moments(*table, n_folds)
-        warn_if_uneven(folds)
-        return folds, None
+        return gather_folds(X, weights, self.cv, groups, n_folds)
 
     def _gather_stream(self, X: Stream) -> list[Moments]:
         warn_if_uneven(folds := super()._gather_stream(X))
@@ -251,7 +240,12 @@ class MomentsSelector(StreamingSelector):
         held_out: Sequence[HeldOut] | None = None,
         numbers: Sequence[int] = (),
     ) -> Selection:
-        moments, required = merged(folds), self.search_criterion == "leave_one_out"
+        gathered = in_units(folds, held_out, self.scale, getattr(self, "feature_names_in_", None))
+        self.__dict__.pop("scale_", None)
+        if self.scale is not None:
+            self.scale_ = gathered.scale
+        folds, held_out, moments = gathered.folds, gathered.held_out, gathered.whole
+        required = self.search_criterion == "leave_one_out"
         keeps = (required or moments.form == "dual") and self._leaves_one_out()  # the primal form keeps no samples
         samples = samples_to_leave_out(moments, required) if keeps else None
         parts = folds if held_out is None else [split.test for split in held_out]
@@ -279,16 +273,17 @@ class MomentsSelector(StreamingSelector):
             gram.expect_eigenvalues()  # for the lower bound
             searched = search_default(gram, samples, held_out, wanted)
         self.search_criterion_ = searched.criterion
-        mean, setting = to_numpy(moments.mean), searched.setting
+        mean, scale, setting = gathered.mean, gathered.scale, searched.setting
         if searched.few is not None and samples is not None:
             error = searched.few.error
             if setting.refit != setting.ridge:  # the map has another ridge than the search
                 error = leave_one_out_error(samples, searched.found.chosen, setting.refit) / self.n_features_in_
             self.leave_one_out_error_ = error * unit
-        problem = Problem(
-            gram, unit, mean, k, setting.refit, include, exclude, setting, searched.found, moments, (X, sample_weight)
-        )
+        known = searched.found, moments, (X, sample_weight)
+        problem = Problem(gram, unit, mean, scale, k, setting.refit, include, exclude, setting, *known)
         selection = self._select_from(problem)
+        if selection.coefficients is not None:
+            selection.coefficients = selection.coefficients / scale[selection.order, None] * scale
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge
         return selection
