@@ -21,7 +21,8 @@ from .._core import (
     merged,
 )
 from ..base import Selection, resolve_k
-from ._moments_selector import MomentsSelector, Problem
+from ._moments_selector import MomentsSelector
+from ._problem import Problem
 from ._sketching import (
     check_rows,
     obstacle_to_sketch,
@@ -129,6 +130,10 @@ class ColumnSubset(MomentsSelector):
         The relative ridge weight used; where stability was asked for, that of the map.
     scale_ : ndarray of shape (m,)
         With ``scale``: what every feature is divided by, standard deviation or range (1 for a constant feature).
+    batches_, batch_means_, batch_explained_variance_, batch_specific_ : ndarrays
+        After a fit with ``batch``: the B labels, the B x m means, the fraction of the variance within every batch that
+        the selected features explain, and those of them that serve one batch only (of the rise of the error without
+        such a feature, 95 % is in one batch).
 
     See Also
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .._core import (
     stream_columns,
 )
 from ..base import SketchWarning
+from ._problem import Problem
 
 Sketch = bool | int | Literal["auto"]
 
@@ -99,7 +100,7 @@ def memory_of_exact(n: int, m: int, n_folds: int) -> float:
     return 8.0 * m * (m * (4 * n_folds + 3) if 2 * n > m else n * (3 * n_folds + 2))
 
 
-def read_again(roles: Roles, problem: Any, chosen: list[int]) -> Roles:
+def read_again(roles: Roles, problem: Problem, chosen: list[int]) -> Roles:
     """Return what a sketch says of a selection, with map and loss from a second pass over the samples."""
     X, weights = problem.samples
     if isinstance(X, Stream):
