@@ -21,6 +21,7 @@ from ._arrays import (
     to_dense,
     to_numpy,
 )
+from ._batches import Batches, batch_report, check_batch, read_batches
 from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments

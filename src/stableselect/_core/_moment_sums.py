@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from types import ModuleType
 from typing import Any, Literal, Self
 
@@ -165,6 +167,23 @@ class MomentSums:
         if self._second is not None:
             self._second = self._second * factor[:, None] * factor[None, :]
 
+    def _in_units(self, origin: Array, factor: Array) -> Self:
+        """Return the sums of the table less ``origin``, times ``factor``; arrays are replaced, never changed."""
+        scaled = copy(self)
+        for name in ("_mean", "_low", "_high", "_shift"):
+            if getattr(self, name) is not None:
+                setattr(scaled, name, (getattr(self, name) - origin) * factor)
+        scaled._multiply(factor)
+        scaled._weights = list(self._weights)
+        return scaled
+
+    def _moved(self, centre: Array, mean: Array, varies: Array) -> Self:
+        """Return the moments with ``centre`` moved to ``mean``, where features that do not vary stay at it exactly."""
+        zero = mean * 0.0
+        xp = namespace(zero)
+        moved = self._in_units(xp.where(varies, centre - mean, zero), xp.where(varies, zero + 1, zero))
+        return moved if bool(xp.all(varies)) else moved._in_units(xp.where(varies, zero, -mean), zero + 1)
+
     def _mirror(self) -> None:
         """Bring the upper triangle of the sums up to date."""
         if not self._mirrored:
@@ -221,6 +240,14 @@ class MomentSums:
         weights = xp.ones_like(rows[:, 0]) if block.weights is None else block.weights
         moments._rows, moments._weights, moments._shift = [rows], [like(weights, rows, xp)], block.mean
         return moments
+
+
+def varying(parts: Sequence[MomentSums]) -> Array:
+    """Tell which features vary in some part; the rounding of a mean must not make another one vary."""
+    found = parts[0]._high > parts[0]._low
+    for part in parts[1:]:
+        found = found | (part._high > part._low)
+    return found
 
 
 def check_alike(part: Any, whole: Any) -> None:

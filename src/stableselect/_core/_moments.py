@@ -6,6 +6,7 @@ Every linear reconstruction loss is a function of the features' means and of C =
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -26,7 +27,7 @@ from ._arrays import (
 )
 from ._containers import container_of
 from ._gram import DualGram, Gram, ScaledGram
-from ._moment_sums import MomentSums, check_alike, check_removable
+from ._moment_sums import MomentSums, check_alike, check_removable, varying
 from ._streams import Stream, open_table
 from ._tables import Features, as_part
 
@@ -259,15 +260,42 @@ class Moments(MomentSums):
         """
         if kind not in ("minmax", "standard", None):
             raise ValueError(f"Scaling must be 'minmax', 'standard' or None, got {kind!r}.")
-        scaled = self._empty().merge(self)
         if kind is None or self.n_features is None:
-            return scaled
-        origin, factor = (like or self)._scaling(kind)
-        for name in ("_mean", "_low", "_high", "_shift"):
-            if getattr(self, name) is not None:
-                setattr(scaled, name, (getattr(self, name) - origin) * factor)
-        scaled._multiply(factor)
-        return scaled
+            return self._empty().merge(self)
+        return self._in_units(*(like or self)._scaling(kind))
+
+    @staticmethod
+    def pooled(parts: Sequence[Moments]) -> Moments:
+        """Return the moments within several parts: of all samples, each part moved to the mean of all.
+
+        What differs between the parts (batches, instruments, days) has no share in them.
+
+        Parameters
+        ----------
+        parts : sequence of Moments
+            One for each batch.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stableselect import Moments
+        >>> day = np.array([[0.0, 1.0], [2.0, 1.5], [4.0, 0.5]])
+        >>> within = Moments.pooled([Moments.from_array(day), Moments.from_array(day + 100)])
+        >>> bool(np.allclose(within.variance, day.var(axis=0)))
+        True
+        """
+        filled = [part for part in parts if part.n_samples]
+        if not filled:
+            raise ValueError("These moments hold no samples yet; call update() first.")
+        mean = sum(part._mean * part.weight_sum for part in filled) / sum(part.weight_sum for part in filled)
+        varies, whole = varying(filled), filled[0]._empty()
+        for part in filled:
+            whole.merge(part._moved(part._mean, mean, varies))
+        return whole
 
     def operator(self) -> Gram:
         """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form.

@@ -57,6 +57,10 @@ def warn_if_uneven(folds: Sequence[Moments]) -> None:
         )
 
 
+class UnscaledFeaturesWarning(UserWarning):
+    """A few features have nearly all of the variance: their units decide which features are selected."""
+
+
 class TargetNotReachedWarning(UserWarning):
     """No setting reaches what was asked for; ``reached`` of the fitted ``path_`` or ``frontier_`` tells the same."""
 

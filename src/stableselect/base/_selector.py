@@ -228,8 +228,14 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         """Return what :meth:`_predict_features` does where the map is not linear, else None."""
         return None
 
+    def inverse_transform(self, X: Any) -> Array:
+        """Return what :meth:`reconstruct` does, for pipelines: predictions in place of scikit-learn's zeros."""
+        return self.reconstruct(X)
+
     def score(self, X: Any, y: Any = None) -> float:
         """Return the negative mean squared error of reconstructing X, so that larger is better.
+
+        A selector that scales (``scale=``) measures it on the scaled features.
 
         Parameters
         ----------
@@ -258,7 +264,8 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         for piece in self._read_pieces(X):
             block = to_dense(piece)
             n += len(block)
-            total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
+            error = (block - self.reconstruct(block[:, self.support_])) / getattr(self, "scale_", 1.0)
+            total += float(np.sum(error**2))
         return -total / (n * self.n_features_in_)
 
     def explain(self, X: Any = None) -> Explanation:

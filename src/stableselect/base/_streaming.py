@@ -146,12 +146,16 @@ class StreamingSelector(BaseSelector):
 
     def _gather_stream(self, X: Stream) -> list[Moments]:
         """Return the moments of the folds of a table that is read piece by piece."""
+        self._refuse_stream(X)
+        return stream_moments(X, self._folds_needed())
+
+    def _refuse_stream(self, X: Stream) -> None:
+        """Raise where the parameters need all samples in memory."""
         if self._moments_folds() is None:
             raise TypeError(
                 f"{type(self).__name__} with these parameters needs all samples in memory, but X is {X.kind}; pass "
                 f"{X.advice}."
             )
-        return stream_moments(X, self._folds_needed())
 
     def _finish(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any

@@ -69,6 +69,9 @@ class ScorerSelector(MomentsSelector):
         this one. The result is the same.
     verbose : bool, default=False
         Print to standard error how many of these searches are done.
+    scale : {"standard", "minmax"} or None, default=None
+        Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
+        by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
 
     Attributes
     ----------
@@ -106,6 +109,12 @@ class ScorerSelector(MomentsSelector):
         loss; of J, the most promising swaps were tested.
     ridge_ : float
         The relative ridge weight used.
+    scale_ : ndarray of shape (m,)
+        With ``scale``: what every feature is divided by, standard deviation or range (1 for a constant feature).
+    batches_, batch_means_, batch_explained_variance_, batch_specific_ : ndarrays
+        After a fit with ``batch``: the B labels, the B x m means, the fraction of the variance within every batch that
+        the selected features explain, and those of them that serve one batch only (of the rise of the error without
+        such a feature, 95 % is in one batch).
 
     See Also
     --------
@@ -114,10 +123,10 @@ class ScorerSelector(MomentsSelector):
 
     Notes
     -----
-    Features are centred but never scaled. Losses are exact to about 1e-12 of the mean variance. Directions of variance
-    below 1e-12 of the largest are beyond the closed form's precision and are left unexplained, and where standard
-    deviations differ by a factor of 1e6 or more the weights can miss the least objective by some percent
-    (``objective_`` is what they attain); put a scaler before it when units differ that much.
+    Features are centred, and scaled only with ``scale``. Losses are exact to about 1e-12 of the mean variance.
+    Directions of variance below 1e-12 of the largest are beyond the closed form's precision and are left unexplained,
+    and where standard deviations differ by a factor of 1e6 or more the weights can miss the least objective by some
+    percent (``objective_`` is what they attain); scale when units differ that much.
 
     Which features are selected, and their order, does not depend on the order of the samples, block size, memory layout
     or threads. Swaps whose objectives differ by less than rounding tie, and of features whose scores agree to nine
@@ -165,6 +174,7 @@ class ScorerSelector(MomentsSelector):
         cv: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
+        scale: Literal["standard", "minmax"] | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -182,6 +192,7 @@ class ScorerSelector(MomentsSelector):
         self.cv = cv
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.scale = scale
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run the data through the autoencoder.
@@ -222,13 +233,14 @@ class ScorerSelector(MomentsSelector):
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)
+        coefficients = M[(order := sorted(sorted(chosen), key=lambda j: -weights[j]))] @ self.decoder_
+        M, self.decoder_ = M / problem.scale[:, None], self.decoder_ * problem.scale  # the samples' units
         self.encoder_ = np.divide(M, weights[:, None], out=np.zeros_like(M), where=weights[:, None] > 0)
         self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
         self.scorer_intercept_ = -(mean @ M)
         self.decoder_intercept_ = mean
         self._keep_roles(column_roles(gram, chosen, problem.ridge, problem.exclude))
-        order = sorted(sorted(chosen), key=lambda j: -weights[j])
-        return Selection(order, weights, M[order] @ self.decoder_)
+        return Selection(order, weights, coefficients)
 
     def _frontier_task(self, wanted: Wanted, numbers: Sequence[int]) -> Task:
         return replace(

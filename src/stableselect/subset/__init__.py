@@ -2,7 +2,8 @@
 
 from ._column_subset import ColumnSubset, bounds
 from ._default import Wanted
-from ._moments_selector import MomentsSelector, Problem
+from ._moments_selector import MomentsSelector
+from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error
 from ._selection_path import SelectionPath
 from ._stability_frontier import StabilityFrontier

@@ -21,7 +21,8 @@ from .._core import (
     merged,
 )
 from ..base import Selection, resolve_k
-from ._moments_selector import MomentsSelector, Problem
+from ._moments_selector import MomentsSelector
+from ._problem import Problem
 from ._sketching import (
     check_rows,
     obstacle_to_sketch,
@@ -89,6 +90,9 @@ class ColumnSubset(MomentsSelector):
         this one. The result is the same.
     verbose : bool, default=False
         Print to standard error how many of these searches are done.
+    scale : {"standard", "minmax"} or None, default=None
+        Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
+        by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
 
     Attributes
     ----------
@@ -124,6 +128,12 @@ class ColumnSubset(MomentsSelector):
         Features swapped after the forward search.
     ridge_ : float
         The relative ridge weight used; where stability was asked for, that of the map.
+    scale_ : ndarray of shape (m,)
+        With ``scale``: what every feature is divided by, standard deviation or range (1 for a constant feature).
+    batches_, batch_means_, batch_explained_variance_, batch_specific_ : ndarrays
+        After a fit with ``batch``: the B labels, the B x m means, the fraction of the variance within every batch that
+        the selected features explain, and those of them that serve one batch only (of the rise of the error without
+        such a feature, 95 % is in one batch).
 
     See Also
     --------
@@ -135,7 +145,7 @@ class ColumnSubset(MomentsSelector):
     variance is as worth keeping as anything to a reconstruction loss, since nothing else reconstructs it.
     :class:`~stableselect.GatedLaplacian` leaves it out.
 
-    Features are centred but never scaled: put a scaler before it when units differ. Once the selected features span the
+    Features are centred, and scaled only with ``scale``. Once the selected features span the
     data (what is left is below 1e-10 of the total), further ones are chosen by the gain under a small ridge, and
     constant features come last.
 
@@ -271,9 +281,9 @@ class ColumnSubset(MomentsSelector):
         roles = column_roles(gram, order, problem.ridge, problem.exclude)
         self.sketch_size_ = sketched_size(moments)
         if self.sketch_size_ is not None:
-            X, weights = problem.samples
+            X = problem.samples[0]
             if X is not None and not (isinstance(X, Stream) and X.once):
-                roles = read_again(roles, X, weights, moments, order, problem.ridge, problem.unit)
+                roles = read_again(roles, problem, order)
             self._keep_roles(roles)
             self.objective_ = max(0.0, roles.loss) * problem.unit
             for name in ("lower_bound_", "optimality_gap_", "proven_optimal_"):

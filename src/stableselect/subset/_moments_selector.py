@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -13,85 +12,39 @@ import numpy as np
 from .._compat import Constraints, HasMethods, Interval, StrOptions, validates_parameters
 from .._core import (
     Array,
-    Gram,
     HeldOut,
     Moments,
     Stream,
     check_cv,
     check_weights,
-    fold_moments,
     hold_out_each,
-    in_own_order,
     leave_one_out_error,
-    merged,
     normalised_moments,
-    split_moments,
-    splits_of,
-    to_numpy,
 )
 from ..base import (
     FEATURES,
     N_FEATURES,
     N_JOBS,
     Selection,
-    StreamingSelector,
     resolve_include_exclude,
     resolve_k,
     unchanged_on_error,
     warn_if_uneven,
 )
+from ._batches import BatchedSelector
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
+from ._gathering import Scale, gather_folds, in_units
 from ._n_features import choose_n_features
-from ._search import FEWEST_FOLDS, N_FOLDS, Found, Setting
+from ._problem import Problem
+from ._search import FEWEST_FOLDS, N_FOLDS, Setting
 from ._selection_path import SelectionPath
 from ._sketching import Sketch
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Task
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What a search works on.
-
-    Attributes
-    ----------
-    gram : Gram
-        The moments, scaled to mean variance one.
-    unit : float
-        The mean variance: a loss in the gram's units times ``unit`` is one in those of the samples.
-    mean : ndarray of shape (m,)
-        Feature means.
-    k : int
-        Number of features to select.
-    ridge : float
-        Ridge weight of the map relative to the mean variance, which is its weight in the gram's units.
-    include, exclude : list of int
-        Features that must or must not be selected.
-    setting : Setting
-        How was searched.
-    found : Found
-        The features that the search found.
-    moments : Moments
-        The moments as they were gathered.
-    samples : (array or None, array or None)
-        The table and its weights; no table where only moments are known.
-    """
-
-    gram: Gram
-    unit: float
-    mean: np.ndarray
-    k: int
-    ridge: float
-    include: list[int]
-    exclude: list[int]
-    setting: Setting
-    found: Found
-    moments: Moments
-    samples: tuple[Array, np.ndarray | None]
-
-
-class MomentsSelector(StreamingSelector):
+class MomentsSelector(BatchedSelector):
     """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
     exchange: bool = True
@@ -117,6 +70,7 @@ class MomentsSelector(StreamingSelector):
         "sketch": [Interval(Integral, 1, None, closed="left"), "boolean", StrOptions({"auto"})],
         "n_jobs": N_JOBS,
         "verbose": ["boolean"],
+        "scale": [StrOptions({"standard", "minmax"}), None],
     }
 
     def __init__(
@@ -137,6 +91,7 @@ class MomentsSelector(StreamingSelector):
         sketch: Sketch = "auto",
         n_jobs: int | None = None,
         verbose: bool = False,
+        scale: Scale = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -153,6 +108,7 @@ class MomentsSelector(StreamingSelector):
         self.sketch = sketch
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.scale = scale
 
     @property
     def path_(self) -> SelectionPath:
@@ -179,7 +135,7 @@ class MomentsSelector(StreamingSelector):
         """Select features; ``mean`` and ``include`` of the selection are filled in afterwards."""
 
     @validates_parameters
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, batch: Any = None) -> Self:
         """Select the features.
 
         Parameters
@@ -192,6 +148,8 @@ class MomentsSelector(StreamingSelector):
             Non-negative weights of the samples.
         groups : array of shape (n,), optional
             Labels of samples that belong together, for a ``cv`` that keeps groups together.
+        batch : array of shape (n,), optional
+            Labels of batches (instruments, days, laboratories): features are selected by what varies within batches.
 
         Returns
         -------
@@ -200,14 +158,17 @@ class MomentsSelector(StreamingSelector):
         with unchanged_on_error(self):
             check_cv(self.cv)
             X = self._open_table(X, sample_weight)
-            if isinstance(X, Stream):
-                if groups is None:
-                    return self._fit_stream(X)
-                raise TypeError(f"groups need all samples in memory, but X is {X.kind}; pass {X.advice}.")
-            weights = check_weights(sample_weight, X.shape[0])
             self.__dict__.pop("moments_", None)
-            folds, held_out = self._gather(X, weights, groups)
-            self._finish(folds, X, weights, held_out=held_out)
+            if isinstance(X, Stream) and groups is not None:
+                raise TypeError(f"groups need all samples in memory, but X is {X.kind}; pass {X.advice}.")
+            weights = None if isinstance(X, Stream) else check_weights(sample_weight, X.shape[0])
+            if batch is not None:
+                self._fit_batches(X, weights, groups, batch)
+            elif isinstance(X, Stream):
+                self._fit_stream(X)
+            else:
+                folds, held_out = self._gather(X, weights, groups)
+                self._finish(folds, X, weights, held_out=held_out)
         return self
 
     def _gather(
@@ -219,19 +180,7 @@ class MomentsSelector(StreamingSelector):
         only_search = not (self._counts_features() or self._prefers_stability())
         if 2 * n_samples <= X.shape[1] and self._leaves_one_out() and only_search:
             n_folds = 0  # moments that keep the samples need no folds
-        if n_folds and self.cv is not None and not isinstance(self.cv, Integral):
-            return split_moments(X, weights, splits_of(self.cv, X, groups))
-        if groups is not None:
-            raise ValueError(
-                "groups need a cv that keeps them together, such as GroupKFold(), and something to choose by held-out "
-                "error; give such a cv, or no groups."
-            )
-        table = in_own_order(X, weights)
-        if not n_folds:
-            return [Moments.from_array(*table)], None
-        folds = fold_moments(*table, n_folds)
-        warn_if_uneven(folds)
-        return folds, None
+        return gather_folds(X, weights, self.cv, groups, n_folds)
 
     def _gather_stream(self, X: Stream) -> list[Moments]:
         warn_if_uneven(folds := super()._gather_stream(X))
@@ -240,8 +189,8 @@ class MomentsSelector(StreamingSelector):
     def _finish(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any
     ) -> None:
-        numbers = [number for number, fold in enumerate(folds) if fold.n_samples]
-        super()._finish(folds, X, sample_weight, numbers=numbers, **given)
+        given["numbers"] = [number for number, fold in enumerate(folds) if fold.n_samples]
+        super()._finish(folds, X, sample_weight, **given)
 
     def _select_from_folds(
         self,
@@ -251,7 +200,12 @@ class MomentsSelector(StreamingSelector):
         held_out: Sequence[HeldOut] | None = None,
         numbers: Sequence[int] = (),
     ) -> Selection:
-        moments, required = merged(folds), self.search_criterion == "leave_one_out"
+        gathered = in_units(folds, held_out, self.scale, getattr(self, "feature_names_in_", None))
+        self.__dict__.pop("scale_", None)
+        if self.scale is not None:
+            self.scale_ = gathered.scale
+        folds, held_out, moments = gathered.folds, gathered.held_out, gathered.whole
+        required = self.search_criterion == "leave_one_out"
         keeps = (required or moments.form == "dual") and self._leaves_one_out()  # the primal form keeps no samples
         samples = samples_to_leave_out(moments, required) if keeps else None
         parts = folds if held_out is None else [split.test for split in held_out]
@@ -261,6 +215,7 @@ class MomentsSelector(StreamingSelector):
         if held_out is None:
             held_out = hold_out_each(folds) if len(folds) > 1 else []
         gram, unit = normalised_moments(moments)
+        self._forget_batches()
         for name in ("_path", "_frontier", "selection_frequency_", "leave_one_out_error_"):
             self.__dict__.pop(name, None)
         k, include, exclude = self._wanted(held_out, moments)
@@ -279,16 +234,17 @@ class MomentsSelector(StreamingSelector):
             gram.expect_eigenvalues()  # for the lower bound
             searched = search_default(gram, samples, held_out, wanted)
         self.search_criterion_ = searched.criterion
-        mean, setting = to_numpy(moments.mean), searched.setting
+        mean, setting = gathered.mean, searched.setting
         if searched.few is not None and samples is not None:
             error = searched.few.error
             if setting.refit != setting.ridge:  # the map has another ridge than the search
                 error = leave_one_out_error(samples, searched.found.chosen, setting.refit) / self.n_features_in_
             self.leave_one_out_error_ = error * unit
-        problem = Problem(
-            gram, unit, mean, k, setting.refit, include, exclude, setting, searched.found, moments, (X, sample_weight)
-        )
+        known = searched.found, moments, (X, sample_weight)
+        problem = Problem(gram, unit, mean, gathered.scale, k, setting.refit, include, exclude, setting, *known)
         selection = self._select_from(problem)
+        if selection.coefficients is not None:
+            selection.coefficients *= gathered.scale / gathered.scale[selection.order, None]
         selection.mean, selection.include = mean, include
         self.ridge_ = problem.ridge
         return selection

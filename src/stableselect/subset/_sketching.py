@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from .._core import (
-    Array,
     Moments,
     Roles,
     SketchedMoments,
@@ -20,6 +19,7 @@ from .._core import (
     stream_columns,
 )
 from ..base import SketchWarning
+from ._problem import Problem
 
 Sketch = bool | int | Literal["auto"]
 
@@ -100,15 +100,15 @@ def memory_of_exact(n: int, m: int, n_folds: int) -> float:
     return 8.0 * m * (m * (4 * n_folds + 3) if 2 * n > m else n * (3 * n_folds + 2))
 
 
-def read_again(
-    roles: Roles, X: Array, weights: np.ndarray | None, moments: Moments, chosen: list[int], ridge: float, unit: float
-) -> Roles:
+def read_again(roles: Roles, problem: Problem, chosen: list[int]) -> Roles:
     """Return what a sketch says of a selection, with map and loss from a second pass over the samples."""
+    X, weights = problem.samples
     if isinstance(X, Stream):
-        C_S = stream_columns(X, chosen, moments.mean) / unit
+        C_S = stream_columns(X, chosen, problem.mean)
     else:
-        C_S = exact_columns(X, weights, chosen, moments.mean) / unit
-    return exact_roles(roles, C_S, moments.variance / unit, chosen, ridge)
+        C_S = exact_columns(X, weights, chosen, problem.mean)
+    C_S = C_S / problem.scale[:, None] / problem.scale[chosen] / problem.unit
+    return exact_roles(roles, C_S, problem.moments.variance / problem.unit, chosen, problem.ridge)
 
 
 def sketched_size(moments: Moments) -> int | None:

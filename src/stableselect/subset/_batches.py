@@ -1,0 +1,147 @@
+"""Selectors that can be told the batches of the samples, and then look at what varies within batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .._core import (
+    Array,
+    HeldOut,
+    Moments,
+    Stream,
+    batch_report,
+    check_batch,
+    read_batches,
+    split_moments,
+    splits_of,
+    to_dense,
+)
+from ..base import StreamingSelector, warn_if_uneven
+from ._sketching import wants_sketch
+
+_ATTRIBUTES = ("batches_", "batch_means_", "batch_explained_variance_", "batch_specific_")
+
+
+class BatchedSelector(StreamingSelector):
+    """The part of a selector that reads batches and reconstructs with their means.
+
+    Attributes
+    ----------
+    batches_ : ndarray of shape (B,)
+        After a fit with ``batch``: the labels, sorted.
+    batch_means_ : ndarray of shape (B, m)
+        The mean of every batch.
+    batch_explained_variance_ : ndarray of shape (B,)
+        Fraction of the variance within every batch that the map from the selected features explains.
+    batch_specific_ : ndarray of int
+        Selected features that serve one batch only: of the rise of the error without one of them, 95 % is there.
+    """
+
+    cv: Any
+    batches_: np.ndarray
+    batch_means_: np.ndarray
+    batch_explained_variance_: np.ndarray
+    batch_specific_: np.ndarray
+
+    def reconstruct(self, X_selected: Any, batch: Any = None) -> Array:
+        """Reconstruct all features from the selected ones, which are returned unchanged.
+
+        Parameters
+        ----------
+        X_selected : table of shape (n, k)
+            The selected features, in the order of :meth:`transform`; where they have names, they are found by name.
+        batch : array of shape (n,), optional
+            After a fit with ``batch``: labels of the samples, each reconstructed around the mean of its batch. Without
+            them, around the mean of all samples.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The selected features as they are, and every other as predicted from them. A Dask array or dataframe gives
+            one, lazily.
+        """
+        rebuilt = super().reconstruct(X_selected)
+        if batch is None:
+            return rebuilt
+        if not isinstance(rebuilt, np.ndarray):
+            raise TypeError(
+                f"batch needs the selected features as an array or data frame, not {type(rebuilt).__name__}."
+            )
+        # Moving the selected features by d moves the prediction by d W.
+        moved = self._moves(batch, rebuilt.shape[0])
+        shift = moved - moved[:, self.support_] @ self.reconstruction_coef_
+        shift[:, self.support_] = 0.0
+        return rebuilt + shift
+
+    def score(self, X: Any, y: Any = None, batch: Any = None) -> float:
+        """Return the negative mean squared error of reconstructing X, so that larger is better.
+
+        A selector that scales (``scale=``) measures it on the scaled features.
+
+        Parameters
+        ----------
+        X : table of shape (n, m), in any container
+            Samples, usually held out.
+        y : None
+            Ignored, for scikit-learn's model selection.
+        batch : array of shape (n,), optional
+            As in :meth:`reconstruct`.
+
+        Returns
+        -------
+        float
+            Minus the squared error, averaged over samples and features.
+        """
+        if batch is None:
+            return super().score(X, y)
+        X = to_dense(self._check_table(X, reset=False))
+        # Samples without the offset of their batch have the same errors.
+        return super().score(X - self._moves(batch, len(X)))
+
+    def _moves(self, batch: Any, n: int) -> np.ndarray:
+        """Return by how much the mean of every sample's batch differs from that of all samples."""
+        if not hasattr(self, "batches_"):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without batches; fit it with batch=..., or give none."
+            )
+        labels, codes = check_batch(batch)
+        if len(codes) != n:
+            raise ValueError(f"batch must hold one label for each of the {n} samples, but holds {len(codes)}.")
+        known = {label: place for place, label in enumerate(self.batches_.tolist())}
+        for label in labels.tolist():
+            if label not in known:
+                raise ValueError(
+                    f"The batch {label!r} was not among those fitted on; leave batch out, or fit with samples of it."
+                )
+        at = np.array([known[label] for label in labels.tolist()], dtype=np.intp)[codes]
+        return (self.batch_means_ - self._batch_centre)[at]
+
+    def _fit_batches(self, X: Array | Stream, weights: np.ndarray | None, groups: Any, batch: Any) -> None:
+        """Select the features by what varies within batches."""
+        if wants_sketch(getattr(self, "sketch", False)):
+            raise ValueError("A sketch cannot be divided into batches; use exact moments (sketch=False), or no batch.")
+        n_folds, splits = self._folds_needed(), self.cv is not None and not isinstance(self.cv, Integral)
+        if isinstance(X, Stream):
+            self._refuse_stream(X)
+        held_out: Sequence[HeldOut] | None = None
+        pieces = X.pieces() if isinstance(X, Stream) else [(X, weights)]
+        batches = read_batches(pieces, batch, 0 if splits else n_folds)
+        folds: list[Moments] = batches.folds
+        if splits and n_folds:
+            folds, held_out = split_moments(batches.centred(X), weights, splits_of(self.cv, X, groups))
+        elif n_folds:
+            warn_if_uneven(folds)
+        self._finish(folds, held_out=held_out)
+        kept, scale = np.flatnonzero(self.support_), getattr(self, "scale_", np.ones(self.n_features_in_))
+        report = batch_report(batches.moments, self.reconstruction_coef_, kept, scale)
+        self.batches_, self.batch_means_, self._batch_centre = batches.labels, batches.means, batches.mean
+        self.batch_explained_variance_, self.batch_specific_ = report.explained, report.specific
+
+    def _forget_batches(self) -> None:
+        """Drop what an earlier fit knew of batches."""
+        for name in (*_ATTRIBUTES, "_batch_centre"):
+            self.__dict__.pop(name, None)
