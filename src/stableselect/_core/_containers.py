@@ -49,6 +49,8 @@ class Container:
         Returns the names of its features, None for none, without reading the samples.
     take : callable or None
         Returns the same kind of container with some of its features, given their places; lazily.
+    chunks : callable or None
+        Returns its chunks, in order, as delayed values of Dask.
     """
 
     kind: str
@@ -59,6 +61,7 @@ class Container:
     once: bool = False
     columns: Callable[[], Iterable[Any] | None] | None = None
     take: Callable[[list[int]], Any] | None = None
+    chunks: Callable[[], list[Any]] | None = None
 
 
 def container_of(X: Any) -> Container | None:
@@ -133,6 +136,7 @@ def _dask(X: Any) -> Container | None:
             "X.compute()",
             columns=lambda: X.columns,
             take=lambda places: X[[X.columns[place] for place in places]],
+            chunks=lambda: list(X.to_delayed()),
         )
     if not hasattr(X, "blocks"):
         raise TypeError(f"A Dask {type(X).__name__} is no table; pass a Dask array or dataframe, or X.compute().")
@@ -151,6 +155,7 @@ def _dask(X: Any) -> Container | None:
         None if np.isnan(rows) else int(rows),
         columns=lambda: None,
         take=lambda places: X[:, places],
+        chunks=lambda: X.to_delayed().ravel().tolist(),
     )
 
 
@@ -198,6 +203,7 @@ def _anndata(X: Any) -> Container | None:
         lazy=X.isbacked or inner is not None,
         columns=lambda: names,
         take=lambda places: X[:, places],
+        chunks=None if inner is None else inner.chunks,
     )
 
 
