@@ -72,9 +72,17 @@ def test_only_what_is_gathered_comes_here(X, monkeypatch):
         return found
 
     monkeypatch.setattr(dask, "compute", watched)
-    same(ColumnSubset(4).fit(lazy), ColumnSubset(4).fit(X))
-    assert computed == [30] * 8
-    assert sizes == [5 * 12 * 12]  # five folds
+    for weights in (None, np.linspace(1, 2, 240)):
+        same(ColumnSubset(4).fit(lazy, sample_weight=weights), ColumnSubset(4).fit(X, sample_weight=weights))
+    assert computed == [30] * 8 * 2
+    assert sizes == [5 * 12 * 12] * 2  # five folds
+    monkeypatch.undo()
+    fitted = ColumnSubset(4).fit(X)
+    with monkeypatch.context() as patch:
+        patch.setattr("stableselect._core._streams.FEWEST", 20)
+        patch.setattr("stableselect._core._streams.BLOCK_ELEMENTS", 1)
+        patch.setattr(type(lazy), "compute", None)  # of which the blocks would be read here
+        assert fitted.score(lazy) == pytest.approx(fitted.score(X), rel=1e-12)
 
 
 def test_small_tables_are_read_at_once_and_sorted(X, monkeypatch, rng):

@@ -51,6 +51,8 @@ class Container:
         Returns the same kind of container with some of its features, given their places; lazily.
     chunks : callable or None
         Returns its chunks, in order, as delayed values of Dask.
+    lengths : sequence of int or None
+        Number of samples in every chunk, where that is known.
     """
 
     kind: str
@@ -62,6 +64,7 @@ class Container:
     columns: Callable[[], Iterable[Any] | None] | None = None
     take: Callable[[list[int]], Any] | None = None
     chunks: Callable[[], list[Any]] | None = None
+    lengths: Sequence[int] | None = None
 
 
 def container_of(X: Any) -> Container | None:
@@ -156,6 +159,7 @@ def _dask(X: Any) -> Container | None:
         columns=lambda: None,
         take=lambda places: X[:, places],
         chunks=lambda: X.to_delayed().ravel().tolist(),
+        lengths=None if np.isnan(rows) else X.chunks[0],
     )
 
 
@@ -204,6 +208,7 @@ def _anndata(X: Any) -> Container | None:
         columns=lambda: names,
         take=lambda places: X[:, places],
         chunks=None if inner is None else inner.chunks,
+        lengths=None if inner is None else inner.lengths,
     )
 
 

@@ -11,14 +11,7 @@ from typing import Any
 
 _FAN_IN = 4
 """Results that are merged at a time: so many are in a worker's memory at once."""
-_LOST = (
-    "CommClosedError",
-    "FutureCancelledError",
-    "ClientClosedError",
-    "CancelledError",
-    "TimeoutError",
-    "StreamClosedError",
-)
+_LOST = ("CommClosedError", "ClientClosedError", "FutureCancelledError", "CancelledError")
 """Errors of a client whose scheduler does not answer."""
 
 

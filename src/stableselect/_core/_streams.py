@@ -80,6 +80,7 @@ class ChunkStream(Stream):
     def __init__(self, X: Any, container: Container, features: Features, weights: Any) -> None:
         super().__init__(X, container, features, _in_pieces(X, features), weights)
         self._chunks = container.chunks() if container.chunks is not None else []
+        self._lengths = container.lengths
 
     def gather(self, function: Callable[..., Any], merge: Callable[[list[Any]], Any]) -> Any:
         """Return a function of all samples, merged from those of the chunks.
@@ -111,7 +112,7 @@ class ChunkStream(Stream):
     def _cut_weights(self) -> Sequence[np.ndarray | None]:
         if self._weights is None:
             return [None] * len(self._chunks)
-        lengths = chunk_lengths(self._chunks, self.kind)
+        lengths = self._lengths or chunk_lengths(self._chunks, self.kind)
         if sum(lengths) != len(self._weights):
             raise ValueError(
                 "sample_weight must hold one finite, non-negative number for each sample, but holds "

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -32,6 +33,7 @@ from .._core import (
     like,
     namespace,
     significant,
+    summed,
     take_features,
     to_dense,
     to_numpy,
@@ -257,11 +259,7 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         {'n_features_to_select': 5}
         """
         check_is_fitted(self)
-        n, total = 0, 0.0
-        for piece in self._read_pieces(X):
-            block = to_dense(piece)
-            n += len(block)
-            total += float(np.sum((block - self.reconstruct(block[:, self.support_])) ** 2))
+        n, total = summed(self._open_table(X, reset=False), partial(_squared_error, self))
         return -total / (n * self.n_features_in_)
 
     def explain(self, X: Any = None) -> Explanation:
@@ -329,3 +327,9 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _squared_error(selector: BaseSelector, block: Array) -> tuple[int, float]:
+    """Return the number of samples of a block, and the squared error of reconstructing it."""
+    values = to_dense(block)
+    return len(values), float(np.sum((values - selector.reconstruct(values[:, selector.support_])) ** 2))
