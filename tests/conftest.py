@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,10 @@ DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[2] / "sha
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark every test that loads a benchmark table."""
+    """Mark every test that loads a benchmark table, and examples of a package that is missing."""
     for item in items:
+        if item.name.startswith("stableselect.pp.") and find_spec("anndata") is None:
+            item.add_marker(pytest.mark.skip(reason="anndata is not installed"))
         if {"load_data", "real"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.data)
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, experiments, inspection, io, metrics, paper, plot, workflow
+    from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, workflow
     from ._core import Moments, SketchedMoments
     from ._registry import all_selectors
     from .base import BaseSelector, Explanation
@@ -35,7 +35,7 @@ _ROOMS = {
 }
 """By submodule: the public names that come from it."""
 
-_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "workflow")
+_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "pp", "workflow")
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "metrics",
     "paper",
     "plot",
+    "pp",
     "save",
     "workflow",
 ]

@@ -53,12 +53,12 @@ from ._resampling import (
     splits_of,
     units,
 )
-from ._roles import Roles, column_roles, least_squares_map, loss_bound
+from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._stream_moments import stream_columns, stream_extremes, stream_moments
-from ._streams import Stream, dense_pieces, open_table
+from ._streams import Stream, open_table, summed
 from ._subset_search import SwapState, best_swap, exchange_search
 from ._tables import (
     Features,

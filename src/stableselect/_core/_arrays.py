@@ -318,6 +318,8 @@ def check_weights(sample_weight: Any, n_samples: int, *, whole: bool = True) -> 
     """
     if sample_weight is None:
         return None
+    if hasattr(sample_weight, "dask"):
+        sample_weight = sample_weight.compute()
     weights = np.array(to_numpy(as_numbers(sample_weight, "sample_weight")), dtype=np.float64)
     if weights.shape != (n_samples,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise ValueError(

@@ -49,6 +49,10 @@ class Container:
         Returns the names of its features, None for none, without reading the samples.
     take : callable or None
         Returns the same kind of container with some of its features, given their places; lazily.
+    chunks : callable or None
+        Returns its chunks, in order, as delayed values of Dask.
+    lengths : sequence of int or None
+        Number of samples in every chunk, where that is known.
     """
 
     kind: str
@@ -59,6 +63,8 @@ class Container:
     once: bool = False
     columns: Callable[[], Iterable[Any] | None] | None = None
     take: Callable[[list[int]], Any] | None = None
+    chunks: Callable[[], list[Any]] | None = None
+    lengths: Sequence[int] | None = None
 
 
 def container_of(X: Any) -> Container | None:
@@ -133,6 +139,7 @@ def _dask(X: Any) -> Container | None:
             "X.compute()",
             columns=lambda: X.columns,
             take=lambda places: X[[X.columns[place] for place in places]],
+            chunks=lambda: list(X.to_delayed()),
         )
     if not hasattr(X, "blocks"):
         raise TypeError(f"A Dask {type(X).__name__} is no table; pass a Dask array or dataframe, or X.compute().")
@@ -151,6 +158,8 @@ def _dask(X: Any) -> Container | None:
         None if np.isnan(rows) else int(rows),
         columns=lambda: None,
         take=lambda places: X[:, places],
+        chunks=lambda: X.to_delayed().ravel().tolist(),
+        lengths=None if np.isnan(rows) else X.chunks[0],
     )
 
 
@@ -201,6 +210,8 @@ def _anndata(X: Any) -> Container | None:
         lazy=X.isbacked or inner is not None,
         columns=lambda: names,
         take=lambda places: X[:, places],
+        chunks=None if inner is None else inner.chunks,
+        lengths=None if inner is None else inner.lengths,
     )
 
 

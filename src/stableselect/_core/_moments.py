@@ -7,6 +7,7 @@ Every linear reconstruction loss is a function of the features' means and of C =
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -28,7 +29,7 @@ from ._arrays import (
 from ._containers import container_of
 from ._gram import DualGram, Gram, ScaledGram
 from ._moment_sums import MomentSums, check_alike, check_removable, varying
-from ._streams import Stream, open_table
+from ._streams import ChunkStream, Stream, open_table
 from ._tables import Features, as_part
 
 
@@ -132,10 +133,7 @@ class Moments(MomentSums):
             samples, features = opened
             weights = check_weights(sample_weight, samples.shape[0])
             return cls()._named(features.names)._add(samples, weights)
-        moments = cls()._named(opened.features.names)
-        for samples, weights in opened.pieces():
-            moments._add(samples, weights)
-        return moments
+        return cls()._named(opened.features.names)._add_stream(opened)
 
     @property
     def mean(self) -> Array:
@@ -182,9 +180,7 @@ class Moments(MomentSums):
         opened = open_table(block, sample_weight, known)
         if isinstance(opened, Stream):
             grown = self._empty().merge(self)  # the samples are added all, or none
-            for samples, weights in opened.pieces():
-                grown._add(samples, weights)
-            self.__dict__.update(grown.__dict__)
+            self.__dict__.update(grown._add_stream(opened).__dict__)
             return self._named(known.names)
         samples, weights = opened[0], check_weights(sample_weight, opened[0].shape[0])
         if len(row_blocks(*samples.shape)) > 1:
@@ -314,8 +310,20 @@ class Moments(MomentSums):
         centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
         return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
 
+    def _add_stream(self, stream: Stream) -> Self:
+        """Add all samples of a table that is read piece by piece; those of chunks are gathered where they are."""
+        if isinstance(stream, ChunkStream):
+            return self.merge(stream.gather(partial(_of_chunk, self._empty(), self.n_samples), _together))
+        for samples, weights in stream.pieces():
+            self._add(samples, weights)
+        return self
+
     def _empty(self) -> Moments:
         """Return moments of the same kind without samples."""
+        return Moments()
+
+    def _of_part(self, name: str) -> Moments:
+        """Return moments of the same kind for a part of the samples that will be merged."""
         return Moments()
 
     def _scaling(self, kind: Literal["minmax", "standard"]) -> tuple[Array, Array]:
@@ -330,6 +338,17 @@ class Moments(MomentSums):
         """Return these moments; raise if double precision does not hold the variance of a feature."""
         check_spread(self._known("_low"), self._high)
         return self
+
+
+def _of_chunk(kind: Moments, before: int, samples: Array, weights: np.ndarray | None, number: int) -> Moments:
+    return kind._of_part(f"after {before} samples, chunk {number}")._add(samples, weights)
+
+
+def _together(parts: list[Moments]) -> Moments:
+    whole = parts[0]._empty()
+    for part in parts:
+        whole.merge(part)
+    return whole
 
 
 def _copy(x: Array) -> Array:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -21,7 +22,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
-from ._streams import Stream, dense_pieces
+from ._streams import Stream, summed
 from ._subset_search import SwapState
 
 _EPSILON = 1e-15
@@ -105,17 +106,20 @@ def least_squares_map(X: Array | Stream, chosen: np.ndarray) -> tuple[np.ndarray
 
     Only the moments between the chosen and all features are gathered, a block of samples at a time; the cost is n k m.
     """
-    n = 0
-    mean: Array = 0.0
-    cross: Array = 0.0
-    for block in dense_pieces(X):
-        n, mean = n + block.shape[0], mean + namespace(block).sum(block, axis=0)
-    mean = mean / n
-    for block in dense_pieces(X):
-        centred, xp = block - mean[None, :], namespace(block)
-        cross = cross + xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred
-    moments = to_numpy(cross)
+    n, total = summed(X, count_and_sum)
+    mean = total / n
+    moments = to_numpy(summed(X, partial(_products, chosen, mean))[0])
     return pseudo_inverse(moments[:, chosen], 0.0, namespace()) @ moments, to_numpy(mean)
+
+
+def count_and_sum(block: Array) -> tuple[int, Array]:
+    """Return the number of samples of a block, and the sum of every feature."""
+    return block.shape[0], namespace(block).sum(block, axis=0)
+
+
+def _products(chosen: np.ndarray, mean: Array, block: Array) -> tuple[Array]:
+    centred, xp = block - mean[None, :], namespace(block)
+    return (xp.take(centred, index(chosen, centred, xp), axis=1).T @ centred,)
 
 
 def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), exclude: Sequence[int] = ()) -> float:

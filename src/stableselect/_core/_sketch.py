@@ -145,6 +145,9 @@ class SketchedMoments(Moments):
     def _empty(self) -> Self:
         return type(self)(self.size, seed=self.seed, part=self.part)
 
+    def _of_part(self, name: str) -> Self:
+        return type(self)(self.size, seed=self.seed, part=f"{self.part}, {name}")
+
     def _add(self, X: Array, weights: np.ndarray | None, *, size: int | None = None, **how: Any) -> Self:
         if is_foreign(X):
             for part in row_blocks(X.shape[0], X.shape[1], size):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ._arrays import Array, extremes, memory_limit, to_numpy
-from ._folds import row_folds
+from ._folds import merged, row_folds
 from ._moments import Moments
 from ._sketch import exact_columns
-from ._streams import Stream
+from ._streams import ChunkStream, Stream, added
 from ._sums import Room
 
 
@@ -22,15 +24,12 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     n_folds : int
         Number of folds; 0 for none.
     """
-    folds, room = [Moments() for _ in range(max(1, n_folds))], Room()
-    for X, weights in stream.pieces():
-        labels = row_folds(X, n_folds) if n_folds else np.zeros(X.shape[0], dtype=np.intp)
-        for fold, moments in enumerate(folds):
-            rows = np.flatnonzero(labels == fold)
-            if rows.size == X.shape[0]:
-                moments._add(X, weights, room=room)
-            elif rows.size:
-                moments._add(X, None if weights is None else weights[rows], rows=rows, room=room)
+    if isinstance(stream, ChunkStream):
+        folds = stream.gather(partial(_chunk_folds, n_folds), _merged_folds)
+    else:
+        folds, room = [Moments() for _ in range(max(1, n_folds))], Room()
+        for X, weights in stream.pieces():
+            _add_to_folds(folds, X, weights, room)
     m, filled = stream.shape[1], [moments for moments in folds if moments.n_samples]
     if n_folds and 2 * sum(moments.n_samples for moments in filled) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
         for moments in filled:  # they will be merged
@@ -38,18 +37,58 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     return folds
 
 
+def _add_to_folds(folds: list[Moments], X: Array, weights: np.ndarray | None, room: Room) -> None:
+    labels = row_folds(X, len(folds)) if len(folds) > 1 else np.zeros(X.shape[0], dtype=np.intp)
+    for fold, moments in enumerate(folds):
+        rows = np.flatnonzero(labels == fold)
+        if rows.size == X.shape[0]:
+            moments._add(X, weights, room=room)
+        elif rows.size:
+            moments._add(X, None if weights is None else weights[rows], rows=rows, room=room)
+
+
+def _chunk_folds(n_folds: int, X: Array, weights: np.ndarray | None, number: int) -> list[Moments]:
+    folds = [Moments() for _ in range(max(1, n_folds))]
+    _add_to_folds(folds, X, weights, Room())
+    return folds
+
+
+def _merged_folds(parts: list[list[Moments]]) -> list[Moments]:
+    """Return the folds of several chunks together, fold by fold."""
+    return [merged([part for part in fold if part.n_samples] or list(fold[:1])) for fold in zip(*parts, strict=True)]
+
+
 def stream_columns(stream: Stream, chosen: list[int], mean: np.ndarray) -> np.ndarray:
     """Return C[:, chosen], m x k, of the centred features, in another pass."""
+    if isinstance(stream, ChunkStream):
+        found, total = stream.gather(partial(_chunk_columns, chosen, mean), added)
+        return found / total
     found, total = np.zeros((len(mean), len(chosen))), 0.0
     for X, weights in stream.pieces():
-        weight = float(X.shape[0] if weights is None else weights.sum())
-        if weight:
-            found += weight * exact_columns(X, weights, chosen, mean)
-            total += weight
+        found, total = added([(found, total), _chunk_columns(chosen, mean, X, weights)])
     return found / total
+
+
+def _chunk_columns(
+    chosen: list[int], mean: np.ndarray, X: Array, weights: np.ndarray | None, number: int = 0
+) -> tuple[np.ndarray, float]:
+    weight = float(X.shape[0] if weights is None else weights.sum())
+    if not weight:
+        return np.zeros((len(mean), len(chosen))), 0.0
+    return weight * exact_columns(X, weights, chosen, mean), weight
 
 
 def stream_extremes(stream: Stream) -> tuple[Array, Array]:
     """Return the smallest and the largest value of every feature, in a pass."""
-    found = [[to_numpy(extreme) for extreme in extremes(X)] for X, _ in stream.pieces()]
+    if isinstance(stream, ChunkStream):
+        return stream.gather(_chunk_extremes, _widest)
+    return _widest([_chunk_extremes(X) for X, _ in stream.pieces()])
+
+
+def _chunk_extremes(X: Array, weights: np.ndarray | None = None, number: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    low, high = extremes(X)
+    return to_numpy(low), to_numpy(high)
+
+
+def _widest(found: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)

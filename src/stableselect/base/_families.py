@@ -19,7 +19,7 @@ class SamplesSelector(BaseSelector):
     """Base of selectors that need the samples themselves: implement ``_select(X, k)``."""
 
     _reads_pieces = False
-    """Whether ``_select`` reads samples through ``dense_pieces``, so that X may be elsewhere than in memory."""
+    """Whether ``_select`` reads samples through ``summed``, so that X may be elsewhere than in memory."""
 
     @validates_parameters
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -32,6 +33,7 @@ from .._core import (
     like,
     namespace,
     significant,
+    summed,
     take_features,
     to_dense,
     to_numpy,
@@ -260,12 +262,7 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         {'n_features_to_select': 5}
         """
         check_is_fitted(self)
-        n, total = 0, 0.0
-        for piece in self._read_pieces(X):
-            block = to_dense(piece)
-            n += len(block)
-            error = (block - self.reconstruct(block[:, self.support_])) / getattr(self, "scale_", 1.0)
-            total += float(np.sum(error**2))
+        n, total = summed(self._open_table(X, reset=False), partial(_squared_error, self))
         return -total / (n * self.n_features_in_)
 
     def explain(self, X: Any = None) -> Explanation:
@@ -333,3 +330,10 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _squared_error(selector: BaseSelector, block: Array) -> tuple[int, float]:
+    """Return the number of samples of a block, and the squared error of reconstructing it."""
+    values = to_dense(block)
+    error = (values - selector.reconstruct(values[:, selector.support_])) / getattr(selector, "scale_", 1.0)
+    return len(values), float(np.sum(error**2))

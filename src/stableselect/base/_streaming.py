@@ -90,8 +90,7 @@ class StreamingSelector(BaseSelector):
             X = self._open_table(X, sample_weight, reset=first)
             moments = self._new_moments() if first else self.moments_._empty().merge(self.moments_)
             if isinstance(X, Stream):
-                for samples, weights in X.pieces():
-                    moments.update(samples, weights)
+                moments._add_stream(X)
             else:
                 moments.update(X, check_weights(sample_weight, X.shape[0]))
             self._finish([moments])

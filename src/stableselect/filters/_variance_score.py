@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from .._core import Array, dense_pieces, namespace, to_numpy
+from .._core import Array, count_and_sum, namespace, summed, to_numpy
 from ..base import ScoreSelector
 
 _DIGITS = 10
@@ -48,16 +50,15 @@ class VarianceScore(ScoreSelector):
     _reads_pieces = True
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
-        n = 0
-        total: Array = 0.0
-        squares: Array = 0.0
-        for block in dense_pieces(X):
-            n, total = n + block.shape[0], total + namespace(block).sum(block, axis=0)
+        n, total = summed(X, count_and_sum)
         mean = total / n
-        for block in dense_pieces(X):
-            squares = squares + namespace(block).sum((block - mean[None, :]) ** 2, axis=0)
+        (squares,) = summed(X, partial(_squares, mean))
         variance = to_numpy(squares / n)
         # A constant feature's mean may be off by rounding, and so may its variance.
         variance = np.where(variance > 1e-30 * to_numpy(mean) ** 2, variance, 0.0)
         unit = 10.0 ** np.floor(np.log10(np.where(variance > 0, variance, 1.0)))
         return np.asarray(np.round(variance / unit, _DIGITS - 1) * unit)
+
+
+def _squares(mean: Array, block: Array) -> tuple[Array]:
+    return (namespace(block).sum((block - mean[None, :]) ** 2, axis=0),)

@@ -230,10 +230,7 @@ class ColumnSubset(MomentsSelector):
             size = rows_of_sketch(self.sketch, k, (n_samples, self.n_features_in_), self._folds_needed())
         if size is None:
             return super()._gather_stream(X)
-        sketched = SketchedMoments(size)
-        for samples, weights in X.pieces():
-            sketched._add(samples, weights)
-        return [sketched]
+        return [SketchedMoments(size)._add_stream(X)]
 
     def _sketch_asked_for(self) -> bool:
         """Tell whether the parameter wants a sketch; raise if others rule it out."""
