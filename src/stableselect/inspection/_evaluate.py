@@ -21,6 +21,7 @@ from .._core import (
     check_cv,
     feature_names,
     forward_search,
+    in_memory,
     open_columns,
     seed_sequence,
     splits_of,
@@ -122,7 +123,8 @@ def evaluate(
     >>> found.swap.drop, found.swap.add, round(found.swap.gain, 2)
     ('proline', 'flavanoids', 0.08)
     """
-    names = feature_names(getattr(X, "columns", None))
+    X, carried = in_memory(X, "evaluate")
+    names = carried or feature_names(getattr(X, "columns", None))
     table = check_table(X, "X")
     n, m = table.shape
     chosen = _resolve(panel, m, names)
@@ -136,7 +138,7 @@ def evaluate(
     splits = _splits(table, cv, groups, fold_seed)
     rng = np.random.default_rng(draw_seed)
 
-    whole = table if scaler is None else np.asarray(clone(scaler).fit_transform(table))
+    whole = table if scaler is None else np.asarray(clone(scaler).fit_transform(table.copy()))
     unit = float(np.max(np.abs(whole - whole.mean(axis=0))))
     if unit == 0:
         raise ValueError("X must have a feature that varies but all are constant; there is nothing to judge.")
