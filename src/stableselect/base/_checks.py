@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -110,8 +111,11 @@ def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence
     for column in columns:
         if isinstance(column, str):
             if column not in lookup:
-                hint = "the samples have no feature names; give indices" if names is None else "check the spelling"
-                raise ValueError(f"Unknown feature {column!r} in {what}: {hint}.")
+                close = get_close_matches(column, lookup, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else "check the spelling."
+                if names is None:
+                    hint = "the samples have no feature names; give indices."
+                raise ValueError(f"Unknown feature {column!r} in {what}: {hint}")
             found.append(lookup[column])
         elif isinstance(column, Integral) and not isinstance(column, bool) and -m <= column < m:
             found.append(int(column) % m)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from .._files import printable
 from ..base import Explanation
-from ..inspection import HeldOutErrors
+from ..inspection import HeldOutErrors, PanelEvaluation
 from ..persistence import TableSelection
 from ..subset import SelectionPath, StabilityFrontier
 from ._shell import counted
@@ -155,6 +155,55 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
         Text("\nIf a selected column is not available (rise in percent of the table's variance):"),
         _with_rest(selected, len(explanation.selected), file),
     ]
+
+
+def evaluation_tables(judged: PanelEvaluation, scaling: str, file: str | None) -> list[RenderableType]:
+    """Return how a panel compares, what its columns are worth, and what would improve it."""
+    labelled = any(not math.isnan(row.accuracy) for row in judged.comparison)
+    compared = _table("", "explained", "neighbours", *["accuracy"] * labelled, text=(0,))
+    k = len(judged.panel)
+    words = {
+        "panel": "the panel",
+        "selected": f"{counted(k, 'column')} selected on the other rows",
+        "random": f"{counted(k, 'random column')} (mean of {judged.random.size} panels)",
+        "components": counted(k, "principal component"),
+        "all": "all columns",
+        "none": "no columns (the mean; the commonest label)" if labelled else "no columns (the mean)",
+    }
+    for row in judged.comparison:
+        figures = [row.explained_variance, row.neighbor_overlap, *[row.accuracy] * labelled]
+        compared.add_row(words[row.name], *map(_percent, figures), style="bold" if row.name == "panel" else "")
+    members = _table("column of the panel", "worth", "by the others", "selected", "", text=(0, 4))
+    for one in sorted(judged.members, key=lambda one: -one.worth)[:_ROWS]:
+        mark = "redundant" if one.redundant else ""
+        figures = [one.worth, one.r2_from_others, one.selection_frequency]
+        members.add_row(_text(one.feature), *map(_percent, figures), mark)
+    few = " (random: mean of 10 panels, as for accuracy)" if judged.random.size > 10 else ""
+    legend = (
+        f"Explained: variance of held-out rows, {_UNITS[scaling]}. Neighbours: how many of a row's "
+        f"{judged.n_neighbors} nearest rows stay the nearest{few}. Worth: explained variance lost without the column. "
+        "By the others: its own variance that they explain. Selected: how often it is among as many columns selected "
+        "on a part of the rows."
+    )
+    swap = judged.swap
+    advice = _table("to improve the panel", "column", "explained", text=(0, 1))
+    if swap is not None:
+        advice.add_row(Text(f"swap {printable(str(swap.drop))} for"), _text(swap.add), _change(swap.gain))
+    for place, step in enumerate(judged.additions):
+        advice.add_row("then add" if place else "add", _text(step.add), _change(step.gain))
+    lost = judged.discarded
+    worst = _table("explained worst", "", "explained best", "", text=(0, 2))
+    for low, high in list(zip(lost, reversed(lost), strict=True))[:3]:
+        worst.add_row(_text(low[0]), _percent(low[1]), _text(high[0]), _percent(high[1]))
+    parts: list[RenderableType] = [Text(""), compared, Text("")]
+    parts += [_with_rest(members, k, file), Text(legend, style="dim"), Text(""), advice]
+    if swap is None:
+        parts.append(Text("No swap of one column lowers the error on these rows."))
+    return [*parts, Text(""), worst] if lost else parts
+
+
+def _change(fraction: float) -> str:
+    return f"{round(100 * fraction, 1) + 0.0:+.1f}%"
 
 
 def _percent(fraction: float) -> str:

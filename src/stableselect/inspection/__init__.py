@@ -3,9 +3,12 @@
 from .._core import Bootstrap, ComplementaryPairs, Subsample
 from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
+from ._evaluate import evaluate
 from ._generalization import GeneralizationGap, generalization_gap
 from ._held_out import HeldOutErrors, held_out_report
 from ._leave_one_out import LossChange, path_losses
+from ._panel_result import PanelChange, PanelEvaluation, PanelMember, PanelRow
+from ._panel_structure import Structure
 from ._power_law import PowerLawFit, fit_power_law
 from ._stability_analysis import stability_analysis
 from ._stability_result import StabilityAnalysis
@@ -18,12 +21,18 @@ __all__ = [
     "GeneralizationGap",
     "HeldOutErrors",
     "LossChange",
+    "PanelChange",
+    "PanelEvaluation",
+    "PanelMember",
+    "PanelRow",
     "PowerLawFit",
     "StabilityAnalysis",
     "StabilityRate",
+    "Structure",
     "Subsample",
     "UniformStability",
     "bousquet_elisseeff_bound",
+    "evaluate",
     "explicit_stability_bound",
     "fit_power_law",
     "generalization_gap",

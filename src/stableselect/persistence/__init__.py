@@ -2,11 +2,12 @@
 
 from ._save_load import load, save
 from ._selection import SelectedColumn, TableSelection
-from ._selection_file import to_json
+from ._selection_file import as_json, to_json
 
 __all__ = [
     "SelectedColumn",
     "TableSelection",
+    "as_json",
     "load",
     "save",
     "to_json",

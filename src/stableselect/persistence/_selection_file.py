@@ -19,7 +19,12 @@ VERSION = 1
 
 def to_json(selection: TableSelection) -> str:
     """Return the selection as JSON text, one entry a line where entries are long."""
-    return _pretty({"format": FORMAT, "version": VERSION, **to_plain(selection)}) + "\n"
+    return as_json(selection, format=FORMAT, version=VERSION)
+
+
+def as_json(value: Any, **first: Any) -> str:
+    """Return a dataclass as JSON text, with some entries before its own."""
+    return _pretty({**first, **to_plain(value)}) + "\n"
 
 
 def read_selection(data: bytes) -> TableSelection:

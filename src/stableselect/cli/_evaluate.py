@@ -1,0 +1,144 @@
+"""The command ``evaluate``: judge columns that someone else has chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .._files import check_outputs, printable, write_whole
+from . import _options as options
+from ._shell import Debug, Quiet, console, counted, progress_bar, reported
+
+if TYPE_CHECKING:
+    from ..workflow import TableEvaluation
+
+
+def evaluate(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="Table with all columns; '-' reads CSV from stdin.")],
+    columns: Annotated[
+        list[str],
+        typer.Option(
+            "--columns",
+            metavar="NAMES",
+            help="The panel: names (repeatable, or with commas), a text file of names, or a selection file.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="OUT", help="File to write all figures to: .json.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="COLUMN", help="Rows with the same entry are held out together.")
+    ] = None,
+    drop_columns: options.DropColumns = None,
+    id_column: Annotated[
+        list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
+    ] = None,
+    scale: options.Scale = "standard",
+    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")] = 5,
+    random: Annotated[int, typer.Option("--random", metavar="N", min=1, help="Random panels to compare with.")] = 100,
+    resamples: Annotated[
+        int | None,
+        typer.Option("--resamples", metavar="N", min=2, help="Select on N parts of the rows, not only on the folds."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of folds and random panels.")
+    ] = 0,
+    no_header: options.NoHeader = False,
+    force: options.Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Judge any panel: columns of TABLE that were chosen by hand or elsewhere.
+
+    All figures are for held-out rows: how much of the table the panel explains,
+    beside random panels, one selected on the other rows, and principal
+    components; what each of its columns is worth, which are redundant, the best
+    swap, and what to add. It also says where there is nothing to select at all.
+
+    With -o OUT all figures are written there as JSON.
+    """
+    with reported(debug, may_drop=True):
+        from ..io import read_table, table_format
+        from ..persistence import as_json
+        from ..workflow import EvaluationRequest, evaluate_table
+
+        if output is not None:
+            table_format(output, (".json",), "a report, ")
+        targets = [] if output is None else [output]
+        check_outputs(targets, inputs=[table], overwrite=force)
+        with progress_bar(2, quiet=quiet) as begin:
+            begin("Reading the table")
+            data = read_table(table, header=not no_header)
+            request = EvaluationRequest(
+                _names(columns, data.columns, files=True),
+                labels=labels,
+                group=group,
+                drop=_names(drop_columns or [], data.columns),
+                id_columns=_names(id_column or [], data.columns),
+                scale=scale,
+                folds=folds,
+                n_random=random,
+                n_resamples=resamples or 0,
+                seed=seed,
+            )
+            found = evaluate_table(data, request, progress=begin)
+            if targets:
+                judged = found.evaluation
+                first = {
+                    "format": "stableselect evaluation",
+                    "version": 1,
+                    "verdict": judged.verdict,
+                    "nothing_to_select": judged.nothing_to_select,
+                    "n_beaten": judged.n_beaten,
+                }
+                with write_whole(*targets, overwrite=force) as (stream,):
+                    stream.write(as_json(found, **first).encode())
+        _report(found, targets, quiet)
+
+
+def _names(values: list[str], known: list[str], *, files: bool = False) -> list[str]:
+    """Return the columns that a person named: by names, by several with commas, or by a file of names."""
+    found: list[str] = []
+    for value in values:
+        if value in known:  # a comma may belong to the name of a column
+            found.append(value)
+        elif files and Path(value).is_file():
+            found += _names_in(Path(value))
+        else:
+            found += [name.strip() for name in value.split(",")]
+    return found
+
+
+def _names_in(path: Path) -> list[str]:
+    """Return the columns that a file names: a selection, or text with a name on each line."""
+    if path.suffix == ".sselect" or path.name.endswith(".selection.json"):
+        from ..persistence import TableSelection, load
+
+        chosen = load(path)
+        return chosen.selected_names if isinstance(chosen, TableSelection) else chosen.get_feature_names_out().tolist()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        name = printable(str(path))
+        raise ValueError(f"{name} is not a text of names; write one column name on each line.") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:
+    from ._report import evaluation_tables
+
+    report, judged = console(quiet=quiet), found.evaluation
+    of = f"{len(judged.panel)} of {counted(judged.n_features, 'column')} of {printable(found.source)}"
+    report.print(f"{of}, judged on held-out rows ({counted(found.rows, 'row')} in {judged.n_splits} folds).")
+    report.print(printable(judged.verdict.replace("features", "columns").replace("samples", "rows")))
+    file = printable(targets[0].name) if targets else None
+    report.print(*evaluation_tables(judged, found.scaling, file), sep="\n")
+    for note in found.notes:
+        report.print(f"Note: {printable(note)}")
+    if targets:
+        report.print(f"Wrote {printable(str(targets[0]))}.")

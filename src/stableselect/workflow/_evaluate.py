@@ -1,0 +1,164 @@
+"""Judge columns of a table that someone else has chosen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ..inspection import PanelEvaluation, evaluate
+from ..io import Table, listed, numeric_matrix, quoted
+from ._prepare import RequestError, Scaling, SelectionRequest, fitted_scaler, prepare
+from ._select import notes_of
+
+
+@dataclass(frozen=True)
+class EvaluationRequest:
+    """Which columns of a table to judge, and how.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        The panel.
+    labels : str, optional
+        Column of class labels, for the accuracy of a classifier.
+    group : str, optional
+        Column that says which rows belong together, such as replicates or batches: they are held out together.
+    drop : iterable of str
+        Columns to ignore.
+    id_columns : iterable of str
+        Identifiers, which are ignored too.
+    scale : {"none", "minmax", "standard"}, default="standard"
+        Scaling, so that columns in different units count alike; learnt without the held-out rows.
+    folds : int, default=5
+        Number of folds.
+    n_random : int, default=100
+        Random panels to compare with.
+    n_resamples : int, default=0
+        Parts of the rows to select from, to see how often each column of the panel is selected; 0 takes the folds.
+    seed : int, default=0
+        Seed of folds, random panels and shuffled tables.
+
+    Examples
+    --------
+    >>> from stableselect.workflow import EvaluationRequest
+    >>> EvaluationRequest(["a", "b"]).n_random
+    100
+    """
+
+    columns: Iterable[str]
+    labels: str | None = None
+    group: str | None = None
+    drop: Iterable[str] = ()
+    id_columns: Iterable[str] = ()
+    scale: Scaling = "standard"
+    folds: int = 5
+    n_random: int = 100
+    n_resamples: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class TableEvaluation:
+    """What a panel of a table is worth, where it came from, and what the person who runs this should know."""
+
+    source: str
+    rows: int
+    scaling: str
+    evaluation: PanelEvaluation
+    notes: tuple[str, ...]
+
+
+def evaluate_table(
+    table: Table, request: EvaluationRequest, *, progress: Callable[[str], object] = lambda stage: None
+) -> TableEvaluation:
+    """Judge columns of a table on held-out rows, as :func:`~stableselect.inspection.evaluate` does.
+
+    Parameters
+    ----------
+    table : Table
+        The table, as :func:`~stableselect.io.read_table` gives it.
+    request : EvaluationRequest
+        The columns, and how to judge them.
+    progress : callable, optional
+        Called with a few words as each stage begins.
+
+    Returns
+    -------
+    TableEvaluation
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sklearn.datasets import load_wine
+    >>> from stableselect.io import Table
+    >>> from stableselect.workflow import EvaluationRequest, evaluate_table
+    >>> table = Table(pa.Table.from_pandas(load_wine(as_frame=True).data), "wine.csv")
+    >>> found = evaluate_table(table, EvaluationRequest(["alcohol", "hue"], n_random=20))
+    >>> found.rows, found.evaluation.panel
+    (178, ['alcohol', 'hue'])
+    """
+    columns = list(request.columns)
+    if not columns:
+        raise RequestError("columns", "names no column; name one or more.")
+    if twice := sorted({name for name in columns if columns.count(name) > 1}):
+        raise RequestError("columns", f"{listed(twice)} is named twice; name each column once.")
+    aside = [_known(table, name, what) for what in ("labels", "group") if (name := getattr(request, what)) is not None]
+    drop = [*request.drop, *aside]
+    try:
+        asked = prepare(
+            table, SelectionRequest(len(columns), include=columns, drop=drop, id_columns=request.id_columns)
+        )
+    except RequestError as error:
+        raise RequestError(
+            "columns" if error.parameter in ("include", "k") else error.parameter, error.reason
+        ) from None
+    if len(columns) == len(asked.features):
+        m = len(columns)
+        raise RequestError("columns", f"names all {m} columns, so nothing is left to reconstruct; name fewer.")
+    X = numeric_matrix(table, asked.features)
+    if len(X) < request.folds:
+        raise RequestError("folds", f"{request.folds} folds need as many rows and the table has {len(X)}; lower it.")
+    labels = None if request.labels is None else _classes(table, request.labels, "labels")
+    groups = None if request.group is None else _classes(table, request.group, "group")
+    if groups is not None and np.unique(groups).size < request.folds:
+        found = np.unique(groups).size
+        raise RequestError("folds", f"{request.folds} folds need as many groups and there are {found}; lower it.")
+    progress("Judging the panel")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluation = evaluate(
+            columns,
+            pa.table(list(X.T), names=asked.features),
+            y=labels,
+            scaler=fitted_scaler(request.scale, X),
+            cv=request.folds,
+            groups=groups,
+            n_random=request.n_random,
+            n_resamples=request.n_resamples,
+            random_state=request.seed,
+        )
+    return TableEvaluation(table.name, len(X), request.scale, evaluation, (*asked.notes, *notes_of(caught)))
+
+
+def _known(table: Table, name: str, what: str) -> str:
+    """Return the name of a column; raise if the table has no such column."""
+    if name not in table.columns:
+        raise RequestError(what, f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}.")
+    return name
+
+
+def _classes(table: Table, name: str, what: str) -> np.ndarray:
+    """Return a column as text; raise where a row has none, or where hardly two rows agree."""
+    values = table.data[name].to_pylist()
+    if any(value is None or value == "" or value != value for value in values):
+        raise RequestError(what, f"{quoted(name)} has empty cells; fill them or leave out these rows.")
+    classes = np.array([str(value) for value in values])
+    if 2 * (found := np.unique(classes).size) > classes.size and what == "labels":
+        raise RequestError(
+            what, f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
+        )
+    return classes
