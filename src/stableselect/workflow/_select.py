@@ -20,6 +20,7 @@ from ..base import (
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
+    UnscaledFeaturesWarning,
     whole_fits,
 )
 from ..inspection import HeldOutErrors, held_out_report
@@ -31,7 +32,13 @@ from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-TOLD_ELSEWHERE = (SketchWarning, TargetNotReachedWarning, UndefinedMetricWarning, UnevenFoldsWarning)
+TOLD_ELSEWHERE = (
+    SketchWarning,
+    TargetNotReachedWarning,
+    UndefinedMetricWarning,
+    UnevenFoldsWarning,
+    UnscaledFeaturesWarning,
+)
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
 
