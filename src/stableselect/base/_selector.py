@@ -266,10 +266,10 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         n, total = 0, 0.0
         for piece in self._read_pieces(X):
             block = to_dense(piece)
-            n += len(block)
             error = (block - self.reconstruct(block[:, self.support_])) / getattr(self, "scale_", 1.0)
-            total += float(np.sum(error**2))
-        return -total / (n * self.n_features_in_)
+            total += float(np.nansum(error**2))
+            n += int(np.count_nonzero(~np.isnan(error)))  # missing values have no error
+        return -total / n
 
     def explain(self, X: Any = None) -> Explanation:
         """Tell which selected features explain each discarded one, and the best replacement of each selected one.
