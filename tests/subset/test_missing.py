@@ -185,6 +185,11 @@ def _stream_of(X):
         ColumnSubset(4, missing="em").fit(np.array_split(X, 6))
 
 
+def test_repeated_fits_see_the_samples():
+    assert ColumnSubset(4)._moments_folds() == 5
+    assert ColumnSubset(4, missing="em")._moments_folds() is None
+
+
 def test_sparse_tables_are_made_dense(planted):
     expected = ColumnSubset(4, missing="em").fit(planted[1])
     found = ColumnSubset(4, missing="em").fit(sparse.csr_array(planted[1]))

@@ -207,6 +207,15 @@ class ColumnSubset(MomentsSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     >>> selector.reconstruct(selector.transform(X)).shape
     (150, 4)
+
+    Scaled, by what varies within species, and with a missing value:
+
+    >>> species = load_iris().target
+    >>> ColumnSubset(2, scale="standard").fit(X, batch=species).batch_explained_variance_.round(2)
+    array([0.48, 0.79, 0.82])
+    >>> X.iloc[0, 1] = float("nan")
+    >>> ColumnSubset(2, missing="em").fit(X).get_feature_names_out()
+    array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
     _takes_sketches = True

@@ -143,8 +143,8 @@ def _warn_if_units_decide(variance: np.ndarray, names: Sequence[str] | None) -> 
     if n == 1:
         which = f"Feature {int(order[0]) if names is None else repr(str(names[order[0]]))} has"
     warnings.warn(
-        f"{which} {100 * fraction[n - 1]:.1f} % of the variance, so units decide the choice; scale='standard' makes "
-        "features of different units count alike.",
+        f"{which} more than 99 % of the variance, so units decide the choice; scale='standard' makes features of "
+        "different units count alike.",
         UnscaledFeaturesWarning,
         stacklevel=2,
     )

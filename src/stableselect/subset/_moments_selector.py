@@ -35,7 +35,7 @@ from ..base import (
 )
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
-from ._gathering import Scale, gather_folds, in_units
+from ._gathering import Scale, gather_folds, has_splitter, in_units
 from ._missing import CompletingSelector
 from ._n_features import choose_n_features
 from ._problem import Problem
@@ -285,8 +285,8 @@ class MomentsSelector(CompletingSelector):
         return STABILITY_FOLDS if self._prefers_stability() else N_FOLDS
 
     def _moments_folds(self) -> int | None:
-        # A splitter needs to see the samples.
-        return self._folds_needed() if self.cv is None or isinstance(self.cv, Integral) else None
+        # A splitter needs to see the samples, and so does what completes them.
+        return None if has_splitter(self.cv) or self.missing == "em" else self._folds_needed()
 
     def _prefers_stability(self) -> bool:
         return self.criterion == "stability" or self.min_stability is not None
