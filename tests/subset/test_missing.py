@@ -172,6 +172,8 @@ def test_what_does_not_do_is_said(planted):
         ColumnSubset(4, missing="em").fit(gaps, batch=np.arange(600) % 2)
     with pytest.raises(ValueError, match="sketch"):
         ColumnSubset(4, missing="em", sketch=True).fit(gaps)
+    with pytest.raises(ValueError, match="Every sample_weight is zero"):
+        ColumnSubset(4, missing="em").fit(gaps, sample_weight=np.zeros(600))
     gaps[:, 3] = np.nan
     with pytest.raises(ValueError, match=r"Feature 3 has no values at all; leave it out\."):
         ColumnSubset(4, missing="em").fit(gaps)

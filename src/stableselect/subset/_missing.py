@@ -112,6 +112,8 @@ class CompletingSelector(BatchedSelector):
 
     def _fit_incomplete(self, X: Array, weights: np.ndarray | None, groups: Any) -> None:
         """Select the features of a table with missing values."""
+        if weights is not None and not weights.any():
+            raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         table = to_dense(X)
         seen = ~np.isnan(table if weights is None else table[weights > 0])
         empty = np.flatnonzero(~seen.any(axis=0))
