@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
+from stableselect._core import Stream
 from stableselect.base import UnscaledFeaturesWarning
 from stableselect.io import read_table
 from stableselect.workflow import SelectionRequest, select_table
@@ -29,7 +30,7 @@ def units(tall, rng):
     return X
 
 
-def piped(cls, kind, X, weights=None, **parameters):
+def piped(cls, kind, X, **parameters):
     """Return the selector behind a scaler, and the scaled table."""
     scaled = SCALERS[kind]().fit_transform(X)
     return cls(4, **parameters).fit(scaled), scaled
@@ -166,11 +167,11 @@ def test_agrees_with_the_command_line(units, tmp_path):
 
 def test_warns_once_where_units_decide():
     with pytest.warns(
-        UnscaledFeaturesWarning, match=r"'proline' has 99.8 % of the variance, .*scale='standard'"
+        UnscaledFeaturesWarning, match=r"'proline' has more than 99 % of the variance, .*scale='standard'"
     ) as seen:
         ColumnSubset(3).fit(load_wine(as_frame=True).data)
     assert len(seen) == 1
-    with pytest.warns(UnscaledFeaturesWarning, match=r"2 of 30 features have 99.1 % of the variance"):
+    with pytest.warns(UnscaledFeaturesWarning, match=r"2 of 30 features have more than 99 % of the variance"):
         ColumnSubset(3).fit(load_breast_cancer().data)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnscaledFeaturesWarning)
@@ -190,3 +191,18 @@ def test_ordinary_tables_do_not_warn(load_data, name):
 def test_unknown_scale_is_refused(units):
     with pytest.raises(ValueError, match="scale"):
         ColumnSubset(3, scale="robust").fit(units)
+
+
+@pytest.mark.parametrize("kind", SCALERS)
+def test_streams_have_the_folds_and_scale_of_the_array(kind, units):
+    support = pytest.importorskip("tools.support")
+    X = np.vstack([units, 2 * units[::-1] + units])
+    expected = ColumnSubset(4, scale=kind).fit(X)
+    with support.small_pieces():
+        selector = ColumnSubset(4, scale=kind)
+        assert isinstance(selector._open_table(np.array_split(X, 9)), Stream)
+        selector.fit(np.array_split(X, 9))
+    np.testing.assert_array_equal(selector.selected_, expected.selected_)
+    np.testing.assert_allclose(selector.scale_, expected.scale_, rtol=1e-10)
+    assert selector.ridge_ == expected.ridge_
+    np.testing.assert_array_equal(selector.selected_, piped(ColumnSubset, kind, X, ridge=expected.ridge_)[0].selected_)

@@ -24,7 +24,16 @@ from ._arrays import (
 from ._batches import Batches, batch_report, check_batch, read_batches
 from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
-from ._folds import HeldOut, ResampledMoments, fold_moments, hold_out_each, merged, row_hashes, split_moments
+from ._folds import (
+    HeldOut,
+    ResampledMoments,
+    fold_moments,
+    hold_out_each,
+    merged,
+    row_folds,
+    row_hashes,
+    split_moments,
+)
 from ._forward_search import (
     EXHAUSTED,
     ROUNDING,
@@ -39,6 +48,7 @@ from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
+from ._missing import MOST_FEATURES, GaussianModel, fit_gaussian
 from ._moments import Moments, normalised_moments
 from ._resampling import (
     Bootstrap,

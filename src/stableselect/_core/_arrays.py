@@ -226,7 +226,12 @@ def _listed(counts: np.ndarray, names: Sequence[str] | None, *, numbers: bool = 
     return ", ".join(listed) + (f" and {len(columns) - 5} more features" if len(columns) > 5 else "")
 
 
-def check_values(X: Array, limits: tuple[Array, Array] | None = None, names: Sequence[str] | None = None) -> None:
+def check_values(
+    X: Array,
+    limits: tuple[Array, Array] | None = None,
+    names: Sequence[str] | None = None,
+    missing: str | None = None,
+) -> None:
     """Raise if there is a NaN, infinity or a value whose square overflows, naming the features and how many each has.
 
     Parameters
@@ -237,17 +242,22 @@ def check_values(X: Array, limits: tuple[Array, Array] | None = None, names: Seq
         Feature minima and maxima where they are known already.
     names : sequence of str, optional
         Feature names for the message.
+    missing : str, optional
+        The parameter of a selector that has one: "em" lets NaN pass.
     """
     values = X.data if sparse.issparse(X) else X
     xp = namespace(values)
     if not xp.isdtype(values.dtype, "real floating") or 0 in values.shape:
         return
+    if missing == "em":
+        values = xp.where(xp.isnan(values), xp.zeros_like(values), values)
     low, high = (values, values) if limits is None else limits
     if -float(xp.min(low)) <= LARGEST and float(xp.max(high)) <= LARGEST:
         return
     bad, kind, advice = ~xp.isfinite(values), "infinity", "fill in or drop these values first"
     if bool(xp.any(xp.isnan(values))):
         kind, advice = "NaN", f"{advice}, for instance with sklearn.impute.SimpleImputer"
+        advice += "" if missing is None else ", or with missing='em'"
     elif not bool(xp.any(bad)):
         bad, kind = xp.abs(values) > LARGEST, f"values beyond {LARGEST:g}"
         advice = "their squares leave the range of double precision, so scale the table first"

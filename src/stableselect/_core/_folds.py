@@ -13,7 +13,7 @@ are read instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,7 +197,10 @@ def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
 
 
 def split_moments(
-    X: Array, sample_weight: np.ndarray | None, splits: Sequence[tuple[np.ndarray, np.ndarray]]
+    X: Array,
+    sample_weight: np.ndarray | None,
+    splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    moments: Callable[[np.ndarray], Moments] | None = None,
 ) -> tuple[list[Moments], list[HeldOut] | None]:
     """Return the moments that (train, test) indices of samples ask for.
 
@@ -209,6 +212,8 @@ def split_moments(
         Sample weights.
     splits : sequence of (train, test)
         Indices of samples.
+    moments : callable, optional
+        Gives the moments of samples, from their indices.
 
     Returns
     -------
@@ -225,12 +230,15 @@ def split_moments(
     sizes = [(len(np.unique(train)), len(np.unique(test))) for train, test in splits]
     # Test sets that add up to n and leave no sample out hold each once.
     if np.all(labels >= 0) and sum(test for _, test in sizes) == n and all(sum(size) == n for size in sizes):
+        if moments is not None:
+            return [moments(np.flatnonzero(labels == fold)) for fold in range(len(splits))], None
         return fold_moments(X, sample_weight, labels), None
 
-    def moments(rows: np.ndarray) -> Moments:
+    def own(rows: np.ndarray) -> Moments:
         return fold_moments(X, sample_weight, np.where(np.isin(np.arange(n), rows), 0, -1))[0]
 
-    return [moments(np.arange(n))], [HeldOut([moments(train)], moments(test)) for train, test in splits]
+    of = own if moments is None else moments
+    return [of(np.arange(n))], [HeldOut([of(train)], of(test)) for train, test in splits]
 
 
 class ResampledMoments:

@@ -85,7 +85,7 @@ class TableReader:
             X = self._check_named(X, names, reset)
         else:
             X = self._check_array(X, reset)
-        check_values(X, names=getattr(self, "feature_names_in_", None))
+        check_values(X, names=getattr(self, "feature_names_in_", None), missing=getattr(self, "missing", None))
         return X
 
     def _check_array(self, X: Any, reset: bool) -> Array:

@@ -263,7 +263,7 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n, total = summed(self._open_table(X, reset=False), partial(_squared_error, self))
-        return -total / (n * self.n_features_in_)
+        return -total / n
 
     def explain(self, X: Any = None) -> Explanation:
         """Tell which selected features explain each discarded one, and the best replacement of each selected one.
@@ -333,7 +333,7 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
 
 
 def _squared_error(selector: BaseSelector, block: Array) -> tuple[int, float]:
-    """Return the number of samples of a block, and the squared error of reconstructing it."""
+    """Return the number of values of a block that are there, and the squared error of reconstructing them."""
     values = to_dense(block)
     error = (values - selector.reconstruct(values[:, selector.support_])) / getattr(selector, "scale_", 1.0)
-    return len(values), float(np.sum(error**2))
+    return int(np.count_nonzero(~np.isnan(error))), float(np.nansum(error**2))

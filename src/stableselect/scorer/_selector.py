@@ -72,6 +72,9 @@ class ScorerSelector(MomentsSelector):
     scale : {"standard", "minmax"} or None, default=None
         Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
         by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
+    missing : {"raise", "em"}, default="raise"
+        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use
+        its moments, for up to 3000 features. ``transform`` and ``reconstruct`` then take missing values too.
 
     Attributes
     ----------
@@ -115,6 +118,8 @@ class ScorerSelector(MomentsSelector):
         After a fit with ``batch``: the B labels, the B x m means, the fraction of the variance within every batch that
         the selected features explain, and those of them that serve one batch only (of the rise of the error without
         such a feature, 95 % is in one batch).
+    location_, covariance_, em_iterations_ : ndarrays of shape (m,) and (m, m), int
+        With ``missing="em"``: the Gaussian, slightly shrunk to its diagonal, and the number of steps.
 
     See Also
     --------
@@ -175,6 +180,7 @@ class ScorerSelector(MomentsSelector):
         n_jobs: int | None = None,
         verbose: bool = False,
         scale: Literal["standard", "minmax"] | None = None,
+        missing: Literal["raise", "em"] = "raise",
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -193,6 +199,7 @@ class ScorerSelector(MomentsSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.scale = scale
+        self.missing = missing
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run the data through the autoencoder.

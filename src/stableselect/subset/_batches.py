@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from .._core import (
     to_dense,
 )
 from ..base import StreamingSelector, warn_if_uneven
+from ._gathering import has_splitter, refuse_groups
 from ._sketching import wants_sketch
 
 _ATTRIBUTES = ("batches_", "batch_means_", "batch_explained_variance_", "batch_specific_")
@@ -124,7 +124,9 @@ class BatchedSelector(StreamingSelector):
         """Select the features by what varies within batches."""
         if wants_sketch(getattr(self, "sketch", False)):
             raise ValueError("A sketch cannot be divided into batches; use exact moments (sketch=False), or no batch.")
-        n_folds, splits = self._folds_needed(), self.cv is not None and not isinstance(self.cv, Integral)
+        n_folds, splits = self._folds_needed(), has_splitter(self.cv)
+        if not (splits and n_folds):
+            refuse_groups(groups)
         if isinstance(X, Stream):
             self._refuse_stream(X)
         held_out: Sequence[HeldOut] | None = None
@@ -141,7 +143,7 @@ class BatchedSelector(StreamingSelector):
         self.batches_, self.batch_means_, self._batch_centre = batches.labels, batches.means, batches.mean
         self.batch_explained_variance_, self.batch_specific_ = report.explained, report.specific
 
-    def _forget_batches(self) -> None:
+    def _forget(self) -> None:
         """Drop what an earlier fit knew of batches."""
         for name in (*_ATTRIBUTES, "_batch_centre"):
             self.__dict__.pop(name, None)

@@ -93,6 +93,9 @@ class ColumnSubset(MomentsSelector):
     scale : {"standard", "minmax"} or None, default=None
         Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
         by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
+    missing : {"raise", "em"}, default="raise"
+        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use
+        its moments, for up to 3000 features. ``transform`` and ``reconstruct`` then take missing values too.
 
     Attributes
     ----------
@@ -134,6 +137,8 @@ class ColumnSubset(MomentsSelector):
         After a fit with ``batch``: the B labels, the B x m means, the fraction of the variance within every batch that
         the selected features explain, and those of them that serve one batch only (of the rise of the error without
         such a feature, 95 % is in one batch).
+    location_, covariance_, em_iterations_ : ndarrays of shape (m,) and (m, m), int
+        With ``missing="em"``: the Gaussian, slightly shrunk to its diagonal, and the number of steps.
 
     See Also
     --------
@@ -206,6 +211,15 @@ class ColumnSubset(MomentsSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     >>> selector.reconstruct(selector.transform(X)).shape
     (150, 4)
+
+    Scaled, by what varies within species, and with a missing value:
+
+    >>> species = load_iris().target
+    >>> ColumnSubset(2, scale="standard").fit(X, batch=species).batch_explained_variance_.round(2)
+    array([0.48, 0.79, 0.82])
+    >>> X.iloc[0, 1] = float("nan")
+    >>> ColumnSubset(2, missing="em").fit(X).get_feature_names_out()
+    array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
     _takes_sketches = True

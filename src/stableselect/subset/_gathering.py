@@ -7,14 +7,25 @@ Streams, ``partial_fit`` and ``fit_moments`` bring moments of their own and ente
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 
-from .._core import Array, HeldOut, Moments, fold_moments, in_own_order, merged, split_moments, splits_of, to_numpy
+from .._core import (
+    Array,
+    HeldOut,
+    Moments,
+    fold_moments,
+    in_own_order,
+    merged,
+    row_folds,
+    split_moments,
+    splits_of,
+    to_numpy,
+)
 from ..base import UnscaledFeaturesWarning, warn_if_uneven
 
 Scale = Literal["standard", "minmax"] | None
@@ -48,22 +59,45 @@ class Gathered:
 
 
 def gather_folds(
-    X: Array, weights: np.ndarray | None, cv: Any, groups: Any, n_folds: int
+    X: Array,
+    weights: np.ndarray | None,
+    cv: Any,
+    groups: Any,
+    n_folds: int,
+    moments: Callable[[np.ndarray], Moments] | None = None,
 ) -> tuple[list[Moments], Sequence[HeldOut] | None]:
-    """Return the moments of the folds of a table, and the parts held out where those are not the folds in turn."""
-    if n_folds and cv is not None and not isinstance(cv, Integral):
-        return split_moments(X, weights, splits_of(cv, X, groups))
-    if groups is not None:
-        raise ValueError(
-            "groups need a cv that keeps them together, such as GroupKFold(), and something to choose by held-out "
-            "error; give such a cv, or no groups."
-        )
+    """Return the moments of the folds of a table, and the parts held out where those are not the folds in turn.
+
+    ``moments`` gives those of samples, from their indices, where the table has missing values.
+    """
+    if n_folds and has_splitter(cv):
+        return split_moments(X, weights, splits_of(cv, X, groups), moments)
+    refuse_groups(groups)
+    if moments is not None:
+        labels = row_folds(np.where(np.isnan(X), 0.0, X), n_folds) if n_folds else np.zeros(len(X))
+        folds = [moments(np.flatnonzero(labels == fold)) for fold in range(max(1, n_folds))]
+        warn_if_uneven(folds)
+        return folds, None
     table = in_own_order(X, weights)
     if not n_folds:
         return [Moments.from_array(*table)], None
     folds = fold_moments(*table, n_folds)
     warn_if_uneven(folds)
     return folds, None
+
+
+def has_splitter(cv: Any) -> bool:
+    """Tell whether the parameter divides the samples in a way of its own."""
+    return cv is not None and not isinstance(cv, Integral)
+
+
+def refuse_groups(groups: Any) -> None:
+    """Raise if there are groups, which nothing would keep together."""
+    if groups is not None:
+        raise ValueError(
+            "groups need a cv that keeps them together, such as GroupKFold(), and something to choose by held-out "
+            "error; give such a cv, or no groups."
+        )
 
 
 def in_units(
@@ -109,8 +143,8 @@ def _warn_if_units_decide(variance: np.ndarray, names: Sequence[str] | None) -> 
     if n == 1:
         which = f"Feature {int(order[0]) if names is None else repr(str(names[order[0]]))} has"
     warnings.warn(
-        f"{which} {100 * fraction[n - 1]:.1f} % of the variance, so units decide the choice; scale='standard' makes "
-        "features of different units count alike.",
+        f"{which} more than 99 % of the variance, so units decide the choice; scale='standard' makes features of "
+        "different units count alike.",
         UnscaledFeaturesWarning,
         stacklevel=2,
     )

@@ -17,9 +17,11 @@ from .._core import (
     Stream,
     check_cv,
     check_weights,
+    fit_gaussian,
     hold_out_each,
     leave_one_out_error,
     normalised_moments,
+    to_dense,
 )
 from ..base import (
     FEATURES,
@@ -31,10 +33,10 @@ from ..base import (
     unchanged_on_error,
     warn_if_uneven,
 )
-from ._batches import BatchedSelector
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
-from ._gathering import Scale, gather_folds, in_units
+from ._gathering import Scale, gather_folds, has_splitter, in_units
+from ._missing import CompletingSelector
 from ._n_features import choose_n_features
 from ._problem import Problem
 from ._search import FEWEST_FOLDS, N_FOLDS, Setting
@@ -44,7 +46,7 @@ from ._stability_frontier import StabilityFrontier
 from ._stability_task import Task
 
 
-class MomentsSelector(BatchedSelector):
+class MomentsSelector(CompletingSelector):
     """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
     exchange: bool = True
@@ -71,6 +73,7 @@ class MomentsSelector(BatchedSelector):
         "n_jobs": N_JOBS,
         "verbose": ["boolean"],
         "scale": [StrOptions({"standard", "minmax"}), None],
+        "missing": [StrOptions({"raise", "em"})],
     }
 
     def __init__(
@@ -92,6 +95,7 @@ class MomentsSelector(BatchedSelector):
         n_jobs: int | None = None,
         verbose: bool = False,
         scale: Scale = None,
+        missing: Literal["raise", "em"] = "raise",
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -109,6 +113,7 @@ class MomentsSelector(BatchedSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.scale = scale
+        self.missing = missing
 
     @property
     def path_(self) -> SelectionPath:
@@ -162,13 +167,17 @@ class MomentsSelector(BatchedSelector):
             if isinstance(X, Stream) and groups is not None:
                 raise TypeError(f"groups need all samples in memory, but X is {X.kind}; pass {X.advice}.")
             weights = None if isinstance(X, Stream) else check_weights(sample_weight, X.shape[0])
-            if batch is not None:
+            if self._check_completion(X, batch):
+                self._fit_incomplete(X, weights, groups)
+            elif batch is not None:
                 self._fit_batches(X, weights, groups, batch)
             elif isinstance(X, Stream):
                 self._fit_stream(X)
             else:
                 folds, held_out = self._gather(X, weights, groups)
                 self._finish(folds, X, weights, held_out=held_out)
+            if self.missing == "em" and not hasattr(self, "covariance_"):  # for samples to come
+                self._keep_model(fit_gaussian(to_dense(X), weights))
         return self
 
     def _gather(
@@ -215,7 +224,7 @@ class MomentsSelector(BatchedSelector):
         if held_out is None:
             held_out = hold_out_each(folds) if len(folds) > 1 else []
         gram, unit = normalised_moments(moments)
-        self._forget_batches()
+        self._forget()
         for name in ("_path", "_frontier", "selection_frequency_", "leave_one_out_error_"):
             self.__dict__.pop(name, None)
         k, include, exclude = self._wanted(held_out, moments)
@@ -276,8 +285,8 @@ class MomentsSelector(BatchedSelector):
         return STABILITY_FOLDS if self._prefers_stability() else N_FOLDS
 
     def _moments_folds(self) -> int | None:
-        # A splitter needs to see the samples.
-        return self._folds_needed() if self.cv is None or isinstance(self.cv, Integral) else None
+        # A splitter needs to see the samples, and so does what completes them.
+        return None if has_splitter(self.cv) or self.missing == "em" else self._folds_needed()
 
     def _prefers_stability(self) -> bool:
         return self.criterion == "stability" or self.min_stability is not None

@@ -1,0 +1,150 @@
+"""Selectors that can take samples with missing values, which a Gaussian completes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._core import (
+    MOST_FEATURES,
+    Array,
+    GaussianModel,
+    Stream,
+    as_numbers,
+    check_columns,
+    container_of,
+    fit_gaussian,
+    to_dense,
+)
+from ._batches import BatchedSelector
+from ._gathering import gather_folds
+from ._sketching import wants_sketch
+
+
+class CompletingSelector(BatchedSelector):
+    """The part of a selector that completes samples with missing values."""
+
+    missing: str
+    location_: np.ndarray
+    covariance_: np.ndarray
+    em_iterations_: int
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected features of X, in the order of the features of X.
+
+        Parameters
+        ----------
+        X : table of shape (n, m)
+            Samples with the features of those fitted on, in an array, a data frame, or another container. After a fit
+            with ``missing="em"`` values may be missing: those of selected features are replaced by their means given
+            all values of the sample that are there.
+
+        Returns
+        -------
+        array of shape (n, k)
+            A Dask array or dataframe, a polars LazyFrame or an AnnData gives one of its kind, lazily. Other containers
+            (Arrow, DuckDB, HDF5, Zarr) are read part by part into an array.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "covariance_") and container_of(X) is None:
+            table = self._check_table(X, reset=False)
+            if _has_gaps(table):
+                return self._model().fill(to_dense(table))[:, self.support_]
+        return super().transform(X)
+
+    def reconstruct(self, X_selected: Any, batch: Any = None) -> Array:
+        """Reconstruct all features from the selected ones, which are returned unchanged.
+
+        Parameters
+        ----------
+        X_selected : table of shape (n, k)
+            The selected features, in the order of :meth:`transform`; where they have names, they are found by name.
+            After a fit with ``missing="em"`` values may be missing: they are replaced by their means given the others.
+        batch : array of shape (n,), optional
+            After a fit with ``batch``: labels of the samples, each reconstructed around the mean of its batch. Without
+            them, around the mean of all samples.
+
+        Returns
+        -------
+        array of shape (n, m)
+            The selected features as they are, and every other as predicted from them. A Dask array or dataframe gives
+            one, lazily.
+        """
+        check_is_fitted(self)
+        if hasattr(self, "covariance_") and (isinstance(X_selected, np.ndarray) or hasattr(X_selected, "iloc")):
+            given = X_selected
+            if hasattr(given, "columns") and hasattr(self, "feature_names_in_"):
+                check_columns(given)
+                named = [name for name in self.get_feature_names_out() if name in set(given.columns)]
+                given = given[named]  # a name that is not there is missed below
+            values = as_numbers(given)
+            values = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=np.float64)
+            if values.ndim == 2 and values.shape[1] == self.support_.sum() and _has_gaps(values):
+                model = self._model()
+                at = np.flatnonzero(self.support_)
+                X_selected = GaussianModel(model.mean[at], model.covariance[np.ix_(at, at)]).fill(values)
+        return super().reconstruct(X_selected, batch)
+
+    def _model(self) -> GaussianModel:
+        return GaussianModel(self.location_, self.covariance_)
+
+    def _check_completion(self, X: Array | Stream, batch: Any) -> bool:
+        """Tell whether X has missing values that are to be completed; raise if that cannot be."""
+        if self.missing != "em":
+            return False
+        if isinstance(X, Stream):
+            raise TypeError(f"missing='em' needs all samples in memory, but X is {X.kind}; pass {X.advice}.")
+        if X.shape[1] > MOST_FEATURES:
+            raise ValueError(
+                f"missing='em' takes up to {MOST_FEATURES} features, since it inverts a matrix of all of them, and X "
+                f"has {X.shape[1]}; drop features, or fill in missing values first."
+            )
+        if not _has_gaps(X):
+            return False
+        if batch is not None:
+            raise ValueError("batch needs complete samples, but X has missing values; fill them in first.")
+        if wants_sketch(getattr(self, "sketch", False)):
+            raise ValueError("A sketch needs complete samples; fill in missing values first, or use sketch=False.")
+        return True
+
+    def _fit_incomplete(self, X: Array, weights: np.ndarray | None, groups: Any) -> None:
+        """Select the features of a table with missing values."""
+        if weights is not None and not weights.any():
+            raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
+        table = to_dense(X)
+        seen = ~np.isnan(table if weights is None else table[weights > 0])
+        empty = np.flatnonzero(~seen.any(axis=0))
+        if empty.size:
+            names = getattr(self, "feature_names_in_", None)
+            which = int(empty[0]) if names is None else repr(str(names[empty[0]]))
+            raise ValueError(f"Feature {which} has no values at all; leave it out.")
+        model = fit_gaussian(table, weights)
+
+        def moments(rows: np.ndarray) -> Any:
+            return model.moments(table, weights, rows)
+
+        folds, held_out = gather_folds(table, weights, self.cv, groups, self._folds_needed(), moments)
+        self._finish(folds, held_out=held_out)
+        self._keep_model(model)
+
+    def _keep_model(self, model: GaussianModel) -> None:
+        self.location_, self.covariance_ = model.mean, model.covariance
+        self.em_iterations_ = len(model.objectives) - 1
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("location_", "covariance_", "em_iterations_"):
+            self.__dict__.pop(name, None)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what the input may be."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "em"
+        return tags
+
+
+def _has_gaps(X: Array) -> bool:
+    return bool(np.isnan(to_dense(X)).any())

@@ -1,0 +1,198 @@
+"""``missing="em"`` of the moments selectors: samples with gaps, completed by a Gaussian."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.stats import multivariate_normal
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.preprocessing import MinMaxScaler
+
+from stableselect import ColumnSubset, ScorerSelector, load, save
+from stableselect._core import _missing, merged
+from stableselect._core._missing import fit_gaussian
+
+
+def with_gaps(X, rng, fraction=0.1):
+    gaps = rng.random(X.shape) < fraction
+    gaps[:5] = False
+    return np.where(gaps, np.nan, X)
+
+
+@pytest.fixture
+def planted(rng):
+    """600 samples of a Gaussian of five factors, and the same with a fifth of the values gone."""
+    X = rng.normal(size=(600, 5)) @ rng.normal(size=(5, 12)) + 0.3 * rng.normal(size=(600, 12)) + 4
+    return X, with_gaps(X, rng, 0.2)
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, None])
+def test_steps_never_lower_what_they_maximise(planted, shrinkage):
+    objectives = np.array(fit_gaussian(planted[1], shrinkage=shrinkage).objectives)
+    assert len(objectives) > 3
+    assert np.all(np.diff(objectives) > -1e-9 * np.abs(objectives[1:]))
+
+
+def test_likelihood_is_that_of_the_values_that_are_there(planted):
+    X = planted[1][:40, :5]
+    model = fit_gaussian(X, shrinkage=0.0)
+    expected = 0.0
+    for x in X:
+        at = np.flatnonzero(~np.isnan(x))
+        if at.size:
+            expected += multivariate_normal(model.mean[at], model.covariance[np.ix_(at, at)]).logpdf(x[at])
+    assert model.objectives[-1] == pytest.approx(expected, rel=1e-8)
+
+
+def test_closed_form_where_one_feature_ends_early(rng, monkeypatch):
+    monkeypatch.setattr(_missing, "_RISE", 1e-13)
+    x = rng.normal(size=300)
+    y = 2 * x + 0.5 * rng.normal(size=300)
+    X = np.column_stack([x, np.where(x > 0.3, np.nan, y)])  # missing at random, not completely
+    there = ~np.isnan(X[:, 1])
+    slope = np.cov(x[there], y[there], bias=True)[0, 1] / x[there].var()
+    left = y[there] - y[there].mean() - slope * (x[there] - x[there].mean())
+    model = fit_gaussian(X, shrinkage=0.0)
+    mean = [x.mean(), y[there].mean() + slope * (x.mean() - x[there].mean())]
+    np.testing.assert_allclose(model.mean, mean, atol=1e-4)
+    covariance = [[x.var(), slope * x.var()], [slope * x.var(), left.var() + slope**2 * x.var()]]
+    np.testing.assert_allclose(model.covariance, covariance, rtol=1e-3)
+
+
+def test_weights_count_as_copies(planted):
+    X, weights = planted[1][:100], np.arange(100) % 3
+    one, other = fit_gaussian(X, weights.astype(float)), fit_gaussian(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-8)
+    moments = one.moments(X, weights.astype(float))
+    np.testing.assert_allclose(moments.gram, one.moments(np.repeat(X, weights, axis=0), None).gram, rtol=1e-8)
+
+
+def test_recovers_the_moments_of_the_complete_table(planted):
+    X, gaps = planted
+    model = fit_gaussian(gaps)
+    found = np.asarray(model.moments(gaps, None).gram)
+    imputed = np.cov(np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps).T, bias=True)
+    expected = np.cov(X.T, bias=True)
+    assert np.linalg.norm(found - expected) < 0.25 * np.linalg.norm(imputed - expected)
+    assert np.linalg.norm(found - expected) < 0.03 * np.linalg.norm(expected)
+    gone = np.isnan(gaps)
+    assert np.mean((model.fill(gaps) - X)[gone] ** 2) < 0.2 * X.var(axis=0).mean()
+
+
+def test_moments_of_folds_are_those_of_the_whole(planted):
+    gaps = planted[1]
+    model, weights = fit_gaussian(gaps), np.linspace(0, 2, len(gaps))
+    parts = [model.moments(gaps, weights, rows) for rows in np.array_split(np.arange(len(gaps)), 3)]
+    np.testing.assert_allclose(merged(parts).gram, model.moments(gaps, weights).gram, rtol=1e-9)
+
+
+@pytest.mark.parametrize("cls", [ColumnSubset, ScorerSelector])
+def test_complete_samples_give_what_they_give_without_it(tall, cls):
+    expected, found = cls(4).fit(tall), cls(4, missing="em").fit(tall)
+    np.testing.assert_array_equal(found.selected_, expected.selected_)
+    np.testing.assert_array_equal(found.reconstruction_coef_, expected.reconstruction_coef_)
+    assert found.objective_ == expected.objective_
+
+
+@pytest.mark.parametrize("name", ["usps", "isolet", "coil20"])
+@pytest.mark.slow
+def test_no_worse_than_means_on_real_tables(load_data, rng, name):
+    X = load_data(name)[0]
+    X = X[rng.permutation(len(X))[:900]][:, np.sort(rng.permutation(X.shape[1])[:200])]
+    X = X[:, np.ptp(X[:500], axis=0) > 0]
+    scaler = MinMaxScaler().fit(X[:500])
+    train, test = scaler.transform(X[:500]), scaler.transform(X[500:])
+    gaps = with_gaps(train, rng)
+    filled = np.where(np.isnan(gaps), np.nanmean(gaps, axis=0), gaps)
+    error, by_means = -ColumnSubset(15, missing="em").fit(gaps).score(test), -ColumnSubset(15).fit(filled).score(test)
+    assert error <= by_means
+    assert error <= -1.02 * ColumnSubset(15).fit(train).score(test)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"scale": "standard"}, {"cv": KFold(4)}, {"n_features_to_select": "auto"}, {"ridge": 0.0}]
+)
+def test_goes_with_the_other_parameters(planted, parameters):
+    X, gaps = planted
+    selector = ColumnSubset(**{"n_features_to_select": 5, **parameters}, missing="em").fit(gaps)
+    full = ColumnSubset(**{"n_features_to_select": 5, **parameters}).fit(X)
+    assert selector.score(X) > 1.1 * full.score(X)
+    assert selector.objective_ == pytest.approx(full.objective_, rel=0.1)
+    error = (selector.reconstruct(gaps[:, selector.support_]) - gaps) / getattr(selector, "scale_", 1.0)
+    assert selector.score(gaps) == pytest.approx(-np.nanmean(error**2))
+
+
+def test_groups_stay_together(planted):
+    selector = ColumnSubset(3, missing="em", cv=GroupKFold(3)).fit(planted[1], groups=np.arange(600) % 6)
+    assert selector.fold_sizes_.tolist() == [200, 200, 200]
+    with pytest.raises(ValueError, match="groups need a cv"):
+        ColumnSubset(3, missing="em").fit(planted[1], groups=np.arange(600) % 6)
+
+
+def test_fills_kept_values_by_their_conditional_means(planted):
+    gaps = planted[1]
+    selector = ColumnSubset(4, missing="em").fit(gaps)
+    kept, support, C = selector.transform(gaps), selector.support_, selector.covariance_
+    assert not np.isnan(kept).any()
+    there = ~np.isnan(gaps[:, support])
+    np.testing.assert_array_equal(kept[there], gaps[:, support][there])
+    row = int(np.flatnonzero(np.isnan(gaps[:, support]).any(axis=1))[0])
+    o, mu = ~np.isnan(gaps[row]), selector.location_
+    expected = mu + C[:, o] @ np.linalg.solve(C[np.ix_(o, o)], gaps[row, o] - mu[o])
+    np.testing.assert_allclose(kept[row], np.where(o, gaps[row], expected)[support], rtol=1e-8)
+    values = gaps[:, support]  # reconstruct knows the kept features alone
+    rebuilt = selector.reconstruct(values)
+    assert not np.isnan(rebuilt).any()
+    o, S = there[row], C[np.ix_(support, support)]
+    expected = mu[support] + S[:, o] @ np.linalg.solve(S[np.ix_(o, o)], values[row, o] - mu[support][o])
+    np.testing.assert_allclose(rebuilt[row, support], np.where(o, values[row], expected), rtol=1e-8)
+
+
+def test_frames_and_files(planted, tmp_path):
+    frame = pd.DataFrame(planted[1], columns=[f"f{j}" for j in range(12)])
+    selector = ColumnSubset(4, missing="em").fit(frame)
+    save(selector, tmp_path / "m.sselect")
+    again = load(tmp_path / "m.sselect").set_output(transform="pandas")
+    made = again.transform(frame)
+    assert list(made.columns) == list(selector.get_feature_names_out())
+    backwards = frame[made.columns[::-1]]
+    np.testing.assert_array_equal(again.reconstruct(backwards), selector.reconstruct(frame[made.columns]))
+    assert not hasattr(again.set_params(missing="raise").fit(planted[0]), "covariance_")
+
+
+def test_what_does_not_do_is_said(planted):
+    gaps = planted[1].copy()
+    with pytest.raises(ValueError, match=r"contains NaN in .*SimpleImputer, or with missing='em'\."):
+        ColumnSubset(4).fit(gaps)
+    with pytest.raises(ValueError, match="infinity"):
+        ColumnSubset(4, missing="em").fit(np.where(np.isnan(gaps), np.inf, gaps))
+    with pytest.raises(TypeError, match="needs all samples in memory"):
+        _stream_of(gaps)
+    with pytest.raises(ValueError, match="batch needs complete samples"):
+        ColumnSubset(4, missing="em").fit(gaps, batch=np.arange(600) % 2)
+    with pytest.raises(ValueError, match="sketch"):
+        ColumnSubset(4, missing="em", sketch=True).fit(gaps)
+    with pytest.raises(ValueError, match="Every sample_weight is zero"):
+        ColumnSubset(4, missing="em").fit(gaps, sample_weight=np.zeros(600))
+    gaps[:, 3] = np.nan
+    with pytest.raises(ValueError, match=r"Feature 3 has no values at all; leave it out\."):
+        ColumnSubset(4, missing="em").fit(gaps)
+    with pytest.raises(ValueError, match="up to 3000 features"):
+        ColumnSubset(4, missing="em").fit(np.ones((3, 3001)))
+
+
+def _stream_of(X):
+    support = pytest.importorskip("tools.support")
+    with support.small_pieces():
+        ColumnSubset(4, missing="em").fit(np.array_split(X, 6))
+
+
+def test_repeated_fits_see_the_samples():
+    assert ColumnSubset(4)._moments_folds() == 5
+    assert ColumnSubset(4, missing="em")._moments_folds() is None
+
+
+def test_sparse_tables_are_made_dense(planted):
+    expected = ColumnSubset(4, missing="em").fit(planted[1])
+    found = ColumnSubset(4, missing="em").fit(sparse.csr_array(planted[1]))
+    np.testing.assert_array_equal(found.selected_, expected.selected_)
