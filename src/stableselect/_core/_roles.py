@@ -52,6 +52,11 @@ class Roles:
     likeness: np.ndarray
     """k x 3: their correlations with the kept feature, nan where one does not vary."""
 
+    @property
+    def explaining(self) -> tuple[np.ndarray, ...]:
+        """What an explanation is built from."""
+        return self.r2, self.shares, self.substitutes, self.costs, self.likeness
+
 
 def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Sequence[int] = ()) -> Roles:
     """Work out the roles of all features for the chosen ones.

@@ -283,12 +283,12 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
                 raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
             gram, _ = Moments.from_batches(self._read_pieces(X)).operator().normalised()
             found = column_roles(gram, self.selected_.tolist(), 0.0)
-            roles = _explaining(found)
+            roles = found.explaining
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
 
     def _keep_roles(self, roles: Roles) -> None:
         """Keep R2, shares, replacements and their costs for :meth:`explain`."""
-        self._roles = _explaining(roles)
+        self._roles = roles.explaining
 
     def _moments_folds(self) -> int | None:
         """Return into how many folds a caller must split the moments that replace the samples; None: it cannot.
@@ -329,8 +329,3 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _explaining(roles: Roles) -> tuple[np.ndarray, ...]:
-    """Return what an explanation is built from."""
-    return roles.r2, roles.shares, roles.substitutes, roles.costs, roles.likeness
