@@ -255,6 +255,7 @@ def test_the_seed_decides_everything_and_the_table_stays(X):
         (["alcohol", "ash", "alcohol"], {}, "holds 'alcohol' twice"),
         ([0, "alcohol"], {}, "holds 'alcohol' twice"),
         ([], {}, "at least one feature"),
+        (None, {}, "at least one feature"),
         (range(13), {}, "all 13 features, so nothing is left"),
         (np.zeros(13, dtype=bool), {}, "at least one feature"),
         ([99], {}, "an index from 0 to 12"),
@@ -269,6 +270,20 @@ def test_the_seed_decides_everything_and_the_table_stays(X):
 def test_what_is_refused(panel, how, said):
     with pytest.raises(ValueError, match=said):
         evaluate(panel, load_wine(as_frame=True).data, **how)
+
+
+def test_two_samples_are_too_few():
+    with pytest.raises(ValueError, match="at least 2 samples to fit on"):
+        evaluate([0], np.eye(2, 3), cv=2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_small_tables_are_judged_without_warnings(rng):
+    tables = [rng.normal(size=(4, 3)), rng.random((40, 6)) > 0.5, np.repeat(rng.normal(size=(5, 6)), 8, axis=0)]
+    tables.append(np.c_[rng.normal(size=(20, 3)), np.eye(20, 1)])  # constant but for one sample
+    for X in tables:
+        found = evaluate([0, X.shape[1] - 1], X, cv=2, n_random=3, n_resamples=2)
+        assert np.isfinite(found.explained_variance) and np.isfinite([one.worth for one in found.members]).all()
 
 
 def test_a_table_of_constants_is_refused():

@@ -227,6 +227,19 @@ def test_explanation_matches_regressions_and_brute_force_substitutes(tall):
         assert kept.replacement == min(errors, key=errors.get)
         rise = (errors[kept.replacement] - selector.objective_) / total
         assert kept.error_increase == pytest.approx(rise, rel=1e-7, abs=1e-12)
+        assert [one.feature for one in kept.replacements] == sorted(errors, key=errors.get)[:3]
+        for one in kept.replacements:
+            rise = (errors[one.feature] - selector.objective_) / total
+            assert one.error_increase == pytest.approx(rise, rel=1e-7, abs=1e-12)
+            assert one.correlation == pytest.approx(np.corrcoef(tall[:, kept.feature], tall[:, one.feature])[0, 1])
+        a = S.index(kept.feature)
+        shares = {
+            j: model.coef_[j, a] * np.cov(tall[:, kept.feature], tall[:, j], bias=True)[0, 1] / tall[:, j].var()
+            for j in errors
+        }
+        largest = sorted(shares, key=shares.get, reverse=True)[:3]
+        assert [j for j, _ in kept.represents] == [j for j in largest if shares[j] > 0]
+        assert [part for _, part in kept.represents] == pytest.approx([shares[j] for j in largest if shares[j] > 0])
 
 
 def test_explanation_uses_names_and_handles_nothing_left(tall):
@@ -235,6 +248,7 @@ def test_explanation_uses_names_and_handles_nothing_left(tall):
     assert {kept.feature for kept in ColumnSubset(2).fit(frame).explain().selected} <= set("abcd")
     everything = ColumnSubset(4).fit(frame).explain()
     assert everything.discarded == [] and all(kept.replacement is None for kept in everything.selected)
+    assert all(kept.replacements == kept.represents == [] for kept in everything.selected)
     with pytest.raises(ValueError, match=r"call explain\(X\)"):
         RandomSelector(2).fit(frame).explain()
 

@@ -26,6 +26,8 @@ from ._streams import Stream, summed
 from ._subset_search import SwapState
 
 _EPSILON = 1e-15
+_REPLACEMENTS = 3
+"""Replacements looked for, of each kept feature."""
 _NEAR_COPY = 1e-9
 """A feature with less than this fraction of its variance left adds nothing that second moments can tell."""
 
@@ -45,9 +47,16 @@ class Roles:
     shares: np.ndarray
     """k x m: each kept feature's part of ``r2``."""
     substitutes: np.ndarray
-    """k: the feature to take instead, -1 where none is left."""
+    """k x 3: the features to take instead, best first, -1 where none is left."""
     costs: np.ndarray
-    """k: by how much the unexplained share of the variance then rises."""
+    """k x 3: by how much the unexplained share of the variance then rises."""
+    likeness: np.ndarray
+    """k x 3: their correlations with the kept feature, nan where one does not vary."""
+
+    @property
+    def explaining(self) -> tuple[np.ndarray, ...]:
+        """What an explanation is built from."""
+        return self.r2, self.shares, self.substitutes, self.costs, self.likeness
 
 
 def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Sequence[int] = ()) -> Roles:
@@ -86,19 +95,30 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
     gain = xp.where(state.h + state.alpha > _NEAR_COPY * state.variance, gain, 0.0)
     worth = to_numpy(gain) / total
     worth[list(chosen)] = to_numpy(state.drop_costs) / total
-    swaps = to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude])))
-    best = np.argmax(swaps, axis=1)
-    gains = swaps[np.arange(len(best)), best]
-    none = np.isneginf(gains)
+    swaps = np.array(to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude]))))
+    best, gains = np.empty((2, len(swaps), _REPLACEMENTS))
+    for place in range(_REPLACEMENTS):
+        best[:, place], gains[:, place] = np.argmax(swaps, axis=1), np.max(swaps, axis=1)
+        np.put_along_axis(swaps, np.argmax(swaps, axis=1)[:, None], -np.inf, axis=1)
+    substitutes = np.where(np.isneginf(gains), -1, best).astype(np.intp)
     return Roles(
         coefficients=coefficients,
         loss=loss / m,
         worth=np.maximum(worth, 0.0),
         r2=np.where(varies, np.minimum(shares.sum(axis=0), 1.0), np.nan),  # above 1 is rounding
         shares=shares,
-        substitutes=np.where(none, -1, best),
-        costs=np.where(none, np.nan, -gains / total),
+        substitutes=substitutes,
+        costs=np.where(substitutes < 0, np.nan, -gains / total),
+        likeness=correlations(C_S, variance, chosen, substitutes),
     )
+
+
+def correlations(C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int], others: np.ndarray) -> np.ndarray:
+    """Return the correlation of every kept feature with some others (k x p, -1 for none), from the k x m moments."""
+    product = variance[list(chosen)][:, None] * variance[others]
+    known = (others >= 0) & (product > 0)
+    found = np.take_along_axis(C_S, np.maximum(others, 0), axis=1) / np.sqrt(np.where(known, product, 1.0))
+    return np.where(known, np.clip(found, -1.0, 1.0), np.nan)
 
 
 def least_squares_map(X: Array | Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from ._arrays import SMALLEST, Array, is_foreign, namespace, row_blocks, to_nump
 from ._gram import DualGram, pseudo_inverse, refined_product
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._roles import Roles
+from ._roles import Roles, correlations
 from ._sums import Block, Room, read_blocks, writable
 
 LEAST_SIZE = 500
@@ -295,4 +295,5 @@ def exact_roles(roles: Roles, C_S: np.ndarray, variance: np.ndarray, chosen: Seq
         loss=max(0.0, float(variance.sum() - np.sum(V * C_S)) / len(variance)),
         r2=np.where(varies, np.minimum(shares.sum(axis=0), 1.0), np.nan),
         shares=shares,
+        likeness=correlations(C_S.T, variance, chosen, roles.substitutes),
     )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _EXPLAINING = 3
 """Selected features listed for a discarded one."""
+_FIGURES = ("error_increase", "correlation")
+"""What is known of a replacement."""
 _SHOWN = 10
 """Features of each kind in the printed summary."""
 
@@ -41,8 +43,27 @@ class DiscardedFeature:
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """A discarded feature that can take the place of a selected one.
+
+    Attributes
+    ----------
+    feature : str or int
+        Its name, or its index where the samples have no feature names.
+    error_increase : float
+        By how much the unexplained fraction of the total variance then rises.
+    correlation : float
+        With the feature it replaces; near 0 where it makes up for the loss by explaining others.
+    """
+
+    feature: str | int
+    error_increase: float
+    correlation: float
+
+
+@dataclass(frozen=True)
 class SelectedFeature:
-    """A selected feature and its best replacement.
+    """A selected feature, its best replacements, and what it stands for.
 
     Attributes
     ----------
@@ -52,11 +73,17 @@ class SelectedFeature:
         The discarded feature that replaces it at the smallest loss; None when none is left.
     error_increase : float
         By how much the unexplained fraction of the total variance then rises (nan without a replacement).
+    replacements : list of Replacement
+        The best three, that one first.
+    represents : list of (feature, fraction)
+        Up to three discarded features to whose ``r2`` it contributes most, largest first.
     """
 
     feature: str | int
     replacement: str | int | None
     error_increase: float
+    replacements: list[Replacement]
+    represents: list[tuple[str | int, float]]
 
 
 @dataclass(frozen=True)
@@ -75,9 +102,9 @@ class Explanation:
     >>> from sklearn.datasets import load_iris
     >>> from stableselect import ColumnSubset
     >>> print(ColumnSubset(2).fit(load_iris(as_frame=True).data).explain())
-    selected feature: best replacement (rise of the unexplained variance)
-      petal length (cm): petal width (cm) (+4.26%)
-      sepal length (cm): sepal width (cm) (+0.16%)
+    selected feature: best replacements (rise of the unexplained variance, correlation)
+      petal length (cm): petal width (cm) (+4.26%, 0.96), sepal width (cm) (+10.36%, -0.43)
+      sepal length (cm): sepal width (cm) (+0.16%, -0.12), petal width (cm) (+3.54%, 0.82)
     discarded feature: R2, selected features that explain it
       sepal width (cm): 0.455, petal length (cm) 0.55, sepal length (cm) -0.10
       petal width (cm): 0.929, petal length (cm) 0.99, sepal length (cm) -0.06
@@ -88,10 +115,10 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the first ten of both lists as plain text."""
-        lines = ["selected feature: best replacement (rise of the unexplained variance)"]
+        lines = ["selected feature: best replacements (rise of the unexplained variance, correlation)"]
         for kept in self.selected[:_SHOWN]:
-            other = "none left" if kept.replacement is None else f"{kept.replacement} ({kept.error_increase:+.2%})"
-            lines.append(f"  {kept.feature}: {other}")
+            others = [f"{one.feature} ({one.error_increase:+.2%}, {one.correlation:.2f})" for one in kept.replacements]
+            lines.append(f"  {kept.feature}: {', '.join(others) or 'none left'}")
         lines += _more(self.selected, "selected")
         lines.append("discarded feature: R2, selected features that explain it")
         for lost in self.discarded[:_SHOWN]:
@@ -111,25 +138,38 @@ class Explanation:
         Returns
         -------
         pandas.DataFrame
-            "selected": the columns feature, replacement, error_increase. "discarded": feature, r2 and, for the three
-            selected features that explain it best, explained_by_1, fraction_1 and so on.
+            "selected": the columns feature, replacement, error_increase, correlation, the next two replacements as
+            replacement_2, error_increase_2, correlation_2 and so on, and what it stands for as represents_1, fraction_1
+            and so on. "discarded": feature, r2 and, for the three selected features that explain it best,
+            explained_by_1, fraction_1 and so on.
         """
         if which == "selected":
-            names = ("feature", "replacement", "error_increase")
-            return data_frame({name: [getattr(kept, name) for kept in self.selected] for name in names})
+            found: dict[str, list] = {"feature": [kept.feature for kept in self.selected]}
+            for place in range(_EXPLAINING):
+                ends = f"_{place + 1}" if place else ""
+                for name, attribute in (("replacement", "feature"), *((name, name) for name in _FIGURES)):
+                    none = None if name == "replacement" else np.nan
+                    found[name + ends] = [
+                        getattr(kept.replacements[place], attribute) if place < len(kept.replacements) else none
+                        for kept in self.selected
+                    ]
+            return data_frame(found | _in_places("represents", [kept.represents for kept in self.selected]))
         if which != "discarded":
             raise ValueError(f"which must be 'selected' or 'discarded', got {which!r}.")
         columns: dict[str, list] = {
             name: [getattr(lost, name) for lost in self.discarded] for name in ("feature", "r2")
         }
-        for place in range(_EXPLAINING):
-            best = [
-                lost.explained_by[place] if place < len(lost.explained_by) else (None, np.nan)
-                for lost in self.discarded
-            ]
-            columns[f"explained_by_{place + 1}"] = [name for name, _ in best]
-            columns[f"fraction_{place + 1}"] = [fraction for _, fraction in best]
-        return data_frame(columns)
+        return data_frame(columns | _in_places("explained_by", [lost.explained_by for lost in self.discarded]))
+
+
+def _in_places(name: str, lists: Sequence[list[tuple[str | int, float]]]) -> dict[str, list]:
+    """Return lists of features and fractions as columns, two for each place."""
+    columns: dict[str, list] = {}
+    for place in range(_EXPLAINING):
+        best = [entries[place] if place < len(entries) else (None, np.nan) for entries in lists]
+        columns[f"{name}_{place + 1}"] = [feature for feature, _ in best]
+        columns[f"fraction_{place + 1}"] = [fraction for _, fraction in best]
+    return columns
 
 
 def _more(items: Sequence[object], which: str) -> Iterator[str]:
@@ -144,17 +184,27 @@ def build_explanation(
     shares: np.ndarray,
     substitutes: np.ndarray,
     costs: np.ndarray,
+    likeness: np.ndarray,
 ) -> Explanation:
     """Put the arrays of :func:`stableselect._core._roles.column_roles` into words."""
 
     def label(j: int) -> str | int:
         return int(j) if names is None else str(names[j])
 
-    kept = [
-        SelectedFeature(label(j), None if s < 0 else label(s), float(c))
-        for j, s, c in zip(selected, substitutes, costs, strict=True)
-    ]
     out = np.setdiff1d(np.arange(len(r2)), selected)
+    kept = []
+    for a, j in enumerate(selected):
+        others = [
+            Replacement(label(s), float(cost), float(alike))
+            for s, cost, alike in zip(substitutes[a], costs[a], likeness[a], strict=True)
+            if s >= 0
+        ]
+        largest = out[np.argsort(-shares[a, out], kind="stable")[:_EXPLAINING]]
+        represents = [(label(i), float(shares[a, i])) for i in largest if shares[a, i] > 0]
+        best = others[0] if others else Replacement(-1, float("nan"), float("nan"))
+        kept.append(
+            SelectedFeature(label(j), best.feature if others else None, best.error_increase, others, represents)
+        )
     out = out[np.argsort(np.nan_to_num(r2[out], nan=np.inf), kind="stable")]
     discarded = []
     for j in out:

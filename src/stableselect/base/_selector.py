@@ -266,7 +266,7 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         return -total / n
 
     def explain(self, X: Any = None) -> Explanation:
-        """Tell which selected features explain each discarded one, and the best replacement of each selected one.
+        """Tell which selected features explain each discarded one, and the best replacements of each selected one.
 
         Parameters
         ----------
@@ -284,12 +284,12 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
                 raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
             gram, _ = Moments.from_batches(self._read_pieces(X)).operator().normalised()
             found = column_roles(gram, self.selected_.tolist(), 0.0)
-            roles = found.r2, found.shares, found.substitutes, found.costs
+            roles = found.explaining
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
 
     def _keep_roles(self, roles: Roles) -> None:
         """Keep R2, shares, replacements and their costs for :meth:`explain`."""
-        self._roles = (roles.r2, roles.shares, roles.substitutes, roles.costs)
+        self._roles = roles.explaining
 
     def _moments_folds(self) -> int | None:
         """Return into how many folds a caller must split the moments that replace the samples; None: it cannot.

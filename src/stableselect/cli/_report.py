@@ -145,15 +145,22 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
         discarded.add_row(
             _text(gone.feature), "constant" if constant else _percent(gone.r2), _text("" if constant else by)
         )
-    selected = _table("selected column", "best replacement", "error rises by", text=(0, 1))
+    selected = _table("selected column", "best replacement", "error rises by", "alike", "or", text=(0, 1, 4))
+    stands = _table("selected column", "stands for", text=(0, 1))
     for kept in explanation.selected[:_ROWS]:
         replacement = "none left" if kept.replacement is None else kept.replacement
-        selected.add_row(_text(kept.feature), _text(replacement), _percent(kept.error_increase))
+        alike = f"{kept.replacements[0].correlation:.2f}" if kept.replacements else "-"
+        more = ", ".join(f"{one.feature} ({_percent(one.error_increase)})" for one in kept.replacements[1:])
+        selected.add_row(_text(kept.feature), _text(replacement), _percent(kept.error_increase), alike, _text(more))
+        for_ = ", ".join(f"{name} ({_percent(part)})" for name, part in kept.represents)
+        stands.add_row(_text(kept.feature), _text(for_ or "itself"))
     return [
         Text("\nVariance of each discarded column that the selected ones explain, worst first:"),
         _with_rest(discarded, len(explanation.discarded), file),
-        Text("\nIf a selected column is not available (rise in percent of the table's variance):"),
+        Text("\nIf a selected column is not available (rise in percent of the table's variance; alike: correlation):"),
         _with_rest(selected, len(explanation.selected), file),
+        Text("\nDiscarded columns that each selected one explains most of:"),
+        _with_rest(stands, len(explanation.selected), file),
     ]
 
 

@@ -31,7 +31,7 @@ from .._core import (
 from ..base import check_count, check_labels, check_some_selected, check_table, resolve_columns
 from ..subset import ColumnSubset
 from ._panel_folds import ridge_weight
-from ._panel_measures import Measures
+from ._panel_measures import Measures, unremarked
 from ._panel_result import PanelChange, PanelEvaluation, PanelMember
 from ._panel_structure import measure_structure
 from ._stability_analysis import stability_analysis
@@ -159,13 +159,9 @@ def evaluate(
     from_others = 1 - found.errors[1 + np.arange(k), chosen] / total[chosen]
     selections = [np.isin(chosen, selected) for selected in found.selections]
     if n_resamples:
-        runs = stability_analysis(
-            ColumnSubset(k),
-            whole,
-            cv=Subsample(n_resamples, random_state=resample_seed),
-            groups=groups,
-            similarity=False,
-        )
+        parts = Subsample(n_resamples, random_state=resample_seed)
+        with unremarked():
+            runs = stability_analysis(ColumnSubset(k), whole, cv=parts, groups=groups, similarity=False)
         selections = list(runs.supports[:, chosen])
     swap = None
     if swapped is not None:
@@ -202,7 +198,7 @@ def _resolve(panel: Any, m: int, names: Sequence[str] | None) -> np.ndarray:
     if not isinstance(panel, str) and np.asarray(panel).dtype.kind == "b":
         chosen = check_some_selected(np.asarray(panel), m)
     else:
-        given: list[Any] = [panel] if isinstance(panel, str | Integral) else list(panel)
+        given: list[Any] = [panel] if isinstance(panel, str | Integral) else list(() if panel is None else panel)
         found = resolve_columns(given, m, names, "panel")
         if not found:
             raise ValueError("panel must hold at least one feature but is empty; name one or more.")
@@ -226,7 +222,10 @@ def _splits(X: np.ndarray, cv: Any, groups: Any, seed: np.random.SeedSequence) -
             raise ValueError(f"cv must be from 2 to the number of {what}, {size}, but is {cv}; change it.")
     elif cv is None:
         raise ValueError("cv must be a number of folds, a splitter or indices but is None; use for example 5.")
-    return splits_of(as_splitter(cv, groups, seed), X, groups)
+    splits = splits_of(as_splitter(cv, groups, seed), X, groups)
+    if any(len(train) < 2 for train, _ in splits):
+        raise ValueError("cv must leave at least 2 samples to fit on in every split but does not; give more samples.")
+    return splits
 
 
 def _random_panels(m: int, chosen: np.ndarray, wanted: int, rng: np.random.Generator) -> list[np.ndarray]:

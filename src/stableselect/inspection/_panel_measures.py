@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,14 @@ _MOST_TRAIN, _MOST_TEST = 2000, 500
 """Samples of a fold that neighbours are looked for among, and for."""
 _SEED = 0
 """Of the trees and of the principal components of large tables: the same for every row of the comparison."""
+
+
+@contextmanager
+def unremarked() -> Iterator[None]:
+    """Say nothing of how a selection to compare with was made: its settings are not the user's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 class Measures:
@@ -86,7 +96,7 @@ class Measures:
                 own = clone(scaler)
                 fit, held = np.asarray(own.fit_transform(fit)), np.asarray(own.transform(held))
             k = len(panels[0])
-            with whole_fits():
+            with whole_fits(), unremarked():
                 selected = ColumnSubset(k).fit(fit).selected_
             self.selections.append(selected)
             fit, held = fit / unit, held / unit

@@ -192,7 +192,14 @@ def _named(explained: Explanation, features: list[str]) -> Explanation:
     """Return an explanation with column names for positions."""
     name: Any = dict(enumerate(features)).get  # None where there is no replacement
     selected = [
-        replace(kept, feature=name(kept.feature), replacement=name(kept.replacement)) for kept in explained.selected
+        replace(
+            kept,
+            feature=name(kept.feature),
+            replacement=name(kept.replacement),
+            replacements=[replace(one, feature=name(one.feature)) for one in kept.replacements],
+            represents=[(name(j), part) for j, part in kept.represents],
+        )
+        for kept in explained.selected
     ]
     discarded = [
         replace(gone, feature=name(gone.feature), explained_by=[(name(j), part) for j, part in gone.explained_by])
