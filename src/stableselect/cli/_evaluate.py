@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Table with all columns; '-' reads CSV from stdin.")],
+    table: options.TableToRead,
     columns: Annotated[
         list[str],
         typer.Option(
@@ -49,6 +49,11 @@ def evaluate(
         int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of folds and random panels.")
     ] = 0,
     no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    transpose: options.Transpose = False,
     force: options.Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -62,18 +67,21 @@ def evaluate(
 
     With -o OUT all figures are written there as JSON.
     """
+    how = options.reading(locals())
     with reported(debug, may_drop=True):
-        from ..io import read_table, table_format
+        from ..io import Table, open_table, table_format
         from ..persistence import as_json
         from ..workflow import EvaluationRequest, evaluate_table
 
         if output is not None:
             table_format(output, (".json",), "a report, ")
         targets = [] if output is None else [output]
-        check_outputs(targets, inputs=[table], overwrite=force)
+        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
-            data = read_table(table, header=not no_header)
+            data = open_table(table, verbatim=[name for name in (labels, group, *(id_column or ())) if name], **how)
+            if not isinstance(data, Table):
+                raise ValueError(f"{printable(data.name)} is too large to be judged at once; give a part of its rows.")
             request = EvaluationRequest(
                 _names(columns, data.columns, files=True),
                 labels=labels,
@@ -139,6 +147,6 @@ def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:
     file = printable(targets[0].name) if targets else None
     report.print(*evaluation_tables(judged, found.scaling, file), sep="\n")
     for note in found.notes:
-        report.print(f"Note: {printable(note)}")
+        report.print(f"Note: {options.with_option(note)}")
     if targets:
         report.print(f"Wrote {printable(str(targets[0]))}.")

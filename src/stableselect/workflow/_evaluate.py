@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ..inspection import PanelEvaluation, evaluate
 from ..io import Table, listed, numeric_matrix, quoted
+from ._notes import left_out_note
 from ._prepare import RequestError, Scaling, SelectionRequest, fitted_scaler, prepare
 from ._select import notes_of
 
@@ -141,7 +142,8 @@ def evaluate_table(
             n_resamples=request.n_resamples,
             random_state=request.seed,
         )
-    return TableEvaluation(table.name, len(X), request.scale, evaluation, (*asked.notes, *notes_of(caught)))
+    notes = (*asked.notes, *left_out_note(asked.left_out), *notes_of(caught))
+    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
 
 
 def _known(table: Table, name: str, what: str) -> str:
