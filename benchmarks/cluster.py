@@ -123,7 +123,7 @@ def seconds_of_dask(n_chunks: int = 400) -> float:
     import dask.array as da
     from distributed import Client, LocalCluster
 
-    options = {"processes": True, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"processes": True, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(host="127.0.0.1", **options) as cluster, Client(cluster):
         X = da.random.random((2000 * n_chunks, 10), chunks=(2000, 10))
         Moments.from_batches(X[:2000])

@@ -5,6 +5,7 @@ One module, so that pytest-xdist mostly gives its tests to one process, which ha
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -24,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # what d
 @pytest.fixture(scope="module")
 def client():
     """Return the client of two workers with a thread each; one cluster for all tests here."""
-    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(host="127.0.0.1", **options) as cluster,
@@ -38,6 +39,16 @@ def large(monkeypatch):
     """Take tables of more than twenty samples for large ones."""
     monkeypatch.setattr("stableselect._core._streams.FEWEST", 20)
     monkeypatch.setattr("stableselect._core._streams.BLOCK_ELEMENTS", 1)
+
+
+@pytest.fixture(autouse=True)
+def limited():
+    """Fail instead of waiting for ever where workers do not come back."""
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("the cluster does not answer"))
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
@@ -102,7 +113,7 @@ def test_a_worker_that_dies_in_the_middle_changes_nothing(client, X, tmp_path):
     lazy = da.from_array(X, chunks=(50, 12)).map_blocks(dies_once, meta=np.empty((0, 12)))
     same(ColumnSubset(4).fit(lazy), ColumnSubset(4).fit(X))
     assert died.exists()
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
 
 
 def test_a_chunk_that_no_worker_survives_is_told_in_a_sentence(client, X):
@@ -114,7 +125,7 @@ def test_a_chunk_that_no_worker_survives_is_told_in_a_sentence(client, X):
     lazy = da.from_array(X, chunks=(300, 12)).map_blocks(dies, meta=np.empty((0, 12)))
     with pytest.raises(MemoryError, match=r"Workers ended again and again .*; make the chunks smaller or the workers"):
         ColumnSubset(4).fit(lazy)
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
 
 
 def test_a_chunk_that_fails_says_which(client, X):
