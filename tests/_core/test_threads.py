@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from stableselect import ColumnSubset
+from stableselect import ColumnSubset, Moments
 from stableselect._core import one_thread, side_by_side
 from stableselect._core._threads import begun
 
@@ -57,6 +57,15 @@ class TestOneThread:
         left.set()
         thread.join()
         assert blas_threads() == {2}
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    def test_a_forked_process_has_no_limit(self):
+        with one_thread():
+            child = os.fork()
+            if not child:
+                os._exit(0 if blas_threads() == {2} else 1)
+            assert os.waitpid(child, 0)[1] == 0
 
 
 class TestSideBySide:
@@ -130,6 +139,31 @@ with threadpool_limits(2):
     raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", script], timeout=120).returncode == 0
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_an_error_is_raised_when_all_threads_are_done():
+    begun_both, done = threading.Barrier(2), []
+
+    def work(number):
+        begun_both.wait(10)
+        if number == 0:
+            raise RuntimeError("no")
+        time.sleep(0.3)
+        done.append(number)
+
+    with pytest.raises(RuntimeError, match="no"):
+        side_by_side(work, [0, 1])
+    assert done == [1]
+
+
+def test_moments_can_be_read_in_several_threads(rng):
+    gathered = Moments()
+    for _ in range(30):
+        gathered.update(rng.normal(size=(3, 400)))
+    before = [len(rows) for rows in gathered._rows]
+    gathered.operator()
+    assert [len(rows) for rows in gathered._rows] == before == [3] * 30
 
 
 class TestBegun:

@@ -214,9 +214,10 @@ class MomentSums:
                 )
 
     def _stacked(self, xp: ModuleType) -> tuple[Array, Array]:
-        if len(self._rows) > 1:
-            self._rows, self._weights = [xp.concat(self._rows)], [xp.concat(self._weights)]
-        return self._rows[0], self._weights[0]
+        """Return all samples and their weights; nothing is changed, since other threads may be reading."""
+        if len(self._rows) == 1:
+            return self._rows[0], self._weights[0]
+        return xp.concat(self._rows), xp.concat(self._weights)
 
     def _n_stored(self) -> int:
         return sum(int(rows.shape[0]) for rows in self._rows)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -28,24 +28,42 @@ _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 """The threads that BLAS could use outside of :func:`one_thread`."""
 _SETTING = Lock()
 """Held by whoever has set a limit."""
+_set: Any = None
+"""The limit that is set."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let each call of BLAS and OpenMP use one thread."""
+    global _set
     if _ALLOWED.get() is not None:
         yield
         return
-    # The limit is that of the whole process: who sets it lifts it, and nobody else touches it meanwhile.
-    mine = _SETTING.acquire(blocking=False)
+    # The limit is that of the whole process: the thread that sets it must lift it, and no other touches it meanwhile.
+    setting = _SETTING
+    mine = setting.acquire(blocking=False)
     token = _ALLOWED.set(_blas_threads())
     try:
-        with _libraries().limit(limits=1) if mine else nullcontext():
+        with _libraries().limit(limits=1) if mine else nullcontext() as limit:
+            _set = limit or _set
             yield
     finally:
         _ALLOWED.reset(token)
         if mine:
-            _SETTING.release()
+            _set = None
+            setting.release()
+
+
+def _after_fork() -> None:
+    """Lift the limit in a new process: the one that set it goes on elsewhere."""
+    global _SETTING, _set
+    if _set is not None:
+        _set.restore_original_limits()
+    _SETTING, _set = Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def side_by_side(function: Callable[[Item], Result], items: Iterable[Item], at_most: int | None = None) -> list[Result]:
@@ -84,14 +102,15 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item], at_m
                     return
                 results[i] = function(item)
 
-        helpers = [_pool(os.getpid(), workers - 1).submit(copy_context().run, work) for _ in range(workers - 1)]
+        helpers = [_pool().submit(copy_context().run, work) for _ in range(workers - 1)]
         try:
             work()
         finally:
             left.clear()
-            for helper in helpers:
-                if not helper.cancel():  # one that has not begun, on a busy machine, is not waited for
-                    helper.result()
+            helpers = [helper for helper in helpers if not helper.cancel()]  # who has not begun is not waited for
+            wait(helpers)
+        for helper in helpers:
+            helper.result()
         return [results[i] for i in range(len(items))]
 
 
@@ -102,13 +121,18 @@ def begun(function: Callable[[], Result]) -> Callable[[], Result]:
     """
     if (_ALLOWED.get() or 1) < 2 or _blas_threads() > 1:
         return function
-    helper = _pool(os.getpid(), (_ALLOWED.get() or 2) - 1).submit(copy_context().run, function)
+    helper = _pool().submit(copy_context().run, function)
     return lambda: function() if helper.cancel() else helper.result()
 
 
+def _pool() -> ThreadPoolExecutor:
+    """Return the helping threads, as many as BLAS may use less the caller's: work inside of work shares them."""
+    return _pool_of(os.getpid(), (_ALLOWED.get() or 2) - 1)
+
+
 @cache
-def _pool(process: int, size: int) -> ThreadPoolExecutor:
-    """Return the helping threads, which a process started by forking does not inherit."""
+def _pool_of(process: int, size: int) -> ThreadPoolExecutor:
+    """Return the threads of a process, which one started by forking does not inherit."""
     return ThreadPoolExecutor(size, thread_name_prefix="stableselect")
 
 

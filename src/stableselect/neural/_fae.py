@@ -86,7 +86,7 @@ class FAE(TrainedSelector, SamplesSelector):
         Number of features whose weight is above 0.
     converged_ : bool
         Whether the sub-network had come down to k features, and as many have a weight above 0.
-    loss_history_ : ndarray of shape (n_epochs_, 3)
+    loss_history_ : ndarray of shape (epochs run, 3)
         The objective, and the mean squared errors of the sub-network and of the whole network.
     encoder_weights_, decoder_weights_ : dict of str to ndarray
         The autoencoder, with torch's names and shapes: "0.weight" (outputs x inputs) and, for "minibatch", "0.bias".
