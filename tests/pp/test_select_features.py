@@ -182,10 +182,24 @@ def test_what_is_written_survives_a_file(X, tmp_path):
     assert written["objective"] == pytest.approx(ColumnSubset(K, include=[0]).fit(X[:, MASK]).objective_, rel=1e-10)
 
 
+@pytest.mark.parametrize("held", ["dense", "CSR", "backed"])
+def test_batches_are_those_of_fit(X, held, tmp_path):
+    donor = np.repeat(["a", "b"], N // 2)
+    X[donor == "b", 3] += 50.0
+    adata = HELD[held](X, tmp_path)
+    adata.obs["donor"] = donor
+    pp.select_features(adata, K, batch_key="donor")
+    expected = ColumnSubset(K).fit(X, batch=donor)
+    np.testing.assert_array_equal(np.flatnonzero(adata.var["stableselect"]), np.sort(expected.selected_))
+    assert adata.uns["stableselect"]["objective"] == pytest.approx(expected.objective_, rel=1e-10)
+    assert adata.uns["stableselect"]["params"]["batch_key"] == "donor"
+
+
 @pytest.mark.parametrize(
     "given, kind, message",
     [
-        ({"batch_key": "donor"}, NotImplementedError, "batch_key is not supported yet"),
+        ({"batch_key": "donor"}, ValueError, "adata.obs has no such column"),
+        ({"batch_key": "donor", "estimator": VarianceScore()}, ValueError, "VarianceScore takes no batches"),
         ({"layer": "raw"}, ValueError, "layer is 'raw', but adata has 'logs'"),
         ({"mask_var": "highly_variable"}, ValueError, "adata.var has no such column"),
         ({"mask_var": MASK[1:]}, ValueError, "True or False for each of the 10 genes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import version
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -42,7 +43,7 @@ def select_features(
     mask_var : str or array of bool of shape (n_vars,), optional
         The genes to consider, for instance ``"highly_variable"``: the others are neither selected nor reconstructed.
     batch_key : str, optional
-        Not supported yet.
+        Column of ``adata.obs`` with batches: genes are selected by what varies within them.
     key_added : str, default="stableselect"
         Name of what is written.
     inplace : bool, default=True
@@ -84,15 +85,14 @@ def select_features(
     selector = _selector(estimator, n_top_genes)
     if not hasattr(adata, "var_names") or not hasattr(adata, "isbacked"):
         raise TypeError(f"Expected an AnnData, got a {type(adata).__name__}; call fit of a selector for other tables.")
-    if batch_key is not None:
-        raise NotImplementedError("batch_key is not supported yet; leave it out, or select in every batch by itself.")
+    batch = {} if batch_key is None else {"batch": _batches(adata, batch_key, selector)}
     if not isinstance(key_added, str) or not key_added:
         raise TypeError(f"key_added must be a name, but is {key_added!r}.")
     if inplace and adata.isbacked and (subset or adata.is_view):
         what = "A file keeps all of its genes" if subset else "Nothing can be written to a view of a file"
         raise ValueError(f"{what}; pass adata.to_memory(), or inplace=False.")
     considered = np.flatnonzero(_mask(adata, mask_var))
-    selector.fit(_table(adata, layer, considered))
+    selector.fit(_table(adata, layer, considered), **batch)
     columns = _columns(adata, selector, considered, key_added)
     if not inplace:
         import pandas as pd
@@ -102,7 +102,7 @@ def select_features(
     for name, values in columns.items():
         adata.var[name] = values
     adata.varm[key_added] = _of_all(adata, considered, selector.reconstruction_coef_.T)
-    adata.uns[key_added] = _settings(selector, layer=layer, mask_var=mask_var)
+    adata.uns[key_added] = _settings(selector, layer=layer, mask_var=mask_var, batch_key=batch_key)
     if subset:
         adata._inplace_subset_var(columns[key_added])
     return None
@@ -115,6 +115,15 @@ def _selector(estimator: Any, n_top_genes: Any) -> BaseSelector:
         raise TypeError(f"estimator must be a selector, such as ColumnSubset(), but is {estimator!r}.")
     selector = clone(estimator)
     return selector if n_top_genes is None else selector.set_params(n_features_to_select=n_top_genes)
+
+
+def _batches(adata: Any, batch_key: Any, selector: BaseSelector) -> np.ndarray:
+    """Return the batch of every cell."""
+    if "batch" not in signature(selector.fit).parameters:
+        raise ValueError(f"{type(selector).__name__} takes no batches; leave batch_key out, or use ColumnSubset.")
+    if batch_key not in adata.obs:
+        raise ValueError(f"batch_key is {batch_key!r}, but adata.obs has no such column.")
+    return np.asarray(adata.obs[batch_key].astype(str))
 
 
 def _mask(adata: Any, mask_var: Any) -> np.ndarray:
