@@ -150,3 +150,40 @@ def test_numbers_of_wide_lines_are_read_whatever_is_recognised(tmp_path):
     )
     table = read_table(path)
     np.testing.assert_array_equal(numeric_matrix(table, table.columns), X)
+
+
+def rows_with(cell, at):
+    """Return a table of 1000 rows of numbers and a word, of which one has ``cell`` for its word."""
+    rows = [f"{i},{i * 7 % 11}.5,{cell if i == at else 'ok'}" for i in range(1, 1001)]
+    return "\n".join(["a,b,comment", *rows, ""])
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (rows_with('"broken 5 inch', 21), 21),
+        (rows_with('"broken 5 inch', 21).replace("900,2.5,ok", '900,2.5,"fine"'), 21),
+        (rows_with('"broken 5 inch', 21).replace("900,2.5,ok", '900,2.5,5"'), 21),
+        ('a,b\n1,"2\n3,4\n', 1),
+        ('a,b\n1,x\n2,"2\n3,4', 2),
+        ('a,b,c\n7,x,8\n1,"broken,2\n3,"ok",4\n5,6,7\n', 2),
+        ('a\nx\n"y\nz\n', 2),
+        ('a\n1\n"2\n3\n', 2),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_quote_that_is_not_closed_loses_no_rows_in_silence(tmp_path, text, row, encoding):
+    with pytest.raises(TextError, match=rf"t\.csv has a quote that is not closed, about row {row}: .* close the quote"):
+        read_table(written(tmp_path, text.encode(encoding)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "cell",
+    ["two\nlines", "Dear John,\nthanks, and bye", "a list:\n1, 2, 3, 4, 5\n6", "end\n", "1,5,x", "so, 5\n\nmore, 6"],
+)
+def test_quoted_line_breaks_are_read(tmp_path, cell, encoding):
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [2.5, 3.5, 4.5], "word": ["x", "y", cell], "c": [1, 2, 4]})
+    for columns in (["a", "word"], ["a", "b", "word"], ["word", "a", "b"], ["a", "word", "b", "c"]):
+        frame[columns].to_csv(tmp_path / "t.csv", index=False, encoding=encoding)
+        assert read_table(tmp_path / "t.csv").data.to_pydict() == frame[columns].to_dict("list")

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
+from ._quotes import unclosed_quote
 from ._tables import NA_WORDS, Table, TableError, is_text
 
 _BLOCK_BYTES = 1 << 26
@@ -138,6 +139,11 @@ def read_text(
         raise TextError(
             f"{printable(name)} cannot be read as {kind} with {taken} ({reason}); check the file."
         ) from error
+    if row := unclosed_quote(begin, table, known.separator or default, known.decimal or "."):
+        raise TextError(
+            f"{printable(name)} has a quote that is not closed, about row {row}: a cell holds the rows behind it; "
+            "close the quote, or take it out."
+        )
     told = known.told(default)
     said = TextStyle(style.separator, style.decimal, style.encoding).told(default)
     notes = [f"{printable(name)} was read with {told}."] * bool(told and told != said)
