@@ -82,6 +82,14 @@ def test_a_header_that_lacks_the_row_names_as_r_writes_it(tmp_path):
     assert table.ids == ("row",) and "header lacks one name" in table.notes[0]
 
 
+def test_rows_that_end_in_a_separator_keep_their_columns(tmp_path):
+    table = read_table(written(tmp_path, "a,b,c\n1,2,3,\n4,5,7,\n6,8,9,\n"))
+    assert table.data.to_pydict() == {"a": [1, 4, 6], "b": [2, 5, 8], "c": [3, 7, 9]}
+    assert table.ids == () and table.notes == ("The rows end in a separator: the empty last column was left out.",)
+    with pytest.raises(TextError, match="no name for its last column; give it one"):
+        read_table(written(tmp_path, "a,b\n" + "1,2,\n" * 60 + "1,2,3\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "columns"),
     [

@@ -24,6 +24,8 @@ _BLOCK_BYTES = 1 << 26
 _HEAD_BYTES = 1 << 20
 _HEAD_ROWS = 50
 """What is looked at to recognise how a file is written."""
+_EMPTY_LAST = "\0"
+"""What an empty column without a name is called until it is left out."""
 _WORDS = {"\t": "tab", " ": "space"}
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -80,6 +82,37 @@ class TextStyle:
         return ", ".join(marks)
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """What is around the columns that a header names.
+
+    Attributes
+    ----------
+    skipped : int
+        Lines before the table.
+    row_names : str
+        What the first column is called, where the header lacks its name.
+    empty_last : bool
+        Whether all rows, but not the header, end in a separator.
+    """
+
+    skipped: int = 0
+    row_names: str = ""
+    empty_last: bool = False
+
+    def notes(self) -> list[str]:
+        notes = []
+        if self.skipped:
+            lines = "The first line was" if self.skipped == 1 else f"The first {self.skipped} lines were"
+            notes.append(f"{lines} skipped as a comment (#).")
+        if self.row_names:
+            taken = f"the first column is taken for the names of the rows ('{self.row_names}')"
+            notes.append(f"The header lacks one name: {taken}.")
+        if self.empty_last:
+            notes.append("The rows end in a separator: the empty last column was left out.")
+        return notes
+
+
 def read_text(
     begin: Callable[[], BinaryIO],
     name: str,
@@ -115,11 +148,11 @@ def read_text(
     if not head.strip():
         raise TableError(f"{printable(name)} is empty (0 rows and 0 columns); expected at least one of each.")
     default = marks[0]
-    known, row_names, skipped = _recognised(head, marks, style, header)
+    known, layout = _recognised(head, marks, style, header)
     if known.separator == known.decimal:
         raise TextError(f"{printable(name)} has commas between its columns, so none can be a decimal mark.")
     try:
-        table = _read(begin, known, header, set(verbatim), row_names, skipped)
+        table = _read(begin, known, header, set(verbatim), layout)
         if known.encoding == "utf-8" and style.encoding is None and any(map(pa.types.is_binary, table.schema.types)):
             raise UnicodeDecodeError("utf-8", b"", 0, 1, "found further down")
     except UnicodeError as error:
@@ -147,20 +180,26 @@ def read_text(
     told = known.told(default)
     said = TextStyle(style.separator, style.decimal, style.encoding).told(default)
     notes = [f"{printable(name)} was read with {told}."] * bool(told and told != said)
-    if skipped:
-        lines = "The first line was" if skipped == 1 else f"The first {skipped} lines were"
-        notes.append(f"{lines} skipped as a comment (#).")
-    if row_names:
-        notes.append(f"The header lacks one name: the first column is taken for the names of the rows ('{row_names}').")
-    ids = (row_names,) if row_names else ()
+    ids = (layout.row_names,) if layout.row_names else ()
+    if layout.empty_last:
+        if table.columns[-1].null_count < table.num_rows:
+            raise TextError(f"{printable(name)} has no name for its last column; give it one in the header.")
+        table = table.remove_column(table.num_columns - 1)
+    notes += layout.notes()
     return Table(table, name, header, tuple(notes), ids, known.decimal or ".")
 
 
 def _read(
-    begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], row_names: str, skipped: int
+    begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], layout: _Layout
 ) -> pa.Table:
     # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
-    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim | ({row_names} - {""})}
+    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim}
+    if layout.row_names:
+        types[layout.row_names] = pa.string()
+    names = None
+    if layout.row_names or layout.empty_last:
+        first, last = [layout.row_names] * bool(layout.row_names), [_EMPTY_LAST] * layout.empty_last
+        names = [*first, *_names(begin, style, layout.skipped), *last]
     encoding = "utf8" if style.encoding == "utf-8" else style.encoding
     with begin() as stream:
         table = pa.csv.read_csv(
@@ -170,8 +209,8 @@ def _read(
                 block_size=_BLOCK_BYTES,
                 use_threads=False,
                 autogenerate_column_names=not header,
-                column_names=[row_names, *_names(begin, style, skipped)] if row_names else None,
-                skip_rows=skipped + bool(row_names),
+                column_names=names,
+                skip_rows=layout.skipped + (names is not None),
                 encoding=encoding,
             ),
             parse_options=pa.csv.ParseOptions(delimiter=style.separator, newlines_in_values=True),
@@ -198,8 +237,8 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
 
 
-def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple[TextStyle, str, int]:
-    """Return how a file is written, what its row names are called if its header does not say, and lines to skip."""
+def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple[TextStyle, _Layout]:
+    """Return how a file is written, and what is around the columns that its header names."""
     encoding = style.encoding or _encoding(head)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head).removeprefix("\ufeff")
     lines = list(islice(StringIO(text, newline=""), _HEAD_ROWS))
@@ -212,10 +251,14 @@ def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tupl
     if decimal is None:
         commas, points = (sum(map(bool, map(mark.fullmatch, cells))) for mark in (_WITH_COMMA, _WITH_POINT))
         decimal = "," if separator != "," and commas > points else "."
-    row_names = ""
+    layout = _Layout(skipped)
     if header and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}:
-        row_names = next(name for name in ("row", "row_name", "row_names", "row ") if name not in rows[0])
-    return TextStyle(separator, decimal, encoding, style.na), row_names, skipped
+        if any(row[-1].strip() for row in rows[1:]):
+            row_names = next(name for name in ("row", "row_name", "row_names", "row ") if name not in rows[0])
+            layout = replace(layout, row_names=row_names)
+        else:
+            layout = replace(layout, empty_last=True)
+    return TextStyle(separator, decimal, encoding, style.na), layout
 
 
 def _comments(lines: list[str], marks: str) -> int:
