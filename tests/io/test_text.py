@@ -90,6 +90,21 @@ def test_rows_that_end_in_a_separator_keep_their_columns(tmp_path):
         read_table(written(tmp_path, "a,b\n" + "1,2,\n" * 60 + "1,2,3\n"))
 
 
+@pytest.mark.parametrize("rows", ["1,5\n2,7\n3,9\n4,1\n9,9\n", '"1,5"\n"2,7"\n', "1,5\n12\n-2,7\n"])
+def test_one_column_with_decimal_commas(tmp_path, rows):
+    path = written(tmp_path, "price\n" + rows)
+    expected = [float(cell.strip('"').replace(",", ".")) for cell in rows.split()]
+    for style in (TextStyle(), TextStyle(decimal=",")):
+        assert read_table(path, style=style).data.to_pydict() == {"price": expected}
+    assert "decimal comma" in read_table(path).notes[0]
+
+
+def test_one_column_with_row_names(tmp_path):
+    assert read_table(written(tmp_path, "x\nr1,5\nr2,7\n")).data.to_pydict() == {"row": ["r1", "r2"], "x": [5, 7]}
+    with pytest.raises(TextError, match="Expected 1 columns, got 2"):
+        read_table(written(tmp_path, "x\n1,234.5\n2,000.5\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "columns"),
     [
@@ -134,6 +149,41 @@ def test_a_comma_cannot_be_both(tmp_path):
     for style in (TextStyle(decimal=","), TextStyle(",", ",")):
         with pytest.raises(TextError, match=r"t\.csv has commas between its columns, so none can be a decimal mark"):
             read_table(path, style=style)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n;b\n999;2\n1,234;3\n987;1\n2,500;8\n",
+        "n;b\n999;2\n1.234;3\n987;1\n2.500;8\n",
+        "n;b\n1.234;2,500\n2.345;3,500\n",
+        "n\tb\n999\t2\n1.234\t3\n2.500\t8\n",
+        "a;b\n1,5;1.2\n2,5;1.3\n",
+        "price\n1,234\n2,500\n",
+    ],
+)
+def test_marks_that_may_be_of_thousands_are_asked_for(tmp_path, text):
+    path = written(tmp_path, text)
+    with pytest.raises(TextError, match=r"t\.csv: The mark in numbers such as '.*' may be decimal or not; say which"):
+        read_table(path)
+    for decimal in ".,":
+        if "price" not in text:
+            assert read_table(path, style=TextStyle(decimal=decimal)).data.num_rows > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a;b\n0,125;1\n0,250;2\n", {"a": [0.125, 0.25], "b": [1, 2]}),
+        ("a;b\n1,234;1,5\n2,345;2\n", {"a": [1.234, 2.345], "b": [1.5, 2]}),
+        ("a;b\n1.234;2,5\n2.345;3,5\n12.345;1,5\n", {"a": ["1.234", "2.345", "12.345"], "b": [2.5, 3.5, 1.5]}),
+        ("a\tb\n1.234\t1\n2.345\t2\n", {"a": [1.234, 2.345], "b": [1, 2]}),
+        ("a;b\n1234.567;1\n1.234;2\n", {"a": [1234.567, 1.234], "b": [1, 2]}),
+        ("a,b\n1.234,999\n999,1.500\n", {"a": [1.234, 999], "b": [999, 1.5]}),
+    ],
+)
+def test_numbers_that_decide_the_mark(tmp_path, text, expected):
+    assert read_table(written(tmp_path, text)).data.to_pydict() == expected
 
 
 def test_the_mark_of_most_numbers_is_taken(tmp_path):

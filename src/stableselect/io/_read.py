@@ -18,8 +18,9 @@ from ._excel import read_excel
 from ._h5ad import H5ad, open_h5ad
 from ._numpy import ARCHIVE_LIMIT, read_numpy
 from ._sources import ARROW, TEXT, Source, index_columns, read_failures, source_of
+from ._style import TextStyle
 from ._tables import Table, TableError, listed, looks_like_data
-from ._text import TextStyle, read_text
+from ._text import read_text
 
 
 def read_table(
