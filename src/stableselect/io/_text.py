@@ -102,7 +102,7 @@ def read_text(
             raise TextError(f"{printable(name)} has no name for its last column; give it one in the header.")
         table = table.remove_column(table.num_columns - 1)
     notes += layout.notes()
-    return Table(table, name, header, tuple(notes), ids, known.decimal or ".")
+    return Table(table, name, header, tuple(notes), ids, known.decimal or "")
 
 
 def _read(
