@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from stableselect.io import Table, TableError, TableParts, TextError, _parts, find_parts, open_table, read_table
+from stableselect.io import Table, TableError, TableParts, TextError, _parts, _read, find_parts, open_table, read_table
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_index_of_pandas_names_the_rows(tmp_path, monkeypatch, limit):
 def test_one_large_parquet_file_is_read_by_its_row_groups(folder, monkeypatch):
     path, X = folder
     monkeypatch.setattr(_parts, "WHOLE_VALUES", 10)
-    monkeypatch.setattr(_parts, "_PIECE_VALUES", 1)
+    monkeypatch.setattr(_read, "_PIECE_VALUES", 1)
     whole = pa.table(dict(zip("abcd", np.tile(X, (60, 1)).T, strict=True)))
     pa.parquet.write_table(whole, path / "whole.parquet", row_group_size=500)
     sizes = [len(block) for block in open_table(path / "whole.parquet").blocks(list("abcd"))]

@@ -17,7 +17,7 @@ from .._files import PathLike, printable
 from ._find import find_parts, part_name
 from ._h5ad import H5ad, Matrix, open_h5ad
 from ._match import check_marks, check_names, check_types, joined
-from ._read import h5ad_pieces, read_table
+from ._read import h5ad_pieces, read_table, rows_at_a_time
 from ._sources import COMPRESSED, index_columns, read_failures, source_format, source_of
 from ._tables import (
     EMPTY,
@@ -32,8 +32,6 @@ T = TypeVar("T")
 
 WHOLE_VALUES = 1 << 24
 """Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
-_PIECE_VALUES = 1 << 20
-"""Values of a Parquet file that are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -221,13 +219,13 @@ def _read_pieces(
     if suffix == ".h5ad":
         with _h5ad(path) as adata:
             check_names([adata.rows_called, *adata.names], expected, path.name, first)
-            yield from _each(h5ad_pieces(adata, columns, path.name, _rows(adata.shape[1])), path)
+            yield from _each(h5ad_pieces(adata, columns, path.name, rows_at_a_time(adata.shape[1])), path)
     elif suffix == ".parquet":
         with _parquet(path) as file:
             check_names(list(file.schema_arrow.names), expected, path.name, first)
             if not file.metadata.num_rows:
                 raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
-            for data in _each(map(_validated, file.iter_batches(_rows(len(columns)), columns=columns)), path):
+            for data in _each(map(_validated, file.iter_batches(rows_at_a_time(len(columns)), columns=columns)), path):
                 yield Table(data.select(columns), path.name)
     else:
         table = read_table(path, **reading)
@@ -238,11 +236,6 @@ def _read_pieces(
 def _without_name(note: str, name: str) -> str:
     """Return a note without the name of the part that it is about: what is so in every part is told once."""
     return note.removeprefix(printable(name))
-
-
-def _rows(n_columns: int) -> int:
-    """Return how many rows to read at a time."""
-    return max(1024, _PIECE_VALUES // max(1, n_columns))
 
 
 def _each(items: Iterator[T], path: Path) -> Iterator[T]:
@@ -267,7 +260,7 @@ def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first:
         check_names([adata.rows_called, *adata.names], expected, path.name, first)
         position = {name: j for j, name in enumerate(adata.names)}
         wanted = [position[name] for name in columns]
-        for block in _each(adata.blocks(_rows(adata.shape[1])), path):
+        for block in _each(adata.blocks(rows_at_a_time(adata.shape[1])), path):
             block = (block if wanted == list(range(adata.shape[1])) else block[:, wanted]).astype(np.float64)
             if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
                 raise NotFiniteError(f"{printable(path.name)} holds missing or infinite values; fill them first.")
