@@ -219,3 +219,9 @@ def test_parts_with_different_decimal_marks_are_refused(tmp_path, either_way):
         numbers_of(open_table(tmp_path))
     (tmp_path / "3.csv").write_text("a;b\n3;4\n")
     np.testing.assert_array_equal(numbers_of(open_table(tmp_path)), [[1, 2], [3, 4], [1.5, 2], [3, 4], [3, 4], [3, 4]])
+
+
+def test_flags_and_whole_numbers_are_joined(tmp_path, either_way):
+    pa.parquet.write_table(pa.table({"a": [True, False], "b": [1.5, 2.5]}), tmp_path / "1.parquet")
+    pa.parquet.write_table(pa.table({"a": [3, 300], "b": [1, 2]}), tmp_path / "2.parquet")
+    np.testing.assert_array_equal(numbers_of(open_table(tmp_path)), [[1, 1.5], [0, 2.5], [3, 1], [300, 2]])
