@@ -84,6 +84,16 @@ def test_compressed_batches_are_bounded(tmp_path, monkeypatch, form):
             read_table(path)
 
 
+def test_parquet_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(_read, "ARCHIVE_LIMIT", 1 << 20)
+    table, path = pa.table({"a": np.arange(4096.0), "id": ["x" * 2000] * 4096}), tmp_path / "t.parquet"
+    pa.parquet.write_table(table, path)
+    with pytest.raises(TableError, match=r"t\.parquet takes more than 0\.000977 GiB decompressed; give fewer rows"):
+        read_table(path)
+    pa.parquet.write_table(table.slice(0, 400), path, row_group_size=100)
+    assert read_table(path).data.equals(table.slice(0, 400))
+
+
 def test_excel(tmp_path):
     pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
     frame = pd.DataFrame({"id": ["r1", "r2", "r3"], "a": [1, 2, 3], "b": [0.5, None, 2], "c": [1, "N/A", 2.5]})
@@ -218,7 +228,7 @@ def test_a_file_that_anndata_wrote(tmp_path, rng):
 def test_sparse_anndata_stays_sparse(tmp_path, rng, monkeypatch, form):
     X = counts(rng, n=3000)
     monkeypatch.setattr(_parts, "WHOLE_VALUES", 10)
-    monkeypatch.setattr(_parts, "_PIECE_VALUES", 20)
+    monkeypatch.setattr(_read, "_PIECE_VALUES", 20)
     table = open_table(h5ad(tmp_path / "t.h5ad", X.asformat(form), index="barcode"))
     assert isinstance(table, TableParts) and table.ids == ("barcode",)
     blocks = list(table.blocks(["gene3", "gene0"]))

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from stableselect.io import Table, TableError, TableParts, _parts, find_parts, open_table, read_table
+from stableselect.io import Table, TableError, TableParts, TextError, _parts, _read, find_parts, open_table, read_table
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_index_of_pandas_names_the_rows(tmp_path, monkeypatch, limit):
 def test_one_large_parquet_file_is_read_by_its_row_groups(folder, monkeypatch):
     path, X = folder
     monkeypatch.setattr(_parts, "WHOLE_VALUES", 10)
-    monkeypatch.setattr(_parts, "_PIECE_VALUES", 1)
+    monkeypatch.setattr(_read, "_PIECE_VALUES", 1)
     whole = pa.table(dict(zip("abcd", np.tile(X, (60, 1)).T, strict=True)))
     pa.parquet.write_table(whole, path / "whole.parquet", row_group_size=500)
     sizes = [len(block) for block in open_table(path / "whole.parquet").blocks(list("abcd"))]
@@ -186,3 +186,42 @@ def test_hidden_files_and_markers_are_no_parts(tmp_path):
     for name in ("p0.csv", ".p1.csv", "_SUCCESS", "_tmp.csv", "readme.md"):
         (tmp_path / name).write_text("a,b\n1,2\n")
     assert find_parts([tmp_path]) == [tmp_path / "p0.csv"]
+
+
+@pytest.fixture(params=[1, 1 << 24])
+def either_way(request, monkeypatch):
+    """Read parts piece by piece, and held in memory."""
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", request.param)
+
+
+def numbers_of(table):
+    return np.concatenate(list(table.blocks(["a", "b"]))) if isinstance(table, TableParts) else table.data.to_pandas()
+
+
+def test_notes_of_all_parts_are_told_once(tmp_path, either_way):
+    for name, text in {
+        "1": "a,b\n1,2\n3,4\n",
+        "2": "a;b\n1;2\n3;4\n",
+        "3": "a;b\n1;2\n3;4\n",
+        "4": "# made at noon\na,b\n1,2\n3,4\n",
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    table = open_table(tmp_path)
+    for _ in range(2):
+        assert len(numbers_of(table)) == 8
+    assert list(table.notes) == ["2.csv was read with separator ';'.", "The first line was skipped as a comment (#)."]
+
+
+def test_parts_with_different_decimal_marks_are_refused(tmp_path, either_way):
+    for name, text in {"1": "a;b\n1;2\n3;4\n", "2": "a;b\n1,5;2\n3;4\n3;4\n", "3": "a;b\n3;4.5\n1.25;2\n3;4\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(TextError, match=r"The part 3\.csv has numbers with '\.', 2\.csv with ','; say which mark"):
+        numbers_of(open_table(tmp_path))
+    (tmp_path / "3.csv").write_text("a;b\n3;4\n")
+    np.testing.assert_array_equal(numbers_of(open_table(tmp_path)), [[1, 2], [3, 4], [1.5, 2], [3, 4], [3, 4], [3, 4]])
+
+
+def test_flags_and_whole_numbers_are_joined(tmp_path, either_way):
+    pa.parquet.write_table(pa.table({"a": [True, False], "b": [1.5, 2.5]}), tmp_path / "1.parquet")
+    pa.parquet.write_table(pa.table({"a": [3, 300], "b": [1, 2]}), tmp_path / "2.parquet")
+    np.testing.assert_array_equal(numbers_of(open_table(tmp_path)), [[1, 1.5], [0, 2.5], [3, 1], [300, 2]])

@@ -82,6 +82,29 @@ def test_a_header_that_lacks_the_row_names_as_r_writes_it(tmp_path):
     assert table.ids == ("row",) and "header lacks one name" in table.notes[0]
 
 
+def test_rows_that_end_in_a_separator_keep_their_columns(tmp_path):
+    table = read_table(written(tmp_path, "a,b,c\n1,2,3,\n4,5,7,\n6,8,9,\n"))
+    assert table.data.to_pydict() == {"a": [1, 4, 6], "b": [2, 5, 8], "c": [3, 7, 9]}
+    assert table.ids == () and table.notes == ("The rows end in a separator: the empty last column was left out.",)
+    with pytest.raises(TextError, match="no name for its last column; give it one"):
+        read_table(written(tmp_path, "a,b\n" + "1,2,\n" * 60 + "1,2,3\n"))
+
+
+@pytest.mark.parametrize("rows", ["1,5\n2,7\n3,9\n4,1\n9,9\n", '"1,5"\n"2,7"\n', "1,5\n12\n-2,7\n"])
+def test_one_column_with_decimal_commas(tmp_path, rows):
+    path = written(tmp_path, "price\n" + rows)
+    expected = [float(cell.strip('"').replace(",", ".")) for cell in rows.split()]
+    for style in (TextStyle(), TextStyle(decimal=",")):
+        assert read_table(path, style=style).data.to_pydict() == {"price": expected}
+    assert "decimal comma" in read_table(path).notes[0]
+
+
+def test_one_column_with_row_names(tmp_path):
+    assert read_table(written(tmp_path, "x\nr1,5\nr2,7\n")).data.to_pydict() == {"row": ["r1", "r2"], "x": [5, 7]}
+    with pytest.raises(TextError, match="Expected 1 columns, got 2"):
+        read_table(written(tmp_path, "x\n1,234.5\n2,000.5\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "columns"),
     [
@@ -128,6 +151,41 @@ def test_a_comma_cannot_be_both(tmp_path):
             read_table(path, style=style)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n;b\n999;2\n1,234;3\n987;1\n2,500;8\n",
+        "n;b\n999;2\n1.234;3\n987;1\n2.500;8\n",
+        "n;b\n1.234;2,500\n2.345;3,500\n",
+        "n\tb\n999\t2\n1.234\t3\n2.500\t8\n",
+        "a;b\n1,5;1.2\n2,5;1.3\n",
+        "price\n1,234\n2,500\n",
+    ],
+)
+def test_marks_that_may_be_of_thousands_are_asked_for(tmp_path, text):
+    path = written(tmp_path, text)
+    with pytest.raises(TextError, match=r"t\.csv: The mark in numbers such as '.*' may be decimal or not; say which"):
+        read_table(path)
+    for decimal in ".,":
+        if "price" not in text:
+            assert read_table(path, style=TextStyle(decimal=decimal)).data.num_rows > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a;b\n0,125;1\n0,250;2\n", {"a": [0.125, 0.25], "b": [1, 2]}),
+        ("a;b\n1,234;1,5\n2,345;2\n", {"a": [1.234, 2.345], "b": [1.5, 2]}),
+        ("a;b\n1.234;2,5\n2.345;3,5\n12.345;1,5\n", {"a": ["1.234", "2.345", "12.345"], "b": [2.5, 3.5, 1.5]}),
+        ("a\tb\n1.234\t1\n2.345\t2\n", {"a": [1.234, 2.345], "b": [1, 2]}),
+        ("a;b\n1234.567;1\n1.234;2\n", {"a": [1234.567, 1.234], "b": [1, 2]}),
+        ("a,b\n1.234,999\n999,1.500\n", {"a": [1.234, 999], "b": [999, 1.5]}),
+    ],
+)
+def test_numbers_that_decide_the_mark(tmp_path, text, expected):
+    assert read_table(written(tmp_path, text)).data.to_pydict() == expected
+
+
 def test_the_mark_of_most_numbers_is_taken(tmp_path):
     table = read_table(written(tmp_path, "a;b;version\n1,5;2,5;1.2\n3,5;4,5;1.3\n"))
     assert table.data.to_pydict() == {"a": [1.5, 3.5], "b": [2.5, 4.5], "version": ["1.2", "1.3"]}
@@ -150,3 +208,40 @@ def test_numbers_of_wide_lines_are_read_whatever_is_recognised(tmp_path):
     )
     table = read_table(path)
     np.testing.assert_array_equal(numeric_matrix(table, table.columns), X)
+
+
+def rows_with(cell, at):
+    """Return a table of 1000 rows of numbers and a word, of which one has ``cell`` for its word."""
+    rows = [f"{i},{i * 7 % 11}.5,{cell if i == at else 'ok'}" for i in range(1, 1001)]
+    return "\n".join(["a,b,comment", *rows, ""])
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (rows_with('"broken 5 inch', 21), 21),
+        (rows_with('"broken 5 inch', 21).replace("900,2.5,ok", '900,2.5,"fine"'), 21),
+        (rows_with('"broken 5 inch', 21).replace("900,2.5,ok", '900,2.5,5"'), 21),
+        ('a,b\n1,"2\n3,4\n', 1),
+        ('a,b\n1,x\n2,"2\n3,4', 2),
+        ('a,b,c\n7,x,8\n1,"broken,2\n3,"ok",4\n5,6,7\n', 2),
+        ('a\nx\n"y\nz\n', 2),
+        ('a\n1\n"2\n3\n', 2),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_quote_that_is_not_closed_loses_no_rows_in_silence(tmp_path, text, row, encoding):
+    with pytest.raises(TextError, match=rf"t\.csv has a quote that is not closed, about row {row}: .* close the quote"):
+        read_table(written(tmp_path, text.encode(encoding)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    "cell",
+    ["two\nlines", "Dear John,\nthanks, and bye", "a list:\n1, 2, 3, 4, 5\n6", "end\n", "1,5,x", "so, 5\n\nmore, 6"],
+)
+def test_quoted_line_breaks_are_read(tmp_path, cell, encoding):
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [2.5, 3.5, 4.5], "word": ["x", "y", cell], "c": [1, 2, 4]})
+    for columns in (["a", "word"], ["a", "b", "word"], ["word", "a", "b"], ["a", "word", "b", "c"]):
+        frame[columns].to_csv(tmp_path / "t.csv", index=False, encoding=encoding)
+        assert read_table(tmp_path / "t.csv").data.to_pydict() == frame[columns].to_dict("list")

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from stableselect import ColumnSubset, Moments
-from stableselect.io import TableParts, _parts, open_table, read_table
+from stableselect.io import TableParts, _parts, _read, open_table, read_table
 from stableselect.workflow import RequestError, SelectionRequest, _numbers, measure_frontier, select_table
 
 NAMES = [f"x{j}" for j in range(12)]
@@ -24,7 +24,7 @@ def parts(tmp_path, rng, monkeypatch):
         pa.parquet.write_table(data, tmp_path / (f"p{number}.parquet" if number < 3 else "whole.pq.parquet"))
     (tmp_path / "whole.pq.parquet").rename(tmp_path.parent / f"{tmp_path.name}.parquet")
     monkeypatch.setattr(_parts, "WHOLE_VALUES", 100)
-    monkeypatch.setattr(_parts, "_PIECE_VALUES", 1)
+    monkeypatch.setattr(_read, "_PIECE_VALUES", 1)
     return open_table(tmp_path), read_table(tmp_path.parent / f"{tmp_path.name}.parquet"), X
 
 

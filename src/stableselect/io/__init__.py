@@ -14,8 +14,8 @@ from ._formulas import formulas, quote_formulas
 from ._parts import TableParts, open_table
 from ._read import read_table
 from ._sources import FORMATS, READABLE, table_format
+from ._style import TextError, TextStyle
 from ._tables import NotFiniteError, NotNumericError, Table, TableError, listed, looks_like_data, numeric_matrix, quoted
-from ._text import TextError, TextStyle
 from ._turn import looks_transposed, transposed
 from ._write import check_writable, write_stream, write_table
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -17,18 +16,15 @@ import pyarrow.parquet
 from .._files import PathLike, printable
 from ._find import find_parts, part_name
 from ._h5ad import H5ad, Matrix, open_h5ad
-from ._read import h5ad_pieces, read_table
+from ._match import check_marks, check_names, check_types, joined
+from ._read import h5ad_pieces, read_table, rows_at_a_time
 from ._sources import COMPRESSED, index_columns, read_failures, source_format, source_of
 from ._tables import (
     EMPTY,
     NotFiniteError,
     Table,
     TableError,
-    is_number,
-    is_text,
-    listed,
     numeric_matrix,
-    quoted,
 )
 from ._turn import transposed
 
@@ -36,8 +32,6 @@ T = TypeVar("T")
 
 WHOLE_VALUES = 1 << 24
 """Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
-_PIECE_VALUES = 1 << 20
-"""Values of a Parquet file that are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,9 @@ class TableParts:
         Column names, in the order of the first part.
     named : bool, default=True
         False where columns are known by position alone.
-    notes, ids : tuple of str
+    notes : list of str
+        What the person who gave the files should know of how they were read; it grows as parts are read.
+    ids : tuple of str
         As those of a :class:`Table`.
     reading : dict
         Keyword arguments of :func:`read_table`.
@@ -66,7 +62,7 @@ class TableParts:
     name: str
     columns: list[str]
     named: bool = True
-    notes: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
     ids: tuple[str, ...] = ()
     reading: dict[str, Any] = field(default_factory=dict)
     _first: list[Table] = field(default_factory=list, repr=False)
@@ -99,7 +95,7 @@ class TableParts:
     def take(self, columns: Iterable[str]) -> Table:
         """Return the named columns of all parts, held in memory."""
         pieces = list(self._pieces(list(columns)))
-        return Table(_joined(pieces, self._verbatim), self.name, self.named, self.notes, self.ids)
+        return Table(joined(pieces, self._verbatim), self.name, self.named, tuple(self.notes), self.ids)
 
     def count_values(self) -> float:
         """Return about how many values the parts hold, without reading them."""
@@ -110,7 +106,8 @@ class TableParts:
         return set(self.reading.get("verbatim", ()))
 
     def _pieces(self, columns: list[str], *, peek: bool = False) -> Iterator[Table]:
-        first: pa.Schema | None = None
+        first = shown = None
+        told = {_without_name(note, path.name) for note in self.notes for path in self.paths}
         for path in self.paths:
             if path == self.paths[0] and self._first:  # read already, to learn its columns
                 pieces = iter([self._first[0].take(columns)])
@@ -120,7 +117,12 @@ class TableParts:
                 pieces = _read_pieces(path, columns, self.columns, self.paths[0].name, self.reading)
             for piece in pieces:
                 first = first or piece.data.schema
-                _check_types(piece, first, self.paths[0].name, self._verbatim)
+                shown = shown or (piece if piece.decimal else None)
+                check_marks(piece, shown or piece)
+                if new := [note for note in piece.notes if _without_name(note, piece.name) not in told]:
+                    self.notes.extend(new)
+                    told |= {_without_name(note, piece.name) for note in new}
+                check_types(piece, first, self.paths[0].name, self._verbatim)
                 yield piece
 
 
@@ -177,7 +179,8 @@ def _open_table(paths: PathLike | Sequence[PathLike], reading: dict[str, Any]) -
         parts = TableParts(tuple(found), name, *_described(found[0]), reading=reading)
     else:
         table = read_table(found[0], **reading)
-        parts = TableParts(tuple(found), name, table.columns, table.named, table.notes, table.ids, reading, [table])
+        about = (table.columns, table.named, [*table.notes], table.ids)
+        parts = TableParts(tuple(found), name, *about, reading, [table])
     return parts if _count_values(found) > WHOLE_VALUES else parts.take(parts.columns)
 
 
@@ -198,14 +201,14 @@ def _count_values(paths: Iterable[Path]) -> float:
     return total
 
 
-def _described(path: Path) -> tuple[list[str], bool, tuple[str, ...], tuple[str, ...]]:
+def _described(path: Path) -> tuple[list[str], bool, list[str], tuple[str, ...]]:
     """Return the columns of a file, without reading them, that they have names, notes, and those that name its rows."""
     if source_format(path) == ".parquet":
         with _parquet(path) as file:
-            return list(file.schema_arrow.names), True, (), index_columns(file.schema_arrow)
+            return list(file.schema_arrow.names), True, [], index_columns(file.schema_arrow)
     with _h5ad(path) as adata:
         called = adata.rows_called
-        return [called, *adata.names], True, (), (called,)
+        return [called, *adata.names], True, [], (called,)
 
 
 def _read_pieces(
@@ -215,24 +218,24 @@ def _read_pieces(
     suffix = source_format(path)
     if suffix == ".h5ad":
         with _h5ad(path) as adata:
-            _check_names([adata.rows_called, *adata.names], expected, path.name, first)
-            yield from _each(h5ad_pieces(adata, columns, path.name, _rows(adata.shape[1])), path)
+            check_names([adata.rows_called, *adata.names], expected, path.name, first)
+            yield from _each(h5ad_pieces(adata, columns, path.name, rows_at_a_time(adata.shape[1])), path)
     elif suffix == ".parquet":
         with _parquet(path) as file:
-            _check_names(list(file.schema_arrow.names), expected, path.name, first)
+            check_names(list(file.schema_arrow.names), expected, path.name, first)
             if not file.metadata.num_rows:
                 raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
-            for data in _each(map(_validated, file.iter_batches(_rows(len(columns)), columns=columns)), path):
+            for data in _each(map(_validated, file.iter_batches(rows_at_a_time(len(columns)), columns=columns)), path):
                 yield Table(data.select(columns), path.name)
     else:
         table = read_table(path, **reading)
-        _check_names(table.columns, expected, table.name, first)
+        check_names(table.columns, expected, table.name, first)
         yield table.take(columns)
 
 
-def _rows(n_columns: int) -> int:
-    """Return how many rows to read at a time."""
-    return max(1024, _PIECE_VALUES // max(1, n_columns))
+def _without_name(note: str, name: str) -> str:
+    """Return a note without the name of the part that it is about: what is so in every part is told once."""
+    return note.removeprefix(printable(name))
 
 
 def _each(items: Iterator[T], path: Path) -> Iterator[T]:
@@ -254,10 +257,10 @@ def _validated(batch: pa.RecordBatch) -> pa.Table:
 def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first: str) -> Iterator[Matrix]:
     """Yield the named columns of a matrix, sparse where it is."""
     with _h5ad(path) as adata:
-        _check_names([adata.rows_called, *adata.names], expected, path.name, first)
+        check_names([adata.rows_called, *adata.names], expected, path.name, first)
         position = {name: j for j, name in enumerate(adata.names)}
         wanted = [position[name] for name in columns]
-        for block in _each(adata.blocks(_rows(adata.shape[1])), path):
+        for block in _each(adata.blocks(rows_at_a_time(adata.shape[1])), path):
             block = (block if wanted == list(range(adata.shape[1])) else block[:, wanted]).astype(np.float64)
             if not np.isfinite(block if isinstance(block, np.ndarray) else block.data).all():
                 raise NotFiniteError(f"{printable(path.name)} holds missing or infinite values; fill them first.")
@@ -282,38 +285,6 @@ def _parquet(path: Path) -> Iterator[pa.parquet.ParquetFile]:
             yield file
 
 
-def _check_names(names: list[str], expected: list[str], part: str, first: str) -> None:
-    """Raise if a part does not have the columns of the first; their order is free."""
-    lacking, other = [name for name in expected if name not in {*names}], [n for n in names if n not in {*expected}]
-    if lacking or other:
-        told = [f"lacks {listed(lacking)}"] * bool(lacking) + [f"has {listed(other)} besides"] * bool(other)
-        raise TableError(
-            f"The part {printable(part)} {' and '.join(told)}, unlike {printable(first)}; check its names."
-        )
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise TableError(f"{printable(part)} has more than one column named {listed(repeated)}; rename one of them.")
-
-
-def _check_types(piece: Table, first: pa.Schema, name: str, verbatim: set[str]) -> None:
-    """Raise if a column holds numbers in one part and something else in another."""
-    for field_, before in zip(piece.data.schema, first, strict=True):
-        kinds = [_kind(type_) for type_ in (field_.type, before.type)]
-        if kinds[0] != kinds[1] and "nothing" not in kinds and field_.name not in verbatim:
-            raise TableError(
-                f"In the part {printable(piece.name)} the column {quoted(field_.name)} holds {kinds[0]}, in "
-                f"{printable(name)} {kinds[1]}; give both the same type."
-            )
-
-
-def _kind(type_: pa.DataType) -> str:
-    if pa.types.is_dictionary(type_):
-        type_ = type_.value_type
-    if pa.types.is_null(type_):
-        return "nothing"
-    return "numbers" if is_number(type_) or pa.types.is_decimal(type_) else "text" if is_text(type_) else str(type_)
-
-
 @contextmanager
 def _named_part(name: str) -> Iterator[None]:
     """Let errors about a piece name the part it is of."""
@@ -321,21 +292,3 @@ def _named_part(name: str) -> Iterator[None]:
         yield
     except TableError as error:
         raise type(error)(f"{printable(name)}: {error}") from error
-
-
-def _joined(pieces: list[Table], verbatim: set[str]) -> pa.Table:
-    tables = [piece.data for piece in pieces]
-    for name in verbatim & {*tables[0].column_names}:
-        # Identifiers that are whole numbers in one part and text in another ("007") stay as they are written.
-        if any(is_text(table.schema.field(name).type) for table in tables):
-            tables = [_with_text(table, name) for table in tables]
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise TableError(
-            f"The parts cannot be joined ({' '.join(str(error).split())[:160].rstrip('. ')}); check their types."
-        ) from error
-
-
-def _with_text(table: pa.Table, name: str) -> pa.Table:
-    return table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))

@@ -18,8 +18,12 @@ from ._excel import read_excel
 from ._h5ad import H5ad, open_h5ad
 from ._numpy import ARCHIVE_LIMIT, read_numpy
 from ._sources import ARROW, TEXT, Source, index_columns, read_failures, source_of
+from ._style import TextStyle
 from ._tables import Table, TableError, listed, looks_like_data
-from ._text import TextStyle, read_text
+from ._text import read_text
+
+_PIECE_VALUES = 1 << 20
+"""Values of a file that are read at a time."""
 
 
 def read_table(
@@ -81,32 +85,42 @@ def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyl
         if suffix in (".npy", ".npz"):
             X, names = read_numpy(stream, name)
             return Table(_columns(X, names), name, names is not None)
+        limit = max(ARCHIVE_LIMIT, stream.seek(0, os.SEEK_END))
+        stream.seek(0)
         if suffix in ARROW:
-            data = _read_arrow(stream, name)
+            data = _read_arrow(stream, name, limit)
         else:
             # ParquetFile reads this one file; parquet.read_table would also make columns of folder names such as a=1.
             with pa.parquet.ParquetFile(stream) as file:
-                data = file.read()
+                batches = file.iter_batches(rows_at_a_time(file.metadata.num_columns))
+                batches = _limited(batches, name, limit, "give fewer rows, or leave out columns of text")
+                data = pa.Table.from_batches(batches, file.schema_arrow)
         data.validate(full=True)  # text that is no text, and places beyond the end, would fail later
         return Table(data, name, ids=index_columns(data.schema))
 
 
-def _read_arrow(stream: BinaryIO, name: str) -> pa.Table:
-    """Read the file or the stream format, batch by batch: batches may be compressed, and few bytes stand for many."""
-    limit = max(ARCHIVE_LIMIT, stream.seek(0, os.SEEK_END))
-    stream.seek(0)
+def _read_arrow(stream: BinaryIO, name: str, limit: int) -> pa.Table:
+    """Read the file or the stream format."""
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(stream) as reader:
-        batches, size = [], 0
-        for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
-            batches.append(batch)
-            size += batch.nbytes
-            if size > limit:
-                raise TableError(
-                    f"{printable(name)} takes more than {limit / 2**30:.3g} GiB decompressed; store it as .parquet."
-                )
-        return pa.Table.from_batches(batches, reader.schema)
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        return pa.Table.from_batches(_limited(batches, name, limit, "store it as .parquet"), reader.schema)
+
+
+def _limited(batches: Iterable[pa.RecordBatch], name: str, limit: int, advice: str) -> Iterator[pa.RecordBatch]:
+    """Yield batches up to a limit: they may be compressed, and few bytes stand for many."""
+    size = 0
+    for batch in batches:
+        size += batch.nbytes
+        if size > limit:
+            raise TableError(f"{printable(name)} takes more than {limit / 2**30:.3g} GiB decompressed; {advice}.")
+        yield batch
+
+
+def rows_at_a_time(n_columns: int) -> int:
+    """Return how many rows to read at a time."""
+    return max(1024, _PIECE_VALUES // max(1, n_columns))
 
 
 def h5ad_pieces(file: H5ad, columns: list[str], name: str, rows: int) -> Iterator[Table]:

@@ -57,8 +57,8 @@ class Table:
         What the person who gave the file should know of how it was read.
     ids : tuple of str
         Columns that are identifiers by the file's own account, such as the names of its rows.
-    decimal : str, default="."
-        The decimal mark of the file, for messages about numbers with another.
+    decimal : str, default=""
+        The decimal mark that the numbers of a text file show; empty where none does.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Table:
     named: bool = True
     notes: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
-    decimal: str = "."
+    decimal: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -92,7 +92,7 @@ class Table:
         _check_separator(self, columns)
         data = plain(self.data.select(list(columns)))
         other = {field.name: j for j, field in enumerate(data.schema) if not is_number(field.type)}
-        return {name: _held(data.column(j), self.decimal) for name, j in other.items()}
+        return {name: _held(data.column(j), self.decimal or ".") for name, j in other.items()}
 
 
 def quoted(name: str) -> str:

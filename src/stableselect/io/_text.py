@@ -1,12 +1,10 @@
-"""Delimited text: which separator, decimal mark and encoding it has, said or recognised, and its columns."""
+"""Delimited text, read the way it is written."""
 
 from __future__ import annotations
 
 import codecs
-import csv
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from typing import BinaryIO
@@ -16,67 +14,16 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
+from ._quotes import unclosed_quote
+from ._style import Layout, TextError, TextStyle, recognised, split_rows
 from ._tables import NA_WORDS, Table, TableError, is_text
 
 _BLOCK_BYTES = 1 << 26
 """A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
 _HEAD_BYTES = 1 << 20
-_HEAD_ROWS = 50
 """What is looked at to recognise how a file is written."""
-_WORDS = {"\t": "tab", " ": "space"}
-_WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-
-
-class TextError(TableError):
-    """A text file that cannot be read the way it was taken to be written."""
-
-
-@dataclass(frozen=True)
-class TextStyle:
-    r"""How a text file is written; what is None is recognised from its beginning.
-
-    Parameters
-    ----------
-    separator : str, optional
-        The character between columns.
-    decimal : {".", ","}, optional
-        The mark before decimals.
-    encoding : str, optional
-        Name of the encoding, as Python knows it. Recognised: UTF-8, UTF-16 with a byte order mark, Windows-1252 (which
-        has Latin-1 in it).
-    na : tuple of str
-        Words for missing values, besides the usual ones.
-
-    Examples
-    --------
-    >>> TextStyle(";", ",").told()
-    "separator ';', decimal comma"
-    """
-
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    na: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
-            raise ValueError(f"The separator must be one character, such as ';', but is {self.separator!r}.")
-        if self.decimal not in (None, ".", ","):
-            raise ValueError(f"The decimal mark must be '.' or ',', but is {self.decimal!r}.")
-        try:
-            "".encode(self.encoding or "utf-8")
-            codecs.getincrementaldecoder(self.encoding or "utf-8")
-        except (LookupError, ValueError):
-            raise ValueError(f"There is no encoding {printable(repr(self.encoding))}; try latin-1.") from None
-
-    def told(self, default: str = ",") -> str:
-        """Return in words what is not as it is in most files."""
-        separator = self.separator or default
-        marks = [f"separator {_WORDS.get(separator, repr(separator))}"] * (separator != default)
-        marks += ["decimal comma"] * (self.decimal == ",")
-        marks += [f"encoding {printable(self.encoding or '')}"] * (self.encoding not in (None, "utf-8"))
-        return ", ".join(marks)
+_EMPTY_LAST = "\0"
+"""What an empty column without a name is called until it is left out."""
 
 
 def read_text(
@@ -114,11 +61,14 @@ def read_text(
     if not head.strip():
         raise TableError(f"{printable(name)} is empty (0 rows and 0 columns); expected at least one of each.")
     default = marks[0]
-    known, row_names, skipped = _recognised(head, marks, style, header)
+    try:
+        known, layout = recognised(head, marks, style, header)
+    except TextError as error:
+        raise TextError(f"{printable(name)}: {error}") from None
     if known.separator == known.decimal:
         raise TextError(f"{printable(name)} has commas between its columns, so none can be a decimal mark.")
     try:
-        table = _read(begin, known, header, set(verbatim), row_names, skipped)
+        table = _read(begin, known, header, set(verbatim), layout)
         if known.encoding == "utf-8" and style.encoding is None and any(map(pa.types.is_binary, table.schema.types)):
             raise UnicodeDecodeError("utf-8", b"", 0, 1, "found further down")
     except UnicodeError as error:
@@ -138,23 +88,34 @@ def read_text(
         raise TextError(
             f"{printable(name)} cannot be read as {kind} with {taken} ({reason}); check the file."
         ) from error
+    if row := unclosed_quote(begin, table, known.separator or default, known.decimal or "."):
+        raise TextError(
+            f"{printable(name)} has a quote that is not closed, about row {row}: a cell holds the rows behind it; "
+            "close the quote, or take it out."
+        )
     told = known.told(default)
     said = TextStyle(style.separator, style.decimal, style.encoding).told(default)
     notes = [f"{printable(name)} was read with {told}."] * bool(told and told != said)
-    if skipped:
-        lines = "The first line was" if skipped == 1 else f"The first {skipped} lines were"
-        notes.append(f"{lines} skipped as a comment (#).")
-    if row_names:
-        notes.append(f"The header lacks one name: the first column is taken for the names of the rows ('{row_names}').")
-    ids = (row_names,) if row_names else ()
-    return Table(table, name, header, tuple(notes), ids, known.decimal or ".")
+    ids = (layout.row_names,) if layout.row_names else ()
+    if layout.empty_last:
+        if table.columns[-1].null_count < table.num_rows:
+            raise TextError(f"{printable(name)} has no name for its last column; give it one in the header.")
+        table = table.remove_column(table.num_columns - 1)
+    notes += layout.notes()
+    return Table(table, name, header, tuple(notes), ids, known.decimal or "")
 
 
 def _read(
-    begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], row_names: str, skipped: int
+    begin: Callable[[], BinaryIO], style: TextStyle, header: bool, verbatim: set[str], layout: Layout
 ) -> pa.Table:
     # Without a header pyarrow calls the columns f0, f1, ..., and here they are c0, c1, ....
-    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim | ({row_names} - {""})}
+    types = {name if header else "f" + name.removeprefix("c"): pa.string() for name in verbatim}
+    if layout.row_names:
+        types[layout.row_names] = pa.string()
+    names = None
+    if layout.row_names or layout.empty_last:
+        first, last = [layout.row_names] * bool(layout.row_names), [_EMPTY_LAST] * layout.empty_last
+        names = [*first, *_names(begin, style, layout.skipped), *last]
     encoding = "utf8" if style.encoding == "utf-8" else style.encoding
     with begin() as stream:
         table = pa.csv.read_csv(
@@ -164,13 +125,13 @@ def _read(
                 block_size=_BLOCK_BYTES,
                 use_threads=False,
                 autogenerate_column_names=not header,
-                column_names=[row_names, *_names(begin, style, skipped)] if row_names else None,
-                skip_rows=skipped + bool(row_names),
+                column_names=names,
+                skip_rows=layout.skipped + (names is not None),
                 encoding=encoding,
             ),
             parse_options=pa.csv.ParseOptions(delimiter=style.separator, newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
-                column_types=types, decimal_point=style.decimal, null_values=[*NA_WORDS, *style.na]
+                column_types=types, decimal_point=style.decimal or ".", null_values=[*NA_WORDS, *style.na]
             ),
         )
     if not header:
@@ -192,72 +153,9 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
 
 
-def _recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple[TextStyle, str, int]:
-    """Return how a file is written, what its row names are called if its header does not say, and lines to skip."""
-    encoding = style.encoding or _encoding(head)
-    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head).removeprefix("\ufeff")
-    lines = list(islice(StringIO(text, newline=""), _HEAD_ROWS))
-    skipped = _comments(lines, style.separator or marks)
-    lines = lines[skipped:]
-    separator = style.separator or _separator(lines, [*marks])
-    rows = _split(lines, separator)
-    cells = [cell.strip() for row in rows[header:] for cell in row]
-    decimal = style.decimal
-    if decimal is None:
-        commas, points = (sum(map(bool, map(mark.fullmatch, cells))) for mark in (_WITH_COMMA, _WITH_POINT))
-        decimal = "," if separator != "," and commas > points else "."
-    row_names = ""
-    if header and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}:
-        row_names = next(name for name in ("row", "row_name", "row_names", "row ") if name not in rows[0])
-    return TextStyle(separator, decimal, encoding, style.na), row_names, skipped
-
-
-def _comments(lines: list[str], marks: str) -> int:
-    """Return how many lines before the table begin with a hash; the last may be the header, if it is split like one."""
-    count = next((j for j, line in enumerate(lines) if not line.startswith("#")), 0)
-    if not count:
-        return 0
-    widths = [{len(row) for row in _split(lines[count - 1 :], mark)} for mark in marks if mark in lines[count]]
-    return count - 1 if any(len(found) == 1 for found in widths) else count
-
-
-def _encoding(head: bytes) -> str:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "windows-1252"
-    return "utf-8"
-
-
-def _separator(lines: list[str], marks: list[str]) -> str:
-    """Return the first mark that splits all lines alike; where none does, the first mark if it is in the header."""
-    alike = [mark for mark in marks if _splits(lines, mark)]
-    if ";" in alike and "," in alike and any(_WITH_COMMA.fullmatch(cell) for row in _split(lines, ";") for cell in row):
-        return ";"  # between numbers with a decimal comma
-    if alike:
-        return alike[0]
-    return marks[0] if marks[0] in lines[0] else max(marks, key=lines[0].count)
-
-
-def _splits(lines: list[str], mark: str) -> bool:
-    """Tell whether a mark splits all lines into the same number of cells; a header may lack the row names'."""
-    widths = [len(row) for row in _split(lines, mark)]
-    return bool(widths) and widths[0] > 1 and len({*widths[1:]}) <= 1 and widths[-1] - widths[0] in (0, 1)
-
-
-def _split(lines: list[str], mark: str) -> list[list[str]]:
-    try:
-        rows = [row for row in csv.reader(lines, delimiter=mark) if row]
-    except csv.Error:  # a cell of more than 128 KiB, which no number has
-        return []
-    return rows[:-1] if len(rows) > 2 else rows  # the last one may go on
-
-
 def _names(begin: Callable[[], BinaryIO], style: TextStyle, skipped: int) -> list[str]:
     with begin() as stream:
         head = stream.read(_HEAD_BYTES)
     text = codecs.getincrementaldecoder(style.encoding or "utf-8")(errors="replace").decode(head)
     first = next(islice(StringIO(text.removeprefix("\ufeff"), newline=""), skipped, None))
-    return _split([first], style.separator or ",")[0]
+    return split_rows([first], style.separator or ",")[0]

@@ -142,7 +142,7 @@ def evaluate_table(
             n_resamples=request.n_resamples,
             random_state=request.seed,
         )
-    notes = (*asked.notes, *left_out_note(asked.left_out), *notes_of(caught))
+    notes = (*asked.table.notes, *left_out_note(asked.left_out), *notes_of(caught))
     return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
 
 

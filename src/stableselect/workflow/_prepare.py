@@ -152,8 +152,6 @@ class Prepared:
         Registered name of the selector.
     selector : BaseSelector
         The selector, not fitted.
-    notes : list of str
-        What the person should know of how the table was read.
     left_out : dict
         Columns that do not hold numbers, with what they hold.
     """
@@ -166,7 +164,6 @@ class Prepared:
     k: int | None
     method: str
     selector: Any
-    notes: list[str]
     left_out: dict[str, str]
 
     def has_choice(self, k: int) -> bool:
@@ -200,9 +197,7 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     method, selector = _make_selector(request, "auto" if k is None else k, roles)
-    return Prepared(
-        table, features, ids, **roles, k=k, method=method, selector=selector, notes=[*table.notes], left_out=reasons
-    )
+    return Prepared(table, features, ids, **roles, k=k, method=method, selector=selector, left_out=reasons)
 
 
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:

@@ -145,7 +145,7 @@ def _sketch_notes(selector: Any) -> list[str]:
 def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> list[str]:
     """Return what there is to say of a table and of how it was read."""
     return [
-        *asked.notes,
+        *asked.table.notes,
         *left_out_note(asked.left_out),
         *turned_notes(asked),
         *header_notes(asked.features, asked.table.named),
