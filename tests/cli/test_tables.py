@@ -202,3 +202,18 @@ def test_a_sketch_is_asked_for_and_told(run, logs, monkeypatch, limit):
     assert record["settings"]["sketch"] == 60 and len(record["selected"]) == 3
     out, _ = ok(run, "select", *options, "--sketch", "auto")
     assert "sketched" not in out
+
+
+def test_tables_without_a_header_get_the_option(run, logs):
+    folder, frame = logs
+    ok(run, "select", folder / "all.csv", "-k", 2, "--id-column", "id", "-o", folder / "kept.csv")
+    bare = [folder / f"bare{number}.csv" for number in range(2)]
+    for number, path in enumerate(bare):
+        frame.iloc[10 * number : 10 * number + 10].drop(columns="id").to_csv(path, index=False, header=False)
+    for arguments, told in (
+        (("apply", folder / "kept.selection.json", bare[0]), "lacks 2 of the 2 selected columns"),
+        (("select", *bare, "-k", 2), "The part bare1.csv lacks"),
+    ):
+        code, _, err = run(*arguments)
+        said = " ".join(err.split())
+        assert code == 2 and told in said and said.endswith("read the table without a header. See --no-header.")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stableselect.io import TextError, TextStyle, _text, read_table
+from stableselect.io import TableError, TextError, TextStyle, _text, open_table, read_table
 from stableselect.io._tables import numeric_matrix
 
 FRAME = pd.DataFrame({"größe": [1.5, 2.25, -3.0], "b": [4, 5, 6], "word": ["x", "ü", "z"]})
@@ -134,6 +134,7 @@ def test_another_encoding_may_show_late(tmp_path, monkeypatch):
     [
         ({"separator": ";;"}, "one character"),
         ({"separator": ""}, "one character"),
+        ({"separator": "é"}, "one character of ASCII"),
         ({"decimal": "'"}, "must be '.' or ','"),
         ({"encoding": "klingon"}, "no encoding 'klingon'"),
         ({"encoding": "hex"}, "no encoding 'hex'"),
@@ -245,3 +246,27 @@ def test_quoted_line_breaks_are_read(tmp_path, cell, encoding):
     for columns in (["a", "word"], ["a", "b", "word"], ["word", "a", "b"], ["a", "word", "b", "c"]):
         frame[columns].to_csv(tmp_path / "t.csv", index=False, encoding=encoding)
         assert read_table(tmp_path / "t.csv").data.to_pydict() == frame[columns].to_dict("list")
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;\r"])
+def test_the_line_with_the_separator_that_excel_writes(tmp_path, first):
+    table = read_table(written(tmp_path, f"{first}\na;b,c\n1;2\n3;4\n"))
+    assert table.data.to_pydict() == {"a": [1, 3], "b,c": [2, 4]}
+    assert table.notes == ("t.csv was read with separator ';'.",)
+
+
+def test_a_header_that_begins_with_a_hash_is_told(tmp_path):
+    table = read_table(written(tmp_path, "#a,b\n1,2\n3,4\n"))
+    assert table.columns == ["#a", "b"] and "the # is part of its first name" in table.notes[0]
+
+
+def test_utf_16_without_a_byte_order_mark(tmp_path):
+    path = written(tmp_path, "a,b\n1,2\n".encode("utf-16-le"))
+    with pytest.raises(TextError, match=r"t\.csv is not text in utf-16 .*; name its encoding"):
+        read_table(path, style=TextStyle(encoding="utf-16"))
+    assert read_table(path, style=TextStyle(encoding="utf-16-le")).data.to_pydict() == {"a": [1], "b": [2]}
+
+
+def test_a_path_that_is_empty():
+    with pytest.raises(TableError, match=r"\(TABLE\) is empty"):
+        open_table("")

@@ -73,6 +73,8 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
         text += " See --separator, --decimal and --transpose."
     elif isinstance(error, TextError):
         text += " See --separator, --decimal, --encoding and --no-header."
+    elif "without a header" in text:
+        text += " See --no-header."
     elif may_drop and isinstance(error, NotFiniteError):
         text += " Or ignore these columns with --drop-columns."
     return text

@@ -13,7 +13,7 @@ from .._files import printable
 from ..base import BaseSelector
 from ..persistence import TableSelection
 from ._parts import TableParts
-from ._tables import Table, TableError, listed, numeric_matrix
+from ._tables import Table, TableError, headerless, listed, numeric_matrix
 
 Made = TableSelection | BaseSelector
 
@@ -59,7 +59,7 @@ def needed(made: Made, table: Table | TableParts) -> Table:
         return table.take(table.columns)
     wanted = {*plan.ids, *plan.selected}
     # The table's own columns if none is: an error will tell what is missing.
-    return table.take([name for name in table.columns if name in wanted] or table.columns[:1])
+    return table.take([name for name in table.columns if name in wanted] or table.columns[:2])
 
 
 def apply(made: Made, table: Table) -> pa.Table:
@@ -133,7 +133,7 @@ def _present(plan: _Plan, table: Table) -> list[str]:
     missing = [name for name in plan.selected if name not in have]
     if missing:
         lacks = f"{len(missing)} of the {len(plan.selected)} selected columns"
-        raise TableError(f"{printable(table.name)} lacks {lacks}: {listed(missing)}.")
+        raise TableError(f"{printable(table.name)} lacks {lacks}: {listed(missing)}{headerless(table.columns)}.")
     return [name for name in plan.ids if name in have] + plan.selected
 
 

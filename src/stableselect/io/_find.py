@@ -18,6 +18,8 @@ def find_parts(given: Iterable[PathLike]) -> list[Path]:
     found: list[Path] = []
     for path in given:
         text = str(path)
+        if not text:
+            raise TableError("The path of a table (TABLE) is empty; give a file, a pattern or a folder.")
         if text == "-":
             raise TableError("Standard input cannot be one of several tables; give files.")
         pattern = glob.has_magic(text) and not os.path.lexists(text)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from .._files import printable
 from ._style import TextError
-from ._tables import Table, TableError, is_number, is_text, listed, quoted
+from ._tables import Table, TableError, headerless, is_number, is_text, listed, quoted
 
 
 def check_names(names: list[str], expected: list[str], part: str, first: str) -> None:
@@ -18,7 +18,8 @@ def check_names(names: list[str], expected: list[str], part: str, first: str) ->
     if lacking or other:
         told = [f"lacks {listed(lacking)}"] * bool(lacking) + [f"has {listed(other)} besides"] * bool(other)
         raise TableError(
-            f"The part {printable(part)} {' and '.join(told)}, unlike {printable(first)}; check its names."
+            f"The part {printable(part)} {' and '.join(told)}, unlike {printable(first)}"
+            f"{headerless(names) or '; check its names'}."
         )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:

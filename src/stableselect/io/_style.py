@@ -17,6 +17,7 @@ _HEAD_ROWS = 50
 _WORDS = {"\t": "tab", " ": "space"}
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_DECLARED = re.compile(r'"?sep=([!-~\t ])"?\s*', re.IGNORECASE)
 _UNCLEAR = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """A number in which the mark may be one of thousands."""
 
@@ -53,8 +54,10 @@ class TextStyle:
     na: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
-            raise ValueError(f"The separator must be one character, such as ';', but is {self.separator!r}.")
+        if self.separator is not None and (
+            len(self.separator) != 1 or self.separator in '"\r\n' or not self.separator.isascii()
+        ):
+            raise ValueError(f"The separator must be one character of ASCII, such as ';', but is {self.separator!r}.")
         if self.decimal not in (None, ".", ","):
             raise ValueError(f"The decimal mark must be '.' or ',', but is {self.decimal!r}.")
         try:
@@ -80,6 +83,10 @@ class Layout:
     ----------
     skipped : int
         Lines before the table.
+    declared : bool
+        Whether the first of them names the separator, as Excel writes it.
+    hashed : bool
+        Whether the header begins with a hash.
     row_names : str
         What the first column is called, where the header lacks its name.
     empty_last : bool
@@ -87,14 +94,18 @@ class Layout:
     """
 
     skipped: int = 0
+    declared: bool = False
+    hashed: bool = False
     row_names: str = ""
     empty_last: bool = False
 
     def notes(self) -> list[str]:
         notes = []
-        if self.skipped:
-            lines = "The first line was" if self.skipped == 1 else f"The first {self.skipped} lines were"
+        if comments := self.skipped - self.declared:
+            lines = "The first line was" if comments == 1 else f"The first {comments} lines were"
             notes.append(f"{lines} skipped as a comment (#).")
+        if self.hashed:
+            notes.append("The line that begins with # was taken for the header: the # is part of its first name.")
         if self.row_names:
             taken = f"the first column is taken for the names of the rows ('{self.row_names}')"
             notes.append(f"The header lacks one name: {taken}.")
@@ -108,15 +119,18 @@ def recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple
     encoding = style.encoding or _encoding(head)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head).removeprefix("\ufeff")
     lines = list(islice(StringIO(text, newline=""), _HEAD_ROWS))
+    declared = _DECLARED.fullmatch(lines[0]) if lines else None
+    lines = lines[declared is not None :]
     skipped = _comments(lines, style.separator or marks)
     lines = lines[skipped:]
-    separator = style.separator or _separator(lines, [*marks])
+    separator = style.separator or (declared[1] if declared else _separator(lines, [*marks]))
     rows = split_rows(lines, separator)
-    if header and style.separator is None and style.decimal != "." and _is_one_column(rows, separator):
+    if header and not style.separator and not declared and style.decimal != "." and _is_one_column(rows, separator):
         separator = ";"
         rows = split_rows(lines, separator)
     decimal = style.decimal or _decimal(rows[header:], separator)
-    layout = Layout(skipped)
+    hashed = header and bool(lines) and lines[0].startswith("#")
+    layout = Layout(skipped + (declared is not None), declared is not None, hashed)
     if header and len(rows) > 1 and {len(row) for row in rows[1:]} == {len(rows[0]) + 1}:
         if len(rows[0]) == 1 and separator == "," and all(row[0].strip().isdigit() for row in rows[1:]):
             pass  # more likely thousands than names, which would be lost

@@ -124,6 +124,11 @@ def looks_like_data(names: Sequence[str]) -> bool:
         return False
 
 
+def headerless(names: Sequence[str]) -> str:
+    """Return advice for names that look like data, to end a sentence with; nothing for others."""
+    return "; if the first row is data, read the table without a header" * looks_like_data(names)
+
+
 def is_number(type_: pa.DataType) -> bool:
     """Tell whether a column type counts as numbers: integers, floats and booleans (as 0 and 1)."""
     return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_))

@@ -65,6 +65,9 @@ def read_text(
         known, layout = recognised(head, marks, style, header)
     except TextError as error:
         raise TextError(f"{printable(name)}: {error}") from None
+    except UnicodeError as error:
+        said = printable(style.encoding or "")
+        raise TextError(f"{printable(name)} is not text in {said} ({error}); name its encoding.") from error
     if known.separator == known.decimal:
         raise TextError(f"{printable(name)} has commas between its columns, so none can be a decimal mark.")
     try:
