@@ -258,13 +258,12 @@ def _thin_svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _principal_directions(centred: np.ndarray, n_components: int) -> np.ndarray:
     """Return orthonormal leading directions (m x r) of centred samples, r at most ``n_components`` and the rank."""
     n, m = centred.shape
-    if m > n:
-        return _thin_svd(centred)[2][:n_components].T
-    # With more samples than features the m x m moments are cheaper, and their eigenvectors are orthonormal to rounding.
-    # All of them: LAPACK's search for a part of the spectrum may find none where many eigenvalues are equal.
-    values, vectors = linalg.eigh(centred.T @ centred, driver="evd")
-    kept = values[m - n_components :] > m * np.finfo(np.float64).eps * values[-1]
-    return np.asarray(vectors[:, m - n_components :][:, kept])
+    # The smaller of the two products: many times cheaper than a singular value decomposition.
+    # All of its vectors: LAPACK's search for a part of the spectrum may find none where many eigenvalues are equal.
+    values, vectors = linalg.eigh(centred.T @ centred if m <= n else centred @ centred.T, driver="evd")
+    first = max(0, len(values) - n_components)
+    leading = vectors[:, first:][:, values[first:] > len(values) * np.finfo(np.float64).eps * values[-1]]
+    return np.asarray(leading if m <= n else linalg.qr(centred.T @ leading, mode="economic")[0])
 
 
 def _mean_square(difference: np.ndarray) -> float:
