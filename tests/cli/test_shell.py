@@ -44,8 +44,8 @@ def test_interrupted_command_leaves_nothing(tmp_path, rng):
     import pty
 
     table = tmp_path / "wide.csv"
-    header = ",".join(f"c{j}" for j in range(5000))
-    np.savetxt(table, rng.normal(size=(60, 5000)), delimiter=",", fmt="%.3f", header=header, comments="")
+    header = ",".join(f"c{j}" for j in range(8000))
+    np.savetxt(table, rng.normal(size=(150, 8000)), delimiter=",", fmt="%.3f", header=header, comments="")
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "stableselect", "select", str(table), "-k", "5", "--method", "UDFS"]
     with subprocess.Popen(

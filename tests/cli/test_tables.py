@@ -48,9 +48,9 @@ def test_a_pattern_and_several_files_are_one_table(run, logs, monkeypatch, kind,
         assert "(90 rows)" in err
         assert ("piece by piece" in " ".join(err.split())) == (limit == 10)
     ok(run, "select", *files, *options, "-o", folder / "kept.csv")
-    kept = pd.read_csv(folder / "kept.csv", dtype={"id": str})
+    kept = pd.read_csv(folder / "kept.csv", dtype=str)  # older pandas reads numbers to 1e-14
     assert kept["id"].tolist() == frame["id"].tolist()
-    np.testing.assert_allclose(kept[kept.columns[1:]], frame[kept.columns[1:]], rtol=1e-15)
+    np.testing.assert_allclose(kept[kept.columns[1:]].map(float), frame[kept.columns[1:]], rtol=1e-15)
     out, _ = ok(run, "apply", folder / "kept.selection.json", f"{folder}/logs/*.{kind}")
     assert out == (folder / "kept.csv").read_text()
     assert ok(run, "reconstruct", folder / "kept.selection.json", *files)[0].count("\n") == 91
