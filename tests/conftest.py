@@ -38,7 +38,7 @@ DATA = Path(os.environ.get("STABLESELECT_DATA", Path(__file__).parents[2] / "sha
 def pytest_collection_modifyitems(items):
     """Mark every test that loads a benchmark table, and examples of a package that is missing."""
     for item in items:
-        if item.name.startswith("stableselect.pp.") and find_spec("anndata") is None:
+        if "stableselect.pp." in item.name and find_spec("anndata") is None:
             item.add_marker(pytest.mark.skip(reason="anndata is not installed"))
         if {"load_data", "real"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.data)
