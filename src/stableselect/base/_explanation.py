@@ -63,7 +63,7 @@ class Replacement:
 
 @dataclass(frozen=True)
 class SelectedFeature:
-    """A selected feature, its best replacements, and what it stands for.
+    """A selected feature, its best replacements, and what it represents.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Explanation:
         -------
         pandas.DataFrame
             "selected": the columns feature, replacement, error_increase, correlation, the next two replacements as
-            replacement_2, error_increase_2, correlation_2 and so on, and what it stands for as represents_1, fraction_1
+            replacement_2, error_increase_2, correlation_2 and so on, and what it represents as represents_1, fraction_1
             and so on. "discarded": feature, r2 and, for the three selected features that explain it best,
             explained_by_1, fraction_1 and so on.
         """

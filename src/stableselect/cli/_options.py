@@ -240,7 +240,7 @@ def with_option(note: str) -> str:
 
 
 def files_of(tables: list[str]) -> list[PathLike]:
-    """Return the files that the tables of a command stand for."""
+    """Return the files that the tables of a command name."""
     from ..io import find_parts
 
     return [] if tables == ["-"] else [*find_parts(tables)]

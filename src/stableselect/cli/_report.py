@@ -146,7 +146,7 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
             _text(gone.feature), "constant" if constant else _percent(gone.r2), _text("" if constant else by)
         )
     selected = _table("selected column", "best replacement", "error rises by", "alike", "or", text=(0, 1, 4))
-    stands = _table("selected column", "stands for", text=(0, 1))
+    stands = _table("selected column", "represents", text=(0, 1))
     for kept in explanation.selected[:_ROWS]:
         replacement = "none left" if kept.replacement is None else kept.replacement
         alike = f"{kept.replacements[0].correlation:.2f}" if kept.replacements else "-"

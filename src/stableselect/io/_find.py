@@ -1,4 +1,4 @@
-"""The files that paths, patterns and folders stand for; never one outside of the folder given."""
+"""The files that paths, patterns and folders name; never one outside of the folder given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._tables import TableError
 
 
 def find_parts(given: Iterable[PathLike]) -> list[Path]:
-    """Return the files that paths, patterns and folders stand for; raise if there are none, or of several kinds."""
+    """Return the files that paths, patterns and folders name; raise if there are none, or of several kinds."""
     found: list[Path] = []
     for path in given:
         text = str(path)

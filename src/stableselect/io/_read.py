@@ -109,7 +109,7 @@ def _read_arrow(stream: BinaryIO, name: str, limit: int) -> pa.Table:
 
 
 def _limited(batches: Iterable[pa.RecordBatch], name: str, limit: int, advice: str) -> Iterator[pa.RecordBatch]:
-    """Yield batches up to a limit: they may be compressed, and few bytes stand for many."""
+    """Yield batches up to a limit: they may be compressed, and few bytes can hold many."""
     size = 0
     for batch in batches:
         size += batch.nbytes

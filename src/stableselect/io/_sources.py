@@ -111,7 +111,7 @@ def _kind(content: bytes) -> str:
 
 
 class _Limited(io.RawIOBase):
-    """What a compressed stream holds, up to a limit: few bytes can stand for very many."""
+    """What a compressed stream holds, up to a limit: few bytes can hold very many."""
 
     def __init__(self, stream: Any, below: BinaryIO, name: str) -> None:
         self._stream, self._below, self._name, self._count = stream, below, name, 0

@@ -13,7 +13,7 @@ import pyarrow.csv
 from .._files import printable
 
 NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
-"""What stands for a missing value in a column of numbers."""
+"""What a missing value is in a column of numbers."""
 _NUMBER = r"^\s*[+-]?(\d+[MARK]?\d*([eE][+-]?\d+)?|[MARK]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
 EMPTY = "no values"
 """What a column without any value holds."""
