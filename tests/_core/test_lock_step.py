@@ -77,14 +77,14 @@ def test_same_forward_searches(seed: int, device: str) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_same_exchanges(seed: int, device: str) -> None:
-    from stableselect._core._batched_exchange import Start, exchange_in_lock_step
+    from stableselect._core._batched_exchange import exchange_in_lock_step
 
     rng = np.random.default_rng(200 + seed)
     own = [grams(C, device) for C in tables(seed).values()]
     m = own[0][0].n_features
     k, include, exclude = limits(rng, m)
     free = np.setdiff1d(np.arange(m), [*include, *exclude])
-    starts: list[tuple[Gram, Start, Any]] = []
+    starts: list[tuple[Gram, Any, Any]] = []
     for (gram, tensor), name in zip(own, tables(seed), strict=True):
         for ridge in RIDGES:
             prices = None if rng.integers(2) else rng.uniform(0, 0.2, m)
@@ -92,9 +92,30 @@ def test_same_exchanges(seed: int, device: str) -> None:
             if rng.integers(2) and name in ("noise", "low rank and noise", "counts"):
                 chosen = [*include, *rng.choice(free, k - len(include), replace=False).tolist()]
             given = None if prices is None else torch.as_tensor(prices, device=device)
-            starts.append((gram, Start(tensor, chosen, ridge, given), prices))
+            starts.append((gram, (tensor, chosen, ridge, given), prices))
     expected = [
-        exchange_search(gram, start.chosen, start.alpha, include, exclude, prices) for gram, start, prices in starts
+        exchange_search(gram, chosen, ridge, include, exclude, prices) for gram, (_, chosen, ridge, _), prices in starts
     ]
     found = exchange_in_lock_step([start for _, start, _ in starts], include, exclude)
     assert [(sorted(chosen), n) for chosen, n in found] == [(sorted(chosen), n) for chosen, n in expected]
+
+
+def test_same_searches_by_rows_and_from_parts(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large moments are read one at a time, with rows of C^2 kept, and as many searches at a time as fit in memory."""
+    from stableselect._core import _batched_exchange, _batched_forward
+
+    C = [grams(C, device) for C in tables(3).values()]
+    lanes = [(gram, tensor, ridge) for gram, tensor in C for ridge in RIDGES]
+    expected = forward_searches([(gram, ridge) for gram, _, ridge in lanes], 6)
+    swapped = [exchange_search(gram, own, ridge) for (gram, _, ridge), own in zip(lanes, expected, strict=True)]
+    for limit in (2e5, 1e9):
+        monkeypatch.setattr(_batched_forward, "room", lambda _, limit=limit: limit)
+        monkeypatch.setattr(_batched_exchange, "room", lambda _, limit=limit: limit)
+        for largest in (1, 4096):
+            monkeypatch.setattr(_batched_forward, "MANY_FEATURES", largest)
+            monkeypatch.setattr(_batched_exchange, "MANY_FEATURES", largest)
+            found = _batched_forward.forward_in_lock_step([(tensor, ridge) for _, tensor, ridge in lanes], 6)
+            assert found == expected
+            starts = [(tensor, own, ridge, None) for (_, tensor, ridge), own in zip(lanes, expected, strict=True)]
+            ended = _batched_exchange.exchange_in_lock_step(starts)
+            assert [sorted(own) for own, _ in ended] == [sorted(own) for own, _ in swapped]

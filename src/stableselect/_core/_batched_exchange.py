@@ -19,18 +19,10 @@ from ._forward_search import EXHAUSTED, TIE
 from ._gram import Gram
 from ._subset_search import _ESCAPE as ESCAPE
 from ._subset_search import _REFRESH as REFRESH
+from ._threads import MANY_FEATURES
 
-_SMALL = 4096
-"""With more features, searches go one at a time where their moments would have to be copied."""
-
-
-class Start(NamedTuple):
-    """Where a search begins: its moments, subset, ridge weight, and prices (length m) if there are any."""
-
-    gram: Gram
-    chosen: Sequence[int]
-    alpha: float
-    prices: torch.Tensor | None = None
+Start = tuple[Gram, Sequence[int], float, torch.Tensor | None]
+"""Where a search begins: its moments, subset, ridge weight, and prices (length m) if there are any."""
 
 
 class Change(NamedTuple):
@@ -51,8 +43,9 @@ def exchange_in_lock_step(
 
     Parameters
     ----------
-    starts : sequence of Start
-        All of as many features, as many of them kept, with moments held whole in tensors.
+    starts : sequence of (Gram, sequence of int, float, tensor or None)
+        Moments held whole in tensors, subset, ridge weight and prices of each search; all of as many features, as many
+        of them kept.
     include, exclude : sequence of int
         Features that must or must not be kept.
 
@@ -61,26 +54,27 @@ def exchange_in_lock_step(
     list of (list of int, int)
         As :func:`~stableselect._core._subset_search.exchange_search`.
     """
-    m, k, device = starts[0].gram.n_features, len(starts[0].chosen), starts[0].gram.C.device
+    gram, chosen, *_ = starts[0]
+    m, k, device = gram.n_features, len(chosen), gram.C.device
     found: list[tuple[list[int], int]] = []
-    limit = room(device) if m <= _SMALL else 0.0
+    limit = room(device) if m <= MANY_FEATURES else 0.0  # one at a time, without a copy of its moments
     for part in parted([8.0 * m * (3 * m + 16 * k)] * len(starts), limit):
         found += _exchanged(starts[part], include, exclude)
     return found
 
 
 def _exchanged(starts: Sequence[Start], include: Sequence[int], exclude: Sequence[int]) -> list[tuple[list[int], int]]:
-    m = starts[0].gram.n_features
-    C = stacked([start.gram for start in starts])
+    m = starts[0][0].n_features
+    C = stacked([gram for gram, *_ in starts])
     totals = C.diagonal(dim1=1, dim2=2).sum(dim=1).tolist()
-    found: list[tuple[list[int], int]] = [(list(start.chosen), 0) for start in starts]
-    running = [at for at, total in enumerate(totals) if total != 0 and len(starts[at].chosen) not in (0, m)]
+    found: list[tuple[list[int], int]] = [(list(chosen), 0) for _, chosen, *_ in starts]
+    running = [at for at, total in enumerate(totals) if total != 0 and len(starts[at][1]) not in (0, m)]
     if not running:
         return found
     if len(running) < len(starts):
         C = C[torch.as_tensor(running, device=C.device)]
-    swaps = Swaps(C, [starts[at].alpha for at in running], [starts[at].prices for at in running])
-    searches = {at: _Search(list(starts[at].chosen), totals[at], include, exclude) for at in running}
+    swaps = Swaps(C, [starts[at][2] for at in running], [starts[at][3] for at in running])
+    searches = {at: _Search(list(starts[at][1]), totals[at], include, exclude) for at in running}
     work = {at: search.run() for at, search in searches.items()}
     changes = {at: next(steps) for at, steps in work.items()}
     while changes:

@@ -17,9 +17,8 @@ from ._forward_search import _DEFLATE as DEFLATE
 from ._forward_search import _DETERMINED as DETERMINED
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, ROUNDING, TIE, TRUST, Lane
 from ._gram import Gram
+from ._threads import MANY_FEATURES
 
-_SMALL = 4096
-"""With more features, lanes seldom come to a residual of their own: there is room for all that is needed before."""
 _STACK = 2**32
 """Most bytes of moments that are copied into one array, so that one call serves them all."""
 
@@ -51,8 +50,9 @@ def forward_in_lock_step(
     list of list of int
     """
     m, device, found = lanes[0][0].n_features, lanes[0][0].C.device, []
-    # Of every lane the directions and what a step computes; a residual of its own too, where that is not large.
-    size = 8.0 * m * (4 * k + 20 + (3 * m if m <= _SMALL else 0))
+    # Of every lane the directions and what a step computes; a residual of its own too, where that is not large: few
+    # lanes come to one.
+    size = 8.0 * m * (4 * k + 20 + (3 * m if m <= MANY_FEATURES else 0))
     for part in parted([size] * len(lanes), room(device)):
         own = exclude if len(exclude) == 1 else exclude[part]
         found += _found(lanes[part], k, include, own, prices)
@@ -84,10 +84,24 @@ def _found(
 
 
 class _Group(NamedTuple):
-    """Matrices C (f x m x m), and for each of them the r lanes that search it (f x r)."""
+    """Matrices C (f x m x m), and for each of them the r lanes that search it (f x r).
+
+    A single matrix that takes long to read comes with the moments that keep rows of C^2 once they are computed.
+    """
 
     C: Tensor
     lanes: Tensor
+    gram: Gram | None = None
+
+    def rows(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the rows of C and of C^2 that belong to the lanes' features, f x r x m each."""
+        own = features[self.lanes]
+        rows = self.C[torch.arange(len(self.C), device=own.device)[:, None], own]
+        if self.gram is None:
+            return rows, rows @ self.C
+        numbers = own[0].tolist()
+        self.gram.expect(numbers)
+        return rows, torch.stack([self.gram.square_row(j) for j in numbers])[None]
 
 
 class _LockStep:
@@ -102,7 +116,7 @@ class _LockStep:
         prices: Tensor | None,
     ) -> None:
         self.device, self.prices, self.n_steps = lanes[0][0].C.device, prices, 0
-        self.groups = [_Group(C, self._index(rows)) for C, rows in _grouped([gram for gram, _ in lanes])]
+        self.groups = [_Group(C, self._index(rows), own) for C, rows, own in _grouped([gram for gram, _ in lanes])]
         n, m = len(lanes), lanes[0][0].n_features
         self.home = [(0, 0)] * n  # group and place of the moments that each lane searches
         for at, group in enumerate(self.groups):
@@ -113,7 +127,7 @@ class _LockStep:
         self.rows = torch.arange(n, device=self.device)
         self.alphas = np.array([alpha for _, alpha in lanes], dtype=np.float64)
         self.variance, self.g = self._empty(n, m), self._empty(n, m)
-        for C, own in self.groups:
+        for C, own, _ in self.groups:
             self.variance[own] = C.diagonal(dim1=1, dim2=2)[:, None, :]
             self.g[own] = torch.linalg.vecdot(C, C)[:, None, :]
         self.h, self.size = self.variance.clone(), self.variance.clone()
@@ -189,9 +203,8 @@ class _LockStep:
         """Choose a feature in every lane."""
         t, rows = self.n_steps, self.rows
         both = self._empty(len(rows), 2, self.g.shape[1])
-        for C, lanes in self.groups:  # later ones hold what lanes of earlier ones go on with
-            own = C[torch.arange(len(C), device=self.device)[:, None], features[lanes]]
-            both[lanes, 0], both[lanes, 1] = own, own @ C
+        for group in self.groups:  # later ones hold what lanes of earlier ones go on with
+            both[group.lanes, 0], both[group.lanes, 1] = group.rows(features)
         if t:
             before = self.taken[:, :, :t]
             own = before[rows, :, :, features]  # W_j and Z_j
@@ -259,13 +272,13 @@ class _LockStep:
         self.groups = kept[::-1]
 
 
-def _grouped(grams: Sequence[Gram]) -> list[tuple[Tensor, list[list[int]]]]:
+def _grouped(grams: Sequence[Gram]) -> list[tuple[Tensor, list[list[int]], Gram | None]]:
     """Return the moments of the lanes, each with its lanes: in one array where that is small, else one by one."""
     lanes: dict[int, list[int]] = {}
     for lane, gram in enumerate(grams):
         lanes.setdefault(id(gram), []).append(lane)
     own = [grams[rows[0]] for rows in lanes.values()]
     alike = len({len(rows) for rows in lanes.values()}) == 1
-    if alike and 8 * len(own) * own[0].n_features ** 2 <= _STACK:
-        return [(stacked(own), list(lanes.values()))]
-    return [(gram.C[None], [rows]) for gram, rows in zip(own, lanes.values(), strict=True)]
+    if alike and own[0].n_features <= MANY_FEATURES and 8 * len(own) * own[0].n_features ** 2 <= _STACK:
+        return [(stacked(own), list(lanes.values()), None)]
+    return [(gram.C[None], [rows], gram) for gram, rows in zip(own, lanes.values(), strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from ._arrays import memory_limit
@@ -115,3 +116,32 @@ def rows_of(C: Tensor, which: Tensor, chosen: Tensor) -> Tensor:
 def residuals(C: Tensor, which: Tensor, rows: Tensor, V: Tensor) -> Tensor:
     """Return R = C - V C_S' of subsets, b x m x m, a new array."""
     return C[which].baddbmm_(V.mT, rows, alpha=-1)
+
+
+def subset_errors(
+    gram: Gram, target: Gram, shift: Tensor, chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+) -> list[float]:
+    """Return the squared error per sample, on other samples, of the ridge maps of several subsets.
+
+    Parameters
+    ----------
+    gram, target : Gram
+        Moments of the samples that the maps are fitted on, and of the others in the same units.
+    shift : tensor of length m
+        The difference of their means.
+    chosen : sequence of sequences of int
+        The subsets.
+    ridges : sequence of float
+        Their ridge weights.
+
+    Returns
+    -------
+    list of float
+    """
+    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=shift.device)
+    flat, shape = [j for own in chosen for j in own], (*at.shape, -1)
+    _, V = maps(gram.rows(flat).reshape(shape), at, torch.tensor(ridges, dtype=shift.dtype, device=shift.device))
+    T_S = target.rows(flat).reshape(shape) + shift[at][:, :, None] * shift
+    T_SS = T_S.gather(2, at[:, None, :].expand(-1, at.shape[1], -1))
+    total = target.diagonal().sum() + (shift * shift).sum()
+    return (total - (V * (2 * T_S - T_SS @ V)).sum(dim=(1, 2))).tolist()

@@ -73,9 +73,7 @@ class Swaps:
         b, m = self.variance.shape
         k = self.chosen.shape[1]
         if not self.V.numel():
-            make = {"dtype": self.C.dtype, "device": self.device}
-            self.P, self.V = torch.zeros((b, k, k), **make), torch.zeros((b, k, m), **make)
-            self.Y, self.C_S = torch.zeros_like(self.V), torch.zeros_like(self.V)
+            self.P, self.V, self.Y, self.C_S = (self.C.new_zeros((b, k, width)) for width in (k, m, m, m))
             self.g, self.h = torch.zeros_like(self.variance), torch.zeros_like(self.variance)
         for part in parted([16.0 * m * m] * len(places), room(self.device) / 2):
             at = torch.as_tensor(places[part], device=self.device)
@@ -124,7 +122,8 @@ class Swaps:
         pivot = torch.where(trusted, pivot, inf)
         slack = _gain_rounding(fall, pivot, terms[:, None, :], total[:, None, None])
         inverse = torch.where(p < inf, 1 / p, inf)
-        slack = slack + _gain_rounding(costs / p, inverse, kept, total[:, None])[:, :, None] + (TIE * size)[:, None, None]
+        slack += _gain_rounding(costs / p, inverse, kept, total[:, None])[:, :, None]
+        slack += (TIE * size)[:, None, None]
         low = torch.where(near[:, None, :], gains - slack, -inf).amax(dim=(1, 2))
         tied = (gains + slack >= low[:, None, None]) & near[:, None, :]
         j = tied.any(dim=1).to(torch.int32).argmax(dim=1)
@@ -146,7 +145,10 @@ class Swaps:
             ],
             dim=1,
         )
-        return [Looked(*row[:2], int(row[2]), int(row[3]), *row[4:7], bool(row[7])) for row in told.tolist()]
+        return [
+            Looked(gain, slack, int(a), int(j), loss, cost, rounding, bool(possible))
+            for gain, slack, a, j, loss, cost, rounding, possible in told.tolist()
+        ]
 
     def make(self, swaps: Sequence[tuple[int, int]]) -> None:
         """Make a swap (position, feature) in every subset; none where the position is -1.
@@ -183,8 +185,8 @@ class Swaps:
         last = torch.where(go[:, None], last, 0.0)
         V += last[:, :, None] * r[:, None, :]
         push = _times(V, r) / tau
-        left = torch.stack([-row, torch.where(go[:, None], pull, 0.0), last, torch.where(go[:, None], -push, 0.0)], dim=2)
-        Y += left @ torch.stack([y, v, q, r], dim=1)
+        pull, push = (torch.where(go[:, None], both, 0.0) for both in (pull, -push))
+        Y += torch.stack([-row, pull, last, push], dim=2) @ torch.stack([y, v, q, r], dim=1)
         length = (r * r).sum(dim=1, keepdim=True)
         self.g = torch.where(go[:, None], g - 2 * r * q / tau + length / tau**2 * (r * r), self.g)
         self.h = torch.where(go[:, None], h - r * r / tau, self.h)

@@ -22,8 +22,11 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
+from ._leading import leading_floor
+from ._search_device import in_lock_step
 from ._streams import Stream, summed
 from ._subset_search import SwapState
+from ._threads import MANY_FEATURES
 
 _EPSILON = 1e-15
 _REPLACEMENTS = 3
@@ -155,7 +158,10 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     float
     """
     left = gram.split(include, alpha)[2] if len(include) else gram
-    return max(left.floor(k - len(include), alpha), _bound_by_the_others(gram, k, alpha, include, exclude))
+    # On a device nearly all else takes less than the eigenvalues of many features.
+    short = in_lock_step(gram) and gram.n_features >= MANY_FEATURES
+    floor = leading_floor(left, k - len(include), alpha) if short else left.floor(k - len(include), alpha)
+    return max(floor, _bound_by_the_others(gram, k, alpha, include, exclude))
 
 
 def _bound_by_the_others(gram: Gram, k: int, alpha: float, include: Sequence[int], exclude: Sequence[int]) -> float:
@@ -175,6 +181,21 @@ def _bound_by_the_others(gram: Gram, k: int, alpha: float, include: Sequence[int
     return max(0.0, float(kept.sum())) + out
 
 
+def _inverse_on_device(gram: Gram, alpha: float) -> np.ndarray | None:
+    """Return the diagonal of (C + alpha I)^-1, computed where the tensor is; None where that is singular."""
+    xp = gram.xp
+    unit = 1 / xp.sqrt(gram.diagonal() + alpha)
+    scaled = gram.dense() * unit[:, None] * unit[None, :]
+    scaled.diagonal().fill_(1.0)
+    try:
+        factor = xp.linalg.cholesky(scaled)
+    except RuntimeError:  # not positive definite
+        return None
+    eye = xp.eye(gram.n_features, dtype=factor.dtype, device=gram.device)
+    inverse = xp.linalg.solve_triangular(factor, eye, upper=False)
+    return to_numpy(xp.vecdot(inverse, inverse, axis=0) * unit * unit)
+
+
 def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
     """Return the diagonal of (C + alpha I)^-1 or slightly more, for rounding; None where that is singular."""
     pivots = to_numpy(gram.diagonal()) + alpha
@@ -186,6 +207,9 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
         return np.asarray((1 - (half * half).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
     if isinstance(gram, DualGram) or not (pivots > 0).all():
         return None
+    if in_lock_step(gram):
+        Q = _inverse_on_device(gram, alpha)
+        return None if Q is None else np.asarray(Q * (1 + _EPSILON * len(Q) * (Q * pivots).sum()))
     unit = 1 / np.sqrt(pivots)
     scaled = to_numpy(gram.dense()) * unit[:, None] * unit[None, :]
     np.fill_diagonal(scaled, 1.0)
