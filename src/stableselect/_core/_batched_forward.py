@@ -66,15 +66,13 @@ def _found(
     exclude: Sequence[Sequence[int]],
     prices: Tensor | None,
 ) -> list[list[int]]:
+    """Return what every lane finds; where memory does not last for all of them, for one half after the other."""
     try:
-        search = _LockStep(lanes, k, include, exclude, prices)
-        for step in range(k):
-            search.take(search.given(include[step]) if step < len(include) else search.best())
-        return search.order.tolist()
-    except torch.cuda.OutOfMemoryError:
+        return _LockStep(lanes, k, include, exclude, prices).run(k, include)
+    except torch.cuda.OutOfMemoryError:  # too many lanes came to hold residuals of their own
         if len(lanes) == 1:
             raise
-    torch.cuda.empty_cache()  # lanes that came to hold residuals of their own
+    torch.cuda.empty_cache()
     half = len(lanes) // 2
     parts = (exclude, exclude) if len(exclude) == 1 else (exclude[:half], exclude[half:])
     return [
@@ -152,9 +150,12 @@ class _LockStep:
     def _index(self, numbers: object) -> Tensor:
         return torch.as_tensor(np.asarray(numbers, dtype=np.int64), device=self.device)
 
-    def given(self, feature: int) -> Tensor:
-        """Return a feature for every lane."""
-        return torch.full_like(self.rows, feature)
+    def run(self, k: int, include: Sequence[int]) -> list[list[int]]:
+        """Return the k features of every lane, in their order."""
+        for step in range(k):
+            self.take(torch.full_like(self.rows, include[step]) if step < len(include) else self.best())
+        found: list[list[int]] = self.order.tolist()
+        return found
 
     def best(self) -> Tensor:
         """Return the best next feature of every lane."""

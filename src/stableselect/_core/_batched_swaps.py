@@ -70,6 +70,8 @@ class Swaps:
 
     def refresh(self, places: Sequence[int]) -> None:
         """Compute everything afresh for some of the subsets."""
+        if not places:
+            return
         b, m = self.variance.shape
         k = self.chosen.shape[1]
         if not self.V.numel():
