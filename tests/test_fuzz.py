@@ -10,9 +10,11 @@ import pytest
 
 from fuzz.cases import Outcome, run_case
 from fuzz.checks import Broken
-from fuzz.laws import Trial, centred, form, loss, optimum, weights_as_repeats
+from fuzz.invariance import form, weights_as_repeats
 from fuzz.machine import CASES_PER_SEED, State, fuzz, run_cases
+from fuzz.optima import loss, optimum
 from fuzz.tables import EXTREME, Table
+from fuzz.trials import Trial, centred
 from stableselect import PFA, ColumnSubset, ScorerSelector
 from stableselect.base import ScoreSelector
 
@@ -195,7 +197,7 @@ def test_repeats_may_make_components_of_equal_variance(counts, held, monkeypatch
         def fit(self, X, y=None, sample_weight=None):
             return super().fit(X)
 
-    monkeypatch.setattr("fuzz.laws.COMPONENTS", {"Weightless"})
+    monkeypatch.setattr("fuzz.trials.COMPONENTS", {"Weightless"})
     X = np.eye(3)[[0, 1, 0, 2, 1]]
     trial = Trial(Drawn(), Table("one-hot", X), Weightless(2, retained_variance=0.5))
     trial.fitted = trial.selector.fit(X)
