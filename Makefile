@@ -83,12 +83,14 @@ reference: $(VENV)/.dev
 	$(PY) tools/reference.py compare
 
 # Looks for broken promises: random tables, damaged files, interrupted commands. A second call goes on where the first
-# ended (.fuzz/). `make fuzz CASE=123` repeats one case, `make fuzz AGAIN=1` those that were broken.
+# ended (.fuzz/). `make fuzz CASE=123` repeats one case, `make fuzz AGAIN=1` those that were broken,
+# `make fuzz FAMILY=file` takes cases of one kind.
 MINUTES ?= 10
 SEED ?= 0
 JOBS ?= 2
 fuzz: $(VENV)/.dev
-	$(PY) -m fuzz $(if $(CASE),case $(CASE),$(if $(AGAIN),again,run --minutes $(MINUTES)) --seed $(SEED) --jobs $(JOBS))
+	$(PY) -m fuzz $(if $(CASE),case $(CASE),$(if $(AGAIN),again,run --minutes $(MINUTES)) --seed $(SEED) --jobs $(JOBS)) \
+		$(if $(FAMILY),--family $(FAMILY))
 
 # Benchmarks read data from $$STABLESELECT_DATA and write benchmarks/results; `make bench` prints them.
 bench-core: export OMP_NUM_THREADS := 2
