@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test test-quick test-oldest test-sdist lint docs reference fuzz bench bench-core bench-graph bench-neural \
+.PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz bench bench-core bench-graph bench-neural \
 	bench-engine bench-certificate bench-nuisance bench-choice readme clean
 
 $(PY):
@@ -65,6 +65,19 @@ test-sdist: $(UV)
 	$(UV) pip install --quiet --python "$$folder/venv" "$$folder/source[$(EXTRAS)]"; \
 	$(UV) pip list --python "$$folder/venv"; \
 	cd "$$folder/source"; "$$folder/venv/bin/python" -m pytest $(PARALLEL)
+
+# The quick tests with other versions of Python, where uv finds them, each in an environment of its own; writes
+# docs/versions.md. `make versions VERSIONS=3.13 KIND=base` does so without any extra, KIND=oldest with the oldest versions.
+VERSIONS ?= 3.11 3.12 3.13 3.14
+versions: $(UV)
+	$(PY) tools/versions.py run $(VERSIONS) $(if $(KIND),--$(KIND))
+
+# The wheel and the source distribution, in dist/, as they would be published.
+dist: $(UV)
+	$(UV) pip install --quiet --python $(PY) build twine
+	rm -rf dist
+	$(PY) -m build --outdir dist .
+	$(PY) -m twine check --strict dist/*
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
