@@ -171,19 +171,26 @@ class MethodComparison:
         """
         return [f"{printable(row.name)}: {printable(row.note)}" for row in self.rows if row.note]
 
-    def __str__(self) -> str:
-        """Return the table in at most 80 columns."""
+    def lines(self) -> list[str]:
+        """Return the lines of the table, headings first, in at most 80 columns.
+
+        Returns
+        -------
+        list of str
+        """
         names, *figures = zip(*self.cells(), strict=True)
         right = [[cell.rjust(max(map(len, column))) for cell in column] for column in figures]
         lines = [" ".join(cells) for cells in zip(*right, strict=True)]
         room = max(_SHORTEST, min(max(map(len, names)), _WIDTH - 1 - len(lines[0])))
-        lines = [f"{_cut(name, room):<{room}} {line}" for name, line in zip(names, lines, strict=True)]
+        return [f"{_cut(name, room):<{room}} {line}" for name, line in zip(names, lines, strict=True)]
+
+    def __str__(self) -> str:
         first = (
             f"{self.n_features_to_select} of {self.n_features} features, {self.n_samples} samples: "
             f"{_count(self.n_splits, 'split')}, {_count(self.n_seeds, 'seed')}"
         )
         notes = [textwrap.fill(note, _WIDTH, subsequent_indent="  ") for note in self.notes()]
-        return "\n".join([first, *lines, *notes])
+        return "\n".join([first, *self.lines(), *notes])
 
     def __repr__(self) -> str:
         methods = sum(row.kind == "method" for row in self.rows)
