@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, workflow
+    from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, testing, workflow
     from ._core import Moments, SketchedMoments
     from ._registry import all_selectors, available_selectors
     from .base import BaseSelector, Explanation
@@ -37,7 +37,7 @@ _ROOMS = {
 }
 """By submodule: the public names that come from it."""
 
-_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "pp", "workflow")
+_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "pp", "testing", "workflow")
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
@@ -79,6 +79,7 @@ __all__ = [
     "plot",
     "pp",
     "save",
+    "testing",
     "workflow",
 ]
 
