@@ -56,6 +56,7 @@ from ._resampling import (
     Subsample,
     as_splitter,
     check_cv,
+    held_out_splits,
     resamples,
     seed_sequence,
     splits_of,
