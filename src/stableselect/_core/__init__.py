@@ -1,5 +1,6 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
+from ._all_sets import UnitProblem, UnitResult
 from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
@@ -64,6 +65,7 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
+from ._rules import Rules, Undecided
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
@@ -81,3 +83,4 @@ from ._tables import (
     take_features,
 )
 from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._unit_search import greedy_order, search_units
