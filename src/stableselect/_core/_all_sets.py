@@ -124,7 +124,7 @@ def _features_of(problem: UnitProblem, sets: np.ndarray) -> np.ndarray:
 
 def _all_sets(rules: Rules) -> list[np.ndarray] | None:
     """Return all sets that the rules allow, those of one size together, a row each; None where there are too many."""
-    start = np.flatnonzero(rules.required)
+    start = np.flatnonzero(rules.required).tolist()
     if not rules.within(rules.sums(start)) or rules.blocked(start)[start].any():
         return []
     others = np.flatnonzero(~rules.required & (rules.blocked(start) == 0))
@@ -135,7 +135,7 @@ def _all_sets(rules: Rules) -> list[np.ndarray] | None:
     while len(added):
         enough = rules.enough(sums)
         if enough.any():
-            found.append(np.column_stack([np.repeat(start[None, :], enough.sum(), axis=0), others[added[enough]]]))
+            found.append(np.column_stack([np.repeat([start], enough.sum(), axis=0).astype(int), others[added[enough]]]))
         if len(added) * len(others) > 50 * MAX_SETS or sum(map(len, found)) > MAX_SETS:
             return None
         later = np.arange(len(others))[None, :] > (added[:, -1:] if added.shape[1] else -1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from ._conditions import conditions_of, names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +105,7 @@ Keep = Annotated[
 Method = Annotated[str, typer.Option("--method", metavar="NAME", help="Selection method; see 'stableselect methods'.")]
 Include = Annotated[
     list[str] | None,
-    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, or with commas."),
+    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, with commas, or a file."),
 ]
 Exclude = Annotated[
     list[str] | None,
@@ -269,9 +270,9 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
     table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
-        # A comma may belong to the name of a column.
-        values = ([value] if value in table.columns else _split(value) for value in known[role] or ())
-        known[role] = [name for names in values for name in names]
+        known[role] = names(known[role] or [], table.columns, files=role in ("include", "exclude"))
+    known["conditions"], include = conditions_of(given, table.columns)
+    known["include"] += include
     if given["transpose"]:  # the column that named the rows is gone
         known["id_columns"] = [name for name in known["id_columns"] if name in table.columns]
     return table, SelectionRequest(**known)

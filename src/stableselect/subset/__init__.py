@@ -1,6 +1,6 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
-from ._choice import Choice
+from ._choice import Choice, in_indices, resolve_choice
 from ._column_subset import ColumnSubset, bounds
 from ._conditioned import ConditionsCost, replaceable, weights_of
 from ._conditions import Conditions, Group, InfeasibleConditionsError
@@ -31,7 +31,9 @@ __all__ = [
     "Task",
     "Wanted",
     "bounds",
+    "in_indices",
     "map_error",
     "replaceable",
+    "resolve_choice",
     "weights_of",
 ]

@@ -113,6 +113,11 @@ def resolve_choice(
     return Choice(rules, weights, resolve.numbers(conditions.penalty, "penalty", 0.0), spending, sorted(closed), most)
 
 
+def in_indices(conditions: Conditions, m: int, names: Sequence[str] | None) -> Conditions:
+    """Return conditions with indices for names, for fits on tables without names."""
+    return conditions.mapped(lambda feature: resolve_columns([feature], m, names, "conditions")[0])
+
+
 class _Resolver:
     """Names and numbers of a table's features."""
 

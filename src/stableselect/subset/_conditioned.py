@@ -147,7 +147,8 @@ def conditions_cost(
         home = {j: u for u, members in enumerate(choice.rules.units) for j in members}
         spent = float(choice.spending[sorted({home[j] for j in chosen})].sum())
     called = tuple(j if names is None else str(names[j]) for j in free)
-    return ConditionsCost(*(loss * unit / size for loss in losses), *explained, called, spent)
+    (loss, free_loss), (own, other) = (loss * unit / size for loss in losses), explained
+    return ConditionsCost(loss, free_loss, own, other, called, spent)
 
 
 def bound_under_conditions(gram: Gram, choice: Choice, ridge: float, include: Sequence[int]) -> float:

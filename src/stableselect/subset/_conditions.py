@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -156,6 +156,30 @@ class Conditions:
             if not isinstance(group, Group):
                 raise TypeError(f"groups must hold stableselect.Group objects, got {group!r:.60}.")
 
+    @property
+    def names(self) -> list[str]:
+        """All names of features, each once."""
+        lists = [*(group.features for group in self.groups), *self.blocks, self.only_reconstruct, self.only_choose]
+        lists += [list(value) for value in map(self.__getattribute__, _BY_FEATURE) if isinstance(value, dict)]
+        found = [name for names in (*lists, self.choose_from or ()) for name in names if isinstance(name, str)]
+        return list(dict.fromkeys(found))
+
+    def mapped(self, change: Callable[[Feature], Feature]) -> Conditions:
+        """Return the conditions with every name or index of a feature changed, but for sequences of one for each."""
+
+        def listed(values: Sequence[Feature]) -> tuple[Feature, ...]:
+            return tuple(change(value) for value in values)
+
+        given: dict[str, Any] = {
+            name: {change(key): entry for key, entry in value.items()} if isinstance(value, dict) else value
+            for name, value in ((name, getattr(self, name)) for name in _BY_FEATURE)
+        }
+        given |= {name: listed(getattr(self, name)) for name in ("only_reconstruct", "only_choose")}
+        given["choose_from"] = None if self.choose_from is None else listed(self.choose_from)
+        given["groups"] = [replace(group, features=listed(group.features)) for group in self.groups]
+        given["blocks"] = [listed(block) for block in self.blocks]
+        return replace(self, **given)
+
     def as_plain(self) -> dict[str, Any]:
         """Return the conditions that are set as lists, numbers and text, with mappings as lists of pairs."""
         plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
@@ -171,7 +195,7 @@ class Conditions:
         if unknown := sorted(set(plain) - known):
             raise ValueError(f"conditions have no {unknown[0]!r:.60}")
         made = dict(plain)
-        for name in (*_NUMBERS, "coordinates"):
+        for name in _BY_FEATURE:
             if isinstance(made.get(name), dict):
                 made[name] = {key: value for key, value in made[name]["pairs"]}
         made["groups"] = [Group(**group) for group in made.get("groups", ())]
@@ -179,6 +203,7 @@ class Conditions:
 
 
 _NUMBERS = ("cost", "penalty", "target_weight")
+_BY_FEATURE = (*_NUMBERS, "coordinates")
 
 
 def _plain(value: Any) -> Any:
@@ -222,7 +247,7 @@ def _numbers(values: Any, name: str) -> dict[Feature, float] | tuple[float, ...]
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not 0 <= value < 1e100:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not 0 <= float(value) < 1e100:
         raise ValueError(f"{what} must be a number from 0, got {value!r:.60}.")
     return float(value)
 

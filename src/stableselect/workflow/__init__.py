@@ -1,5 +1,6 @@
 """What the command line offers, callable from Python: select from a table, and measure error against stability."""
 
+from ._conditions import read_conditions
 from ._evaluate import EvaluationRequest, TableEvaluation, evaluate_table
 from ._frontier import TableFrontier, measure_frontier
 from ._prepare import RequestError, Scaling, SelectionRequest
@@ -14,5 +15,6 @@ __all__ = [
     "TableFrontier",
     "evaluate_table",
     "measure_frontier",
+    "read_conditions",
     "select_table",
 ]
