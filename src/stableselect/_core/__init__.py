@@ -1,5 +1,6 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
+from ._all_sets import UnitProblem, UnitResult
 from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
@@ -63,6 +64,7 @@ from ._resampling import (
     units,
 )
 from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
+from ._rules import Rules, Undecided
 from ._search_device import (
     exchange_each,
     exchange_search,
@@ -90,3 +92,4 @@ from ._tables import (
     take_features,
 )
 from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._unit_search import greedy_order, search_units

@@ -42,7 +42,7 @@ class Roles:
     coefficients: np.ndarray
     """k x m: the linear map from the kept features to all."""
     loss: float
-    """Ridge objective, tr R / m."""
+    """Ridge objective, tr R / m; with weights tr WR / tr W."""
     worth: np.ndarray
     """m: fraction of the total variance lost if a kept feature is dropped, gained if another is added."""
     r2: np.ndarray
@@ -62,7 +62,14 @@ class Roles:
         return self.r2, self.shares, self.substitutes, self.costs, self.likeness
 
 
-def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Sequence[int] = ()) -> Roles:
+def column_roles(
+    gram: Gram,
+    chosen: Sequence[int],
+    alpha: float,
+    exclude: Sequence[int] = (),
+    weights: Array = None,
+    allowed: np.ndarray | None = None,
+) -> Roles:
     """Work out the roles of all features for the chosen ones.
 
     Parameters
@@ -75,14 +82,18 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
         Ridge weight of the linear map.
     exclude : sequence of int
         Features never offered as a replacement.
+    weights : array of length m, optional
+        How much the error of every feature counts in the loss and in what features are worth.
+    allowed : ndarray of bool, shape (k, m), optional
+        Which features may replace each of the kept ones.
 
     Returns
     -------
     Roles
     """
-    xp, m = gram.xp, gram.n_features
-    total = gram.trace() or 1.0
-    state = SwapState(gram, chosen, alpha)
+    xp, m = gram.xp, gram.n_features if weights is None else float(gram.xp.sum(weights))
+    total = (gram.trace() if weights is None else float(xp.sum(gram.diagonal() * weights))) or 1.0
+    state = SwapState(gram, chosen, alpha, None, weights)
     coefficients, loss = to_numpy(state.V), state.loss
     variance = to_numpy(state.variance)
     varies = variance > 0
@@ -92,13 +103,15 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
     shares = np.where(varies, coefficients * (2 * C_S - C_S[:, list(chosen)] @ coefficients) / safe, 0.0)
     if loss <= EXHAUSTED * total and alpha < absolute_ridge(gram, BEYOND_RANK_RIDGE):
         # The kept features span the table: without a ridge they could all replace one another freely.
-        state = SwapState(gram, chosen, absolute_ridge(gram, BEYOND_RANK_RIDGE))
+        state = SwapState(gram, chosen, absolute_ridge(gram, BEYOND_RANK_RIDGE), None, weights)
     gain = state.g / xp.where(state.h + state.alpha > 0, state.h + state.alpha, 1.0)
     # What is left of a near copy of the kept features is rounding.
     gain = xp.where(state.h + state.alpha > _NEAR_COPY * state.variance, gain, 0.0)
     worth = to_numpy(gain) / total
     worth[list(chosen)] = to_numpy(state.drop_costs) / total
     swaps = np.array(to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude]))))
+    if allowed is not None:
+        swaps = np.where(allowed, swaps, -np.inf)
     best, gains = np.empty((2, len(swaps), _REPLACEMENTS))
     for place in range(_REPLACEMENTS):
         best[:, place], gains[:, place] = np.argmax(swaps, axis=1), np.max(swaps, axis=1)
