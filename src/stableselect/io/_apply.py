@@ -151,8 +151,8 @@ def reconstruct(
     plan.check(values)
     kept = set(plan.selected)
     arrays: list[Any] = [table.data[name] for name in ids]
-    for name, values in zip(plan.features, rebuilt.T, strict=True):
-        arrays.append(table.data[name] if name in kept else pa.chunked_array([values]))
+    for name, column in zip(plan.features, rebuilt.T, strict=True):
+        arrays.append(table.data[name] if name in kept else pa.chunked_array([column]))
     result = pa.Table.from_arrays(arrays, names=[*ids, *plan.features])
     added = {} if ends is None else interval_columns(plan.features, kept if noise is None else set(), *ends)
     return _with_columns(result, added if score is None else {**added, score: made.novelty(values)})
