@@ -13,8 +13,9 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz bench bench-core bench-graph bench-neural \
-	bench-engine bench-certificate bench-nuisance bench-choice readme clean
+.PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
+.PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
+.PHONY: bench-choice
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -132,6 +133,10 @@ bench-certificate: $(VENV)/.bench
 
 bench-nuisance: $(VENV)/.bench
 	$(PY) benchmarks/nuisance.py
+
+# About a quarter of an hour; `make bench-intervals TABLES=glioma` measures some tables only.
+bench-intervals: $(VENV)/.bench
+	$(PY) benchmarks/intervals.py $(TABLES)
 
 # About four hours of one core. Of the packages only the tables inside are read, so what they depend on is left out.
 bench-choice: $(VENV)/.bench

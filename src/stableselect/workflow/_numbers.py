@@ -11,7 +11,16 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from .._core import Moments, SketchedMoments, memory_limit, merged, row_hashes, sketch_size, to_dense
 from ..base import StreamingSelector, steps
 from ..io import TableError, TableParts, numeric_matrix
-from ._prepare import AnyRangeScaler, Prepared, RequestError, Scaler, SelectionRequest, check_scaling, fitted_scaler
+from ._prepare import (
+    AnyRangeScaler,
+    Prepared,
+    RequestError,
+    Scaler,
+    SelectionRequest,
+    affine,
+    check_scaling,
+    fitted_scaler,
+)
 
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
@@ -50,6 +59,13 @@ class Numbers:
         X = self.sample if self.scaler is None else self.scaler.transform(self.sample)
         selector.fit(X)
         return X
+
+    def in_units(self, scaled: np.ndarray | None, columns: np.ndarray) -> np.ndarray:
+        """Return columns of the sample in the table's units; ``scaled`` is what :meth:`fit` returned."""
+        if scaled is None or self.scaler is None:
+            return self.sample[:, columns]
+        slope, shift = affine(self.scaler)
+        return (scaled[:, columns] - shift[columns]) / slope[columns]
 
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:

@@ -315,11 +315,11 @@ def unscale_map(
     """
     if scaler is None:
         return coefficients, intercept
-    s, t = _affine(scaler)
+    s, t = affine(scaler)
     return coefficients * s[kept, None] / s, (intercept + t[kept] @ coefficients - t) / s
 
 
-def _affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
+def affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
     """Return slope and shift of every column."""
     if isinstance(scaler, MinMaxScaler):
         return scaler.scale_, scaler.min_
