@@ -91,5 +91,5 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units

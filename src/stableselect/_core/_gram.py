@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
-from ._threads import begun
+from ._threads import begun, one_thread
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -288,7 +288,8 @@ class DualGram(Gram):
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
-        _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
+        with one_thread():  # LAPACK's many small steps, in which threads would wait for each other
+            _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
         return _positive(singular * singular, Vt.T, self.xp)
 
     def expect_eigenvalues(self) -> None:
