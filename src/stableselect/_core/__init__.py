@@ -1,6 +1,5 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
-from ._all_sets import UnitProblem, UnitResult
 from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
@@ -93,3 +92,4 @@ from ._tables import (
 )
 from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units
+from ._unit_state import UnitProblem
