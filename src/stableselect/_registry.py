@@ -85,7 +85,7 @@ def available_selectors() -> dict[str, type[BaseSelector]]:
                 raise ValueError(f"the name is taken by {owner}")
             found[point.name] = _loaded(point)
         except ValueError as error:
-            reason = " ".join(printable(str(error)).split()).rstrip(".")
+            reason = printable(" ".join(str(error).split())).rstrip(".")
             warnings.warn(
                 f"The selector {printable(point.name)} of the package {_package(point)} cannot be used "
                 f"({reason:.200}); update or remove that package.",
@@ -131,7 +131,7 @@ def find_selector(name: str) -> tuple[str, type[BaseSelector]]:
 def _loaded(point: EntryPoint) -> type[BaseSelector]:
     try:
         selector = point.load()
-    except Exception as error:  # the code of others can fail in any way
+    except (Exception, SystemExit) as error:  # the code of others can fail in any way
         raise ValueError(f"{type(error).__name__}: {error}") from None
     if not inspect.isclass(selector) or not issubclass(selector, BaseSelector) or inspect.isabstract(selector):
         raise ValueError(f"{point.value} is not a subclass of stableselect.BaseSelector")
