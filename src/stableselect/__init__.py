@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .neural import AEFS, CAE, FAE, AgnoSS, GatedLaplacian, ScorerSelectorNetwork
     from .persistence import TableSelection, load, save
     from .scorer import ScorerSelector
-    from .subset import ColumnSubset, SelectionPath
+    from .subset import ColumnSubset, Conditions, ConditionsCost, Group, InfeasibleConditionsError, SelectionPath
 
 __version__ = "0.1.0"
 
@@ -33,7 +33,14 @@ _ROOMS = {
     "neural": ("AEFS", "CAE", "FAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"),
     "persistence": ("TableSelection", "load", "save"),
     "scorer": ("ScorerSelector",),
-    "subset": ("ColumnSubset", "SelectionPath"),
+    "subset": (
+        "ColumnSubset",
+        "Conditions",
+        "ConditionsCost",
+        "Group",
+        "InfeasibleConditionsError",
+        "SelectionPath",
+    ),
 }
 """By submodule: the public names that come from it."""
 
@@ -52,10 +59,14 @@ __all__ = [
     "AgnoSS",
     "BaseSelector",
     "ColumnSubset",
+    "Conditions",
+    "ConditionsCost",
     "ConsensusSelector",
     "Explanation",
     "GatedLaplacian",
+    "Group",
     "InfFS",
+    "InfeasibleConditionsError",
     "LaplacianScore",
     "Moments",
     "PivotedQR",

@@ -135,7 +135,7 @@ def _numbers(data: Any, given: dict[str, Any]) -> tuple[LabelledNumbers, Any]:
     wanted = options.parsed_k(given["k"])
     if wanted == "auto":
         raise RequestError("k", "methods are compared with the same number of columns; give a number.")
-    drop, ids = (options.columns_named(given[one] or (), data.columns) for one in ("drop_columns", "id_column"))
+    drop, ids = (options.columns_named(given[one] or [], data.columns) for one in ("drop_columns", "id_column"))
     request = SelectionRequest(wanted, scale=given["scale"], drop=drop, id_columns=ids)
     numbers = labelled_numbers(data, request, labels=given["labels"], group=given["group"], folds=given["folds"])
     m = len(numbers.features)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from ._conditions import columns_named, conditions_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,7 +105,7 @@ Keep = Annotated[
 Method = Annotated[str, typer.Option("--method", metavar="NAME", help="Selection method; see 'stableselect methods'.")]
 Include = Annotated[
     list[str] | None,
-    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, or with commas."),
+    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, with commas, or a file."),
 ]
 Exclude = Annotated[
     list[str] | None,
@@ -270,15 +270,12 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
     table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
-        known[role] = columns_named(known[role] or (), table.columns)
+        known[role] = columns_named(known[role] or [], table.columns, files=role in ("include", "exclude"))
+    known["conditions"], include = conditions_of(given, table.columns)
+    known["include"] += include
     if given["transpose"]:  # the column that named the rows is gone
         known["id_columns"] = [name for name in known["id_columns"] if name in table.columns]
     return table, SelectionRequest(**known)
-
-
-def columns_named(values: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the columns that a person named, one by one or several with commas; a comma may belong to a name."""
-    return [name for value in values for name in ([value] if value in known else _split(value))]
 
 
 def _split(value: str) -> list[str]:

@@ -1,5 +1,6 @@
 """What the command line offers, callable from Python: select from a table, and measure error against stability."""
 
+from ._conditions import read_conditions
 from ._evaluate import EvaluationRequest, TableEvaluation, evaluate_table
 from ._frontier import TableFrontier, measure_frontier
 from ._labelled import LabelledNumbers, labelled_numbers
@@ -17,5 +18,6 @@ __all__ = [
     "evaluate_table",
     "labelled_numbers",
     "measure_frontier",
+    "read_conditions",
     "select_table",
 ]
