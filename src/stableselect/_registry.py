@@ -128,6 +128,24 @@ def find_selector(name: str) -> tuple[str, type[BaseSelector]]:
     raise ValueError(f"there is no '{printable(name)}'; {hint}")
 
 
+def load_selector(path: str) -> type[BaseSelector]:
+    """Return the selector that ``package.module:Class`` names, or that a package has registered under this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it cannot be used.
+    """
+    if ":" not in path:
+        return find_selector(path)[1]
+    return _loaded(EntryPoint(path, path, GROUP))
+
+
+def registered_names() -> set[str]:
+    """Return the names of the selectors that installed packages have registered, without loading one."""
+    return {point.name for point in entry_points(group=GROUP)}
+
+
 def _loaded(point: EntryPoint) -> type[BaseSelector]:
     try:
         selector = point.load()
