@@ -39,7 +39,7 @@ FAMILIES = {
     "ensemble": "Ensembles",
 }
 """The rooms with selectors, and their headings in the reference."""
-ROOMS = ("metrics", "inspection", "plot", "datasets", "pp", "io", "workflow", "experiments", "paper")
+ROOMS = ("metrics", "inspection", "plot", "datasets", "pp", "io", "workflow", "experiments", "testing", "paper")
 """The rooms with public names of their own, in the order of the reference; the selectors come before them."""
 
 
