@@ -142,7 +142,7 @@ class Calibration:
         Parameters
         ----------
         values : ndarray of shape (n, k)
-            The selected features; a missing value counts as the mean.
+            The selected features. Where one is missing, the distance is that in the others.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             distances = self._distances(values)
