@@ -3,8 +3,8 @@
     python examples/sensors.py [FOLDER]
 
 The logs are simulated: 24 sensors that follow load, weather and a slow fouling, every ten minutes for three weeks, each
-with its own unit and noise, and with gaps. Sensors are chosen on the first two weeks. Rows in time are alike if they are
-close, so every choice by held-out error, and the intervals, are made on blocks of time that come after those fitted on.
+with its own unit and noise, and with gaps. Sensors are chosen on the first two weeks. Rows that are close in time are
+alike, so every choice by held-out error, and the intervals, are made on blocks of time after those fitted on.
 """
 
 from __future__ import annotations

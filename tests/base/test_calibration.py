@@ -281,3 +281,11 @@ def test_the_distance_without_a_feature_is_that_in_the_others(calibrated, table)
         off = row[at] - found.center[at]
         expected.append(np.sqrt(off @ np.linalg.solve(covariance[np.ix_(at, at)], off)))
     np.testing.assert_allclose(calibrated.novelty(kept) * found.distance_limit, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_no_sample_fitted_on_is_unlike_itself():
+    X = mixed(40)
+    X[7] *= 60
+    selector = ColumnSubset(4, scale="standard").fit(X).calibrate(X)
+    selector.reconstruct(selector.transform(X))
+    assert selector.novelty(selector.transform(X)).max() <= 1
