@@ -57,7 +57,9 @@ def main() -> None:
     inside = ((low <= truth) & (truth <= high))[:, out][there].mean()
     marginal = np.subtract(*np.nanquantile(X.iloc[known].to_numpy()[:, out], [0.95, 0.05], axis=0))
     width = ((high - low)[:, out].mean(axis=0) / marginal).mean()
-    print(f"90 % intervals of the proteins left out hold {inside:.1%} of the values, at {width:.0%} of the usual width.")
+    print(
+        f"90 % intervals of the proteins left out hold {inside:.1%} of the values, at {width:.0%} of the usual width."
+    )
     print(caught[0].message if caught else "No row is unlike those of the mice selected on.")
 
 

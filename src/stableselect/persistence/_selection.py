@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .._core import check_reconstructed
 from ..base import Calibration, Explanation, NovelSamplesWarning, check_noise
 from ..inspection import HeldOutErrors
-from ..subset import SelectionPath, StabilityFrontier
+from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ class TableSelection:
         How the number of columns was chosen, where it was; positions are those in ``features``.
     stability : StabilityFrontier or None
         The settings compared, where stability was asked for.
+    conditions_cost : ConditionsCost or None
+        What the conditions cost against the free choice, where there were conditions; ``settings`` has them.
     explanation : Explanation or None
         Which selected columns explain each discarded one, and the best replacement of each selected one.
     notes : tuple of str
@@ -102,6 +104,7 @@ class TableSelection:
     errors: HeldOutErrors | None
     path: SelectionPath | None
     stability: StabilityFrontier | None
+    conditions_cost: ConditionsCost | None
     explanation: Explanation | None
     notes: tuple[str, ...]
     intercept: np.ndarray

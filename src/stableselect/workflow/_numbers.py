@@ -100,7 +100,7 @@ def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     if asked_for == "auto":
         m, folds = len(asked.features), asked.selector._folds_needed()
         fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
-        open_ended = asked.k is None or request.asks_for_stability
+        open_ended = asked.k is None or request.asks_for_stability or request.conditions is not None
         return 0 if fits or open_ended else sketch_size(asked.k or 0)
     return int(asked_for)
 

@@ -28,6 +28,7 @@ from ..base import (
 )
 from ..inspection import HeldOutErrors, held_out_report
 from ..persistence import SelectedColumn, TableSelection
+from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, turned_notes, value_notes
 from ._numbers import Numbers, numbers_of
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
@@ -119,6 +120,7 @@ def select_table(
         errors=errors,
         path=selector.path_ if asked.k is None else None,
         stability=selector.frontier_ if request.asks_for_stability else None,
+        conditions_cost=_cost_of(selector, features),
         explanation=explanation,
         notes=(
             *about,
@@ -138,6 +140,14 @@ def select_table(
             "scikit-learn": version("scikit-learn"),
         },
     )
+
+
+def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
+    """Return what conditions cost, with column names for positions; None without conditions."""
+    if getattr(selector, "conditions", None) is None:
+        return None
+    cost: ConditionsCost = selector.conditions_cost_
+    return replace(cost, free_selected=tuple(features[int(j)] for j in cost.free_selected))
 
 
 def _sketch_notes(selector: Any) -> list[str]:
@@ -236,7 +246,9 @@ def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
     for key, value in selector.get_params(deep=False).items():
         if key in ("include", "exclude") and value is not None:
             value = [features[j] for j in value]
+        elif isinstance(value, Conditions):
+            value = value.mapped(lambda j: features[int(j)]).as_plain()
         elif isinstance(value, np.generic):
             value = value.item()
-        settings[key] = value if isinstance(value, bool | int | float | str | list | None) else str(value)
+        settings[key] = value if isinstance(value, bool | int | float | str | list | dict | None) else str(value)
     return settings
