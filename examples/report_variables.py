@@ -44,7 +44,7 @@ def main() -> None:
     print(f"It beats {judged.n_beaten} of {judged.random.size} random panels on mice held out.")
     fixed = ColumnSubset(len(names), scale="standard")
     repeated = stability_analysis(fixed, filled, groups=mouse[known], n_repeats=10)
-    print(f"Stability over mice: {repeated.stability:.2f} (1: the same proteins, 0: chance).")
+    print(f"Stability over mice: {repeated.stability.nogueira:.2f} (1: the same proteins, 0: chance).")
 
     # What the report leaves out, for mice that took no part in any of this.
     selector.calibrate(X.iloc[known], groups=mouse[known])

@@ -18,10 +18,12 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import TimeSeriesSplit
 
-from stableselect import ColumnSubset, save
+from stableselect import ColumnSubset, Conditions, save
 
-STEPS, SENSORS, KEPT = 3 * 7 * 144, 24, 5
+STEPS, SENSORS, LIVE, BUDGET = 3 * 7 * 144, 24, 150, 12.0
 UNITS = ("bar", "°C", "m3/h", "mm/s")
+COST = {"bar": 2.0, "°C": 1.0, "m3/h": 6.0, "mm/s": 4.0}
+"""What it costs to keep a sensor, by what it measures: flow meters are dear."""
 
 
 def plant_logs(seed: int = 0) -> pd.DataFrame:
@@ -71,17 +73,25 @@ def main(folder: Path) -> None:
     past, live = with_gaps(logs[: 2 * STEPS // 3]), logs[2 * STEPS // 3 :].reset_index(drop=True)
     print(f"{past.isna().to_numpy().mean():.1%} of the values of the first two weeks are missing.")
     blocks = TimeSeriesSplit(5)
-    selector = ColumnSubset(KEPT, scale="standard", missing="em", cv=list(blocks.split(past)))
+    costs = {name: COST[name[5:-1]] for name in past}
+    selector = ColumnSubset(
+        scale="standard",
+        missing="em",
+        cv=list(blocks.split(past)),
+        conditions=Conditions(cost=costs, budget=BUDGET),
+    )
     selector.fit(past).calibrate(past, cv=blocks)
     kept = selector.get_feature_names_out().tolist()
-    print(f"Kept: {', '.join(kept)}.")
+    spent = sum(costs[name] for name in kept)
+    print(f"Kept, for {spent:g} of a budget of {BUDGET:g}: {', '.join(kept)}.")
+    print(selector.conditions_cost_)
 
     panel = folder / "panel.sselect"
     save(selector, panel, overwrite=True)
-    answered, told = reconstruct_live(panel, live[kept][:300])
+    answered, told = reconstruct_live(panel, live[kept][:LIVE])
     gone = [name for name in live if name not in kept]
     low, high = (answered[[f"{name}_{end}" for name in gone]].to_numpy() for end in ("low", "high"))
-    truth = live[gone][:300].to_numpy()
+    truth = live[gone][:LIVE].to_numpy()
     marginal = past[gone].quantile(0.95).to_numpy() - past[gone].quantile(0.05).to_numpy()
     print(f"Live: {np.mean((low <= truth) & (truth <= high)):.1%} of the values lie in their 90 % intervals,")
     print(f"which are {np.mean((high - low) / marginal):.0%} as wide as without the sensors kept.")
