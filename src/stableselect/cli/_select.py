@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,6 +65,7 @@ def select(
     """
     given = options.parsed(locals())
     with reported(debug, may_drop=True):
+        from ..base import NovelSamplesWarning
         from ..io import apply, check_writable, needed, table_format, write_stream
         from ..persistence import to_json
         from ..workflow import select_table
@@ -82,9 +84,10 @@ def select(
                     check_writable(data.head(ids).data, suffix)
             selection = select_table(data, request, progress=begin)
             if targets:
-                kept, notes = options.for_spreadsheets(
-                    apply(selection, needed(selection, data)), suffix, quote_formulas
-                )
+                with warnings.catch_warnings():  # these are the rows selected on, or some of them
+                    warnings.simplefilter("ignore", NovelSamplesWarning)
+                    chosen = apply(selection, needed(selection, data))
+                kept, notes = options.for_spreadsheets(chosen, suffix, quote_formulas)
                 with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
                     write_stream(kept, kept_file, suffix)
                     selection_file.write(to_json(selection).encode())
