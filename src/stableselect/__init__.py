@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, workflow
     from ._core import Moments, SketchedMoments
     from ._registry import all_selectors
+    from ._report import report
     from .base import BaseSelector, Explanation
     from .ensemble import ConsensusSelector
     from .filters import PFA, InfFS, PivotedQR, RandomSelector, VarianceScore
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "_core": ("Moments", "SketchedMoments"),
     "_registry": ("all_selectors",),
+    "_report": ("report",),
     "base": ("BaseSelector", "Explanation"),
     "ensemble": ("ConsensusSelector",),
     "filters": ("PFA", "InfFS", "PivotedQR", "RandomSelector", "VarianceScore"),
@@ -74,6 +76,7 @@ __all__ = [
     "paper",
     "plot",
     "pp",
+    "report",
     "save",
     "workflow",
 ]

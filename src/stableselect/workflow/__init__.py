@@ -3,7 +3,7 @@
 from ._evaluate import EvaluationRequest, TableEvaluation, evaluate_table
 from ._frontier import TableFrontier, measure_frontier
 from ._prepare import RequestError, Scaling, SelectionRequest
-from ._select import select_table
+from ._select import TableOverview, inspect_table, select_table
 
 __all__ = [
     "EvaluationRequest",
@@ -12,7 +12,9 @@ __all__ = [
     "SelectionRequest",
     "TableEvaluation",
     "TableFrontier",
+    "TableOverview",
     "evaluate_table",
+    "inspect_table",
     "measure_frontier",
     "select_table",
 ]

@@ -47,9 +47,13 @@ class Numbers:
         if self.moments is not None:
             selector.fit_moments(self.moments)
             return None
-        X = self.sample if self.scaler is None else self.scaler.transform(self.sample)
+        X = self.scaled_sample()
         selector.fit(X)
         return X
+
+    def scaled_sample(self) -> np.ndarray:
+        """Return the rows held, scaled in place: once only."""
+        return self.sample if self.scaler is None else self.scaler.transform(self.sample)
 
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
