@@ -13,7 +13,7 @@ NAMES = [
     "]]>&lt;b&gt;",
     "javascript:window.hurt=4",
     "\u202eright to left",
-    "温度（摄氏度）",
+    "温度 摄氏度",
     "درجة الحرارة",
     "\u2028line\u2029s",
     "x" * 400,
