@@ -32,7 +32,7 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """Start Chromium, with a profile of its own; selenium would fetch a driver by itself, so it is told where one is."""
+    """Start Chromium with a profile of its own; selenium is told where the driver is, else it would fetch one."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     driver = shutil.which("chromedriver")
     if program is None or driver is None:
@@ -94,10 +94,10 @@ def test_a_heading_sorts_by_mouse_and_by_keyboard(opened):
     found = grid(opened, "columns")
     head = found.find_elements(By.TAG_NAME, "th")[2]
     head.find_element(By.TAG_NAME, "button").click()
-    values = [float(text.split()[0]) for text in column(found, 3)]
+    values = [float(text.rstrip("%")) for text in column(found, 3)]
     assert head.get_attribute("aria-sort") == "descending" and values == sorted(values, reverse=True)
     head.find_element(By.TAG_NAME, "button").send_keys(Keys.ENTER)
-    values = [float(text.split()[0]) for text in column(found, 3)]
+    values = [float(text.rstrip("%")) for text in column(found, 3)]
     assert head.get_attribute("aria-sort") == "ascending" and values == sorted(values)
     others = [one.get_attribute("aria-sort") for one in found.find_elements(By.TAG_NAME, "th")]
     assert others.count(None) == len(others) - 1
@@ -124,7 +124,7 @@ def test_the_numbers_behind_a_chart_open_and_are_copied(opened):
 
 
 def test_what_a_reader_of_screens_needs_is_there(opened):
-    script = "return Array.from(document.querySelectorAll(arguments[0])).map((one) => one.computedName || one.ariaLabel || one.textContent.trim())"
+    script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.ariaLabel || one.textContent.trim())"
     assert all(opened.execute_script(script, "svg[role=img], button, summary, th, caption, nav, h2"))
     assert opened.execute_script(
         "return Array.from(document.querySelectorAll('input, select')).every((one) => one.labels.length)"

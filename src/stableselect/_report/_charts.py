@@ -62,7 +62,7 @@ def line_chart(
         side = "end" if at > WIDTH / 2 else "start"
         parts.append(
             Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
-                at + (-4 if side == "end" else 4), height - _BOTTOM - 6, side, here_title
+                at + (-4 if side == "end" else 4), _TOP + 30, side, here_title
             )
         )
     parts.append(_legend([line.name for line in lines]))
@@ -117,7 +117,7 @@ def histogram(
                     y,
                     max(across(float(right)) - x - 1, 0.5),
                     height - _BOTTOM - y,
-                    f"{100 * left:.1f} to {100 * right:.1f} %: {count}",
+                    f"{100 * left:.1f} to {100 * right:.1f}%: {count}",
                 )
             )
     if here is not None:
@@ -146,7 +146,7 @@ def heat_map(title: str, names: Sequence[str], cells: np.ndarray, *, x_title: st
                 parts.append(Markup('<path class="cell{}" d="{}"/>').format(int(value), path))
         parts.append(
             Markup('<text class="tick" x="{}" y="{}" dominant-baseline="central">{}</text>').format(
-                WIDTH - 46, y + step / 2, f"{100 * row.mean():.0f} %"
+                WIDTH - 46, y + step / 2, f"{100 * row.mean():.0f}%"
             )
         )
     parts.append(Markup('<text class="soft" x="{}" y="{}">{}</text>').format(label, height - 8, x_title))
@@ -294,4 +294,4 @@ def _nice_top(value: float) -> float:
 
 
 def _tick_text(value: float, percent: bool) -> str:
-    return f"{100 * value:g} %" if percent else f"{value:g}"
+    return f"{100 * value:g}%" if percent else f"{value:g}"

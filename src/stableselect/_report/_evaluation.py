@@ -87,16 +87,10 @@ def _comparison(judged: PanelEvaluation) -> Section:
         [row.explained_variance for _, row in named],
         marked=[0],
     )
-    blocks: list[Any] = [Chart(bars, "Explained variance of held-out rows.", grid)]
+    blocks: list[Any] = [Chart(bars, "Explained variance of held-out rows.", None), grid]
     if judged.random.size > 1:
         blocks.append(_random(judged))
-    blocks.append(grid_again(grid))
     return Section("comparison", "What the panel is worth", [_words(judged.verdict)], blocks)
-
-
-def grid_again(grid: Grid) -> Grid:
-    """Return the same table under another name, to be seen without opening anything."""
-    return Grid(f"{grid.name}-shown", grid.caption, grid.columns, grid.rows, grid.sorted_by)
 
 
 def _random(judged: PanelEvaluation) -> Chart:
@@ -117,7 +111,7 @@ def _members(judged: PanelEvaluation) -> Section:
         Column("Column", "name"),
         Column("Worth", "percent", "Loss of explained variance of held-out rows without it."),
         Column("Explained by the others", "percent", "Fraction of its variance that the other members explain."),
-        Column("Redundant", "text", "Whether that is 95 % or more.", choices=True),
+        Column("Redundant", "text", "Whether that is 95% or more.", choices=True),
         Column("Selected in runs", "percent", "How often a selection of as many columns takes it."),
     ]
     members = sorted(judged.members, key=lambda one: -one.worth)

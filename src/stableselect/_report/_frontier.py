@@ -18,7 +18,7 @@ def frontier_page(result: Any, title: str | None = None) -> Page:
     rise = frontier.error[frontier.chosen] / least - 1 if least > 0 else 0.0
     figures = [
         (f"{frontier.procedure_stability:.2f}", "stability", f"{low:.2f} to {high:.2f}; 1: always the same columns"),
-        (percent(rise), "more error", f"than the lowest; {100 * frontier.max_error_increase:g} % allowed"),
+        (percent(rise), "more error", f"than the lowest; {100 * frontier.max_error_increase:g}% allowed"),
         (str(len(frontier.error)), "settings tried", f"chosen: {frontier.describe(frontier.chosen)}"),
     ]
     sections = [frontier_section(frontier)]

@@ -52,10 +52,10 @@ class Grid:
     sorted_by: int | None = None
 
     @property
-    def shown(self) -> list[list[str]]:
-        """The rows of the first page, as text."""
+    def shown(self) -> list[list[list[str]]]:
+        """The rows of the first page: the lines of each cell."""
         return [
-            [cell_text(value, column.kind) for value, column in zip(row, self.columns, strict=True)]
+            [cell_lines(value, column.kind) for value, column in zip(row, self.columns, strict=True)]
             for row in self.rows[:_SHOWN]
         ]
 
@@ -108,7 +108,8 @@ class Chart:
 
     svg: Markup
     caption: str
-    numbers: Grid
+    numbers: Grid | None
+    """None where they stand below it."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def _plain(value: Any, digits: int = _DIGITS) -> Any:
 
 def percent(value: float) -> str:
     """Return a fraction in percent."""
-    return f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
+    return f"{100 * value:.1f}%"
 
 
 def counted(n: int, what: str) -> str:
@@ -193,16 +194,15 @@ def counted(n: int, what: str) -> str:
     return f"{n:,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + f" {what}{'' if n == 1 else 's'}"
 
 
-def cell_text(value: Any, kind: Kind) -> str:
-    """Return a cell as the script would write it."""
-    if kind == "names":
-        parts = [entry if isinstance(entry, str) else f"{entry[0]} ({percent(entry[1])})" for entry in value]
-        return "; ".join(parts) or "\N{EN DASH}"
+def cell_lines(value: Any, kind: Kind) -> list[str]:
+    """Return the lines of a cell as the script would write them."""
+    if kind == "names" and value:
+        return [entry if isinstance(entry, str) else f"{entry[0]} ({percent(entry[1])})" for entry in value]
     value = _plain(value)
-    if value is None or value == "":
-        return "\N{EN DASH}"
+    if value is None or value in ("", "[]"):
+        return ["\N{EN DASH}"]
     if isinstance(value, str):
-        return value
+        return [value]
     if kind == "percent":
-        return percent(value)
-    return f"{value:d}" if isinstance(value, int) else f"{value:.{_DIGITS}g}"
+        return [percent(value)]
+    return [f"{value:d}" if isinstance(value, int) else f"{value:.{_DIGITS}g}"]

@@ -10,7 +10,7 @@ import numpy as np
 from ..inspection import StabilityAnalysis
 from ..subset import StabilityFrontier
 from ._charts import heat_map, scatter
-from ._page import Chart, Column, Grid, Section
+from ._page import Chart, Column, Grid, Section, counted
 
 _LINES = 40
 """Columns in the heat map."""
@@ -25,7 +25,7 @@ def stability_section(analysis: StabilityAnalysis, names: Sequence[str], selecte
     sentences = [
         f"The choice was repeated {analysis.n_repeats} times, each time without a fifth of the rows. Stability is "
         f"{value:.2f} ({low:.2f} to {min(high, 1.0):.2f}): 1 would be always the same columns, 0 no better than "
-        f"chance. {int(np.sum(frequency >= 1))} columns were selected every time, {ever.size} at least once."
+        f"chance. Selected every time: {counted(int(np.sum(frequency >= 1)), 'column')}; at least once: {ever.size}."
     ]
     if analysis.similarity is not None and np.isfinite(analysis.similarity.effective):
         sentences.append(
@@ -81,7 +81,7 @@ def frontier_section(frontier: StabilityFrontier) -> Section:
     rise = frontier.error[i] / least - 1 if least > 0 else 0.0
     sentences.append(
         f"Of {len(frontier.error)} settings {frontier.describe(i)} was chosen: its error on held-out rows is "
-        f"{100 * rise:.1f} % above the lowest ({100 * frontier.max_error_increase:g} % allowed)."
+        f"{100 * rise:.1f}% above the lowest ({100 * frontier.max_error_increase:g}% allowed)."
     )
     if not frontier.reached:
         sentences.append(f"The stability of {frontier.target:g} that was asked for is not reached.")

@@ -7,7 +7,7 @@
     if (value === null || value === "") return dash;
     if (Array.isArray(value)) return value.length ? value.join("; ") : dash;
     if (typeof value === "string") return value;
-    if (kind === "percent") return (100 * value).toFixed(1) + "\u00a0%";
+    if (kind === "percent") return (100 * value).toFixed(1) + "%";
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
   }
 
@@ -60,10 +60,13 @@
         const line = document.createElement("tr");
         cells(row).forEach((words, i) => {
           const cell = document.createElement("td");
-          const inner = document.createElement("bdi");
           cell.className = data.kinds[i];
-          inner.textContent = words;
-          cell.append(inner);
+          (Array.isArray(row[i]) && row[i].length ? row[i] : [words]).forEach((part) => {
+            const inner = document.createElement("bdi");
+            inner.textContent = part;
+            if (part.length > 60) inner.title = part;
+            cell.append(inner);
+          });
           line.append(cell);
         });
         return line;
