@@ -9,6 +9,8 @@ from scipy.optimize import linear_sum_assignment
 
 _LIKENESS = 1e-4
 """Of replacements whose costs differ by less than this fraction of the variance, the more correlated one is taken."""
+_NEVER = 1e9
+"""Cost of what may not be, which an assignment takes only where there is nothing else."""
 
 
 def correlations(C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int], others: np.ndarray) -> np.ndarray:
@@ -40,7 +42,7 @@ def stand_ins(
     """
     k = len(gains)
     found, gained = np.zeros(k), np.full(k, -np.inf)
-    open_ = np.flatnonzero(~np.isneginf(gains).any(axis=0))
+    open_ = np.flatnonzero(~np.isneginf(gains).all(axis=0))
     if open_.size > k:
         # Whatever the other k - 1 take, one of the best k of a kept feature is left for it.
         best = np.argpartition(-gains[:, open_], k - 1, axis=1)[:, :k]
@@ -48,6 +50,6 @@ def stand_ins(
     if open_.size:
         alike = np.abs(correlations(C_S, variance, chosen, np.tile(open_, (k, 1))))
         costs = -gains[:, open_] / total + _LIKENESS * (1 - np.nan_to_num(alike))
-        rows, columns = linear_sum_assignment(costs)
+        rows, columns = linear_sum_assignment(np.minimum(costs, _NEVER))
         found[rows], gained[rows] = open_[columns], gains[rows, open_[columns]]
     return found, gained
