@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stableselect._core._unit_search as unit_search
-from stableselect import ColumnSubset, Conditions, Group, InfeasibleConditionsError, ScorerSelector
+from stableselect import ColumnSubset, Conditions, Group, InfeasibleConditionsError
 
 
 @dataclass

@@ -9,7 +9,7 @@ import typer
 
 from .._files import check_outputs, printable, write_whole
 from . import _options as options
-from ._conditions import names
+from ._conditions import columns_named
 from ._shell import Debug, Quiet, console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ def evaluate(
             if not isinstance(data, Table):
                 raise ValueError(f"{printable(data.name)} is too large to be judged at once; give a part of its rows.")
             request = EvaluationRequest(
-                names(columns, data.columns, files=True),
+                columns_named(columns, data.columns, files=True),
                 labels=labels,
                 group=group,
-                drop=names(drop_columns or [], data.columns),
-                id_columns=names(id_column or [], data.columns),
+                drop=columns_named(drop_columns or [], data.columns),
+                id_columns=columns_named(id_column or [], data.columns),
                 scale=scale,
                 folds=folds,
                 n_random=random,
