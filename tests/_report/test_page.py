@@ -12,7 +12,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from stableselect import ColumnSubset, LaplacianScore, TableSelection, report
+from stableselect import ColumnSubset, Conditions, Group, LaplacianScore, TableSelection, compare, report
 from stableselect._report import report_html
 from stableselect.inspection import evaluate, stability_analysis
 from stableselect.workflow import SelectionRequest, inspect_table
@@ -235,3 +235,45 @@ def test_the_report_of_a_table_and_of_a_selection_read_again(wine):
     assert found.overview.summary.fingerprint in html.text
     assert isinstance(found.selection, TableSelection)
     assert "What was chosen" in Reader(report_html(found.selection)).text
+
+
+def test_conditions_and_what_they_cost(wine):
+    conditions = Conditions(
+        cost=dict.fromkeys(wine.columns, 2.0),
+        budget=8,
+        groups=[Group(["alcohol", "proline"], at_least=1, name="<i>must</i>")],
+        penalty={"hue": 0.01},
+    )
+    selector = ColumnSubset(4, conditions=conditions).fit(wine)
+    html = Reader(report_html(selector, wine, stability=False))
+    cost = selector.conditions_cost_
+    assert "Conditions and their cost" in html.text and "i" not in html.tags and "Group <i>must</i>" in html.text
+    assert f"explains {100 * cost.explained_variance:.1f}% of the variance" in html.text
+    beside = next(grid for grid in html.grids if grid["kinds"] == ["name", "choice", "choice"])
+    assert {row[0] for row in beside["rows"] if row[2] == "yes"} == set(cost.free_selected)
+    assert {row[0] for row in beside["rows"] if row[1] == "yes"} == set(selector.get_feature_names_out())
+
+
+def test_a_selector_that_scales_is_measured_in_its_units(wine):
+    X = wine * np.logspace(0, 6, 13)
+    scaled = Reader(report_html(ColumnSubset(4, scale="standard").fit(X), X, stability=False))
+    plain = Reader(report_html(ColumnSubset(4).fit(wine), wine, stability=False))
+    bars = [
+        next(grid for grid in html.grids if len(grid["rows"]) == 4 and grid["kinds"] == ["text", "percent", "number"])
+        for html in (scaled, plain)
+    ]
+    assert [row[1] for row in bars[0]["rows"]] == pytest.approx([row[1] for row in bars[1]["rows"]], rel=0.05)
+
+
+def test_a_comparison(wine):
+    found = compare(wine, 4, methods=["ColumnSubset", "VarianceScore"], cv=3)
+    html = Reader(report_html(found, source="<u>wine</u>"))
+    assert "Methods compared on <u>wine</u>" in html.text and "u" not in html.tags
+    rows = {row[0]: row for row in html.grids[0]["rows"]}
+    assert set(rows) == {row.name for row in found.rows}
+    assert rows["ColumnSubset"][2] == pytest.approx(found.row("ColumnSubset").error, rel=1e-3)
+    often = html.grids[1]["rows"]
+    counts = {
+        name: sum(j in run for run in found.selections["ColumnSubset"]) / 3 for j, name in enumerate(wine.columns)
+    }
+    assert {row[0]: row[2] for row in often} == pytest.approx(counts, abs=1e-3)

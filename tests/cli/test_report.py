@@ -32,17 +32,19 @@ def test_without_an_output_the_names_are_printed_as_ever(run, messy, tmp_path):
     "words",
     [
         ["evaluate", "--columns", "a,b", "--random", 5, "--folds", 3],
+        ["compare", "-k", 2, "-m", "ColumnSubset,VarianceScore", "--folds", 3],
         pytest.param(["frontier", "-k", 2], marks=pytest.mark.slow),
     ],
     ids=str,
 )
-def test_other_commands_have_a_page_too(run, messy, tmp_path, words):
+def test_other_commands_have_a_page_too(run, messy, tmp_path, words, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     page = tmp_path / "page.html"
     code, printed, _ = run(words[0], messy, *words[1:], "--drop-columns", "id", "--report", page)
     assert code == 0 and "page.html" in printed.replace("\n", "") and "messy.csv" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["select", "evaluate", "frontier"])
+@pytest.mark.parametrize("command", ["select", "evaluate", "frontier", "compare"])
 def test_a_page_that_cannot_be_written_is_refused_before_any_work(run, messy, tmp_path, command):
     more = ["--columns", "a"] if command == "evaluate" else ["-k", 2]
     there = tmp_path / "there.html"

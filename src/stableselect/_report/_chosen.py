@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +12,7 @@ from .. import __version__
 from ..base import Explanation
 from ..inspection import HeldOutErrors, SelectionOverview
 from ..persistence import TableSelection
-from ..subset import SelectionPath, StabilityFrontier
+from ..subset import Conditions, ConditionsCost, SelectionPath, StabilityFrontier
 
 _SCALINGS = {"none": "none", "minmax": "to the range from 0 to 1", "standard": "to unit variance"}
 
@@ -38,6 +38,8 @@ class Chosen:
     frontier: StabilityFrontier | None
     explanation: Explanation | None
     overview: SelectionOverview | None
+    conditions: Conditions | None = None
+    conditions_cost: ConditionsCost | None = None
     ignored: int = 0
 
     @classmethod
@@ -61,6 +63,7 @@ class Chosen:
             frontier=selection.stability,
             explanation=selection.explanation if overview is None else overview.explanation,
             overview=overview,
+            conditions_cost=selection.conditions_cost,
             ignored=len(selection.columns) - len(selection.features),
         )
 
@@ -98,7 +101,18 @@ class Chosen:
             frontier=getattr(selector, "frontier_", None),
             explanation=None if explanation is None else explanation.named(features),
             overview=overview,
+            conditions=getattr(selector, "conditions", None),
+            conditions_cost=_named_cost(getattr(selector, "conditions_cost_", None), features),
         )
+
+
+def _named_cost(cost: ConditionsCost | None, features: Sequence[str]) -> ConditionsCost | None:
+    """Return what conditions cost, with names for indices."""
+    if cost is None:
+        return None
+    return replace(
+        cost, free_selected=tuple(one if isinstance(one, str) else features[one] for one in cost.free_selected)
+    )
 
 
 def versions() -> dict[str, str]:

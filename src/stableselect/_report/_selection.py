@@ -11,6 +11,7 @@ from ..base import Explanation
 from ._charts import Line, bar_chart, line_chart
 from ._chosen import Chosen
 from ._columns import columns_section
+from ._conditions import conditions_section
 from ._page import Chart, Column, Facts, Grid, Notes, Page, Section, counted, percent
 from ._stability import frontier_section, stability_section
 
@@ -23,6 +24,7 @@ def selection_page(chosen: Chosen, title: str | None = None) -> Page:
     k, m = len(chosen.selected), len(chosen.features)
     parts: list[Callable[[Chosen], Section | None]] = [
         _choice,
+        conditions_section,
         _replacements,
         _error,
         _stability,
@@ -74,7 +76,8 @@ def _choice(chosen: Chosen) -> Section:
         "reconstruction it contributes most."
     ]
     if chosen.optimality_gap == 0:
-        sentences.append(f"Proven optimal: no other choice of {counted(k, 'column')} has a lower error on these rows.")
+        which = f"of {counted(k, 'column')}" if chosen.conditions_cost is None else "that meets the conditions"
+        sentences.append(f"Proven optimal: no other choice {which} has a lower error on these rows.")
     elif chosen.optimality_gap is not None:
         gap = percent(chosen.optimality_gap)
         sentences.append(f"No other choice of as many columns can lower the error on these rows by more than {gap}.")
@@ -307,7 +310,7 @@ def _settings(chosen: Chosen) -> Section:
     pairs = [("Method", chosen.method), ("Scaling", chosen.scaling)]
     if chosen.ridge is not None:
         pairs.append(("Ridge weight used", f"{chosen.ridge:.3g}"))
-    pairs += [(name, _setting_text(value)) for name, value in chosen.settings.items()]
+    pairs += [(name, _setting_text(value)) for name, value in chosen.settings.items() if name != "conditions"]
     versions = [(name, str(number)) for name, number in chosen.versions.items()]
     return Section("settings", "Settings and versions", [], [Facts(pairs), Facts(versions)])
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from .._files import PathLike, write_whole
 from ..base import BaseSelector
+from ..experiments import MethodComparison
 from ..inspection import PanelEvaluation, StabilityAnalysis, held_out_report, overview
 from ..persistence import TableSelection
 from ..subset import StabilityFrontier
 from ._chosen import Chosen
+from ._comparison import comparison_page
 from ._evaluation import evaluation_page
 from ._frontier import frontier_page
 from ._page import Page, render
 from ._selection import selection_page
 
+_SCALERS: dict[Any, Any] = {"standard": StandardScaler, "minmax": MinMaxScaler}
+"""What scales as a selector does; errors are in its units."""
 _MIN_SAMPLES = 10
 """Fewer samples leave too few to hold out."""
 
@@ -36,8 +42,9 @@ def report(
 
     Parameters
     ----------
-    result : fitted selector or pipeline, TableSelection, PanelEvaluation, StabilityFrontier, or a result of workflow
-        What the page is about.
+    result : fitted selector or pipeline, or a result
+        What the page is about: also a :class:`TableSelection`, what :func:`~stableselect.inspection.evaluate` or
+        :func:`~stableselect.compare` returns, a frontier, or a result of ``workflow``.
     path : path
         The file to write.
     X : array or data frame of shape (n, m), optional
@@ -83,12 +90,22 @@ def report_html(
     title: str | None = None,
     stability: bool | StabilityAnalysis = True,
     random_state: int = 0,
+    source: str = "",
+    notes: Sequence[str] = (),
 ) -> str:
-    """Return what :func:`report` writes."""
-    return render(_page(result, X, title, stability, random_state))
+    """Return what :func:`report` writes; ``source`` and ``notes`` are for results that do not hold their own."""
+    return render(_page(result, X, title, stability, random_state, source, notes))
 
 
-def _page(result: Any, X: Any, title: str | None, stability: bool | StabilityAnalysis, random_state: int) -> Page:
+def _page(
+    result: Any,
+    X: Any,
+    title: str | None,
+    stability: bool | StabilityAnalysis,
+    random_state: int,
+    source: str,
+    notes: Sequence[str],
+) -> Page:
     """Return the page for a result; those of workflow are known by what they hold, since it needs an extra."""
     if isinstance(result, Pipeline):
         X = X if X is None else result[:-1].transform(X)
@@ -103,9 +120,11 @@ def _page(result: Any, X: Any, title: str | None, stability: bool | StabilityAna
         return evaluation_page(result, title)
     if isinstance(result, StabilityFrontier) or isinstance(getattr(result, "frontier", None), StabilityFrontier):
         return frontier_page(result, title)
+    if isinstance(result, MethodComparison):
+        return comparison_page(result, title, source, notes)
     raise TypeError(
-        f"There is no report for {type(result).__name__}; give a fitted selector, a TableSelection, a PanelEvaluation, "
-        "a StabilityFrontier, or a result of stableselect.workflow."
+        f"There is no report for {type(result).__name__}; give a fitted selector, a TableSelection, what evaluate or "
+        "compare returns, a StabilityFrontier, or a result of stableselect.workflow."
     )
 
 
@@ -118,7 +137,8 @@ def _fitted(selector: BaseSelector, X: Any, stability: bool | StabilityAnalysis,
     errors = None
     missing = int(seen.summary.n_missing.sum())
     if seen.summary.n_samples >= _MIN_SAMPLES and not missing and not selector.support_.all():
-        errors = held_out_report(selector, X, random_state=random_state)
+        scaler = _SCALERS.get(getattr(selector, "scale", None))
+        errors = held_out_report(selector, X, scaler=scaler and scaler(), random_state=random_state)
     notes = (
         [f"{missing} values are missing; curves and look-alikes take the mean of a column for them."] if missing else []
     )

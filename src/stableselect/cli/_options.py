@@ -255,11 +255,11 @@ def check_report(page: Path | None) -> list[Path]:
     return [page]
 
 
-def page_of(result: Any) -> bytes:
+def page_of(result: Any, **about: Any) -> bytes:
     """Return a result as a page; nothing for None, but an error where pages cannot be made."""
     from .._report import report_html
 
-    return b"" if result is None else report_html(result).encode()
+    return b"" if result is None else report_html(result, **about).encode()
 
 
 def files_of(tables: list[str]) -> list[PathLike]:
