@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ._figures import data_frame
+from ._figures import data_frame, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -130,6 +130,21 @@ class Explanation:
             lines.append(f"  {lost.feature}: {lost.r2:.3f}, {names}")
         lines += _more(self.discarded, "discarded")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        kept: dict[str, list] = {
+            "selected feature": [one.feature for one in self.selected],
+            "represents": [[name for name, _ in one.represents] for one in self.selected],
+            "best replacements": [[other.feature for other in one.replacements] for one in self.selected],
+            "rise of the unexplained variance": [f"{one.error_increase:+.2%}" for one in self.selected],
+            "if several fail": [one.joint_replacement and one.joint_replacement.feature for one in self.selected],
+        }
+        lost: dict[str, list] = {
+            "discarded feature": [one.feature for one in self.discarded],
+            "R2": [one.r2 for one in self.discarded],
+            "explained by": [[name for name, _ in one.explained_by] for one in self.discarded],
+        }
+        return html_table("Selected features", kept) + html_table("Discarded features, worst explained first", lost)
 
     def named(self, names: Sequence[str]) -> Explanation:
         """Return an explanation with names for indices.

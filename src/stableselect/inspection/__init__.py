@@ -7,6 +7,7 @@ from ._error_curve import ErrorCurve, error_curve
 from ._evaluate import evaluate
 from ._generalization import GeneralizationGap, generalization_gap
 from ._held_out import HeldOutErrors, held_out_report
+from ._joint_replacements import JointReplacement, joint_replacements
 from ._leave_one_out import LossChange, path_losses
 from ._overview import SelectionOverview, overview
 from ._panel_result import PanelChange, PanelEvaluation, PanelMember, PanelRow
@@ -24,6 +25,7 @@ __all__ = [
     "ErrorCurve",
     "GeneralizationGap",
     "HeldOutErrors",
+    "JointReplacement",
     "LossChange",
     "PanelChange",
     "PanelEvaluation",
@@ -44,6 +46,7 @@ __all__ = [
     "fit_power_law",
     "generalization_gap",
     "held_out_report",
+    "joint_replacements",
     "leave_one_out_certificate",
     "leave_one_out_change_rate",
     "overview",

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils import check_random_state
 
 from .._core import Moments, absolute_ridge, forward_search
-from ..base import check_count, check_number, check_table, data_frame, resolve_columns
+from ..base import check_count, check_number, check_table, data_frame, html_table, resolve_columns
 from ._panel_folds import Fold
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class ErrorCurve:
     n_train: int
     n_test: int
     n_draws: int
+
+    def _repr_html_(self) -> str:
+        names = ("n_features", "selected", "random", "components")
+        title = f"Unexplained variance of {self.n_test} held-out samples"
+        return html_table(title, {name: getattr(self, name) for name in names}, most=20)
 
     def to_frame(self) -> DataFrame:
         """Return the curves as a pandas data frame, one row for each number of features.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import as_numbers, feature_names, in_memory, is_foreign, row_hashes, to_dense, to_numpy
-from ..base import data_frame
+from ..base import data_frame, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,6 +54,12 @@ class TableSummary:
         """
         names = ("n_missing", "mean", "std", "minimum", "maximum")
         return data_frame({"feature": self.feature_names, **{name: getattr(self, name) for name in names}})
+
+    def _repr_html_(self) -> str:
+        names = ("n_missing", "mean", "std", "minimum", "maximum")
+        return html_table(
+            repr(self)[1:-1], {"feature": self.feature_names} | {name: getattr(self, name) for name in names}
+        )
 
     def __repr__(self) -> str:
         return (
