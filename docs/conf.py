@@ -29,7 +29,7 @@ extensions = [
     "mathml",
     "stored_results",
 ]
-exclude_patterns = ["_build", "_ext", "_generated", "gallery", "auto_examples/sg_execution_times.rst"]
+exclude_patterns = ["_build", "_ext", "_generated", "_doors.md", "gallery", "auto_examples/sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 # Types of other packages, and words in place of a type, have no page here.
@@ -41,7 +41,7 @@ html_favicon = "_static/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
-    "logo": {"text": "stableselect", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg", "alt_text": ""},
+    "logo": {"text": "stableselect", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg", "alt_text": "stableselect, home"},
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_nav_level": 1,
@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"\.py$",
+    "subsection_order": [f"gallery/{name}" for name in ("panels", "trust", "tables", "methods")],
     "within_subsection_order": "FileNameSortKey",
     "capture_repr": (),
     "download_all_examples": False,

@@ -68,13 +68,13 @@ def selectors_page() -> str:
 
 
 def room_page(room: str) -> str:
-    """Return the page of one room; of ``base`` the classes only, since its functions serve the other rooms."""
+    """Return the page of one room; of ``base`` its own classes only, since its functions serve the other rooms."""
     module = importlib.import_module(f"stableselect.{room}")
     name = module.__name__
     names = {title: [one for one in module.__all__ if kind(module, one) == title] for title in HEADINGS}
     lines = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
     if room == "base":
-        return "\n".join([*lines, *summary(name, "Classes", names["Classes"])])
+        return "\n".join([*lines, *summary(name, "Classes", [one for one in names["Classes"] if one not in stableselect.__all__])])
     lines += summary(name, "Functions", names["Functions"]) + summary(name, "Classes", names["Classes"])
     return "\n".join([*lines, *constants(name, names["Constants"])])
 
