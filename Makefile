@@ -76,7 +76,7 @@ lint: $(VENV)/.dev
 # Warnings are errors, and so are broken links inside. The result is docs/_build/html/index.html; the scripts of the gallery
 # run, those that have not changed since the last time excepted. Pages of names that are gone must not stay.
 docs: $(VENV)/.docs
-	rm -rf docs/api/generated docs/api/*.rst
+	rm -rf docs/_build/html docs/api/generated docs/api/*.rst
 	$(PY) -m sphinx -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 	$(PY) tools/check_site.py docs/_build/html
 

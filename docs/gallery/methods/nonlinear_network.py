@@ -25,7 +25,7 @@ train, test = X[:700], X[700:]
 
 selectors = {"linear map": ColumnSubset(2, include=[0, 6]).fit(train)}
 if find_spec("torch"):
-    network = ScorerSelectorNetwork(2, decoder=(64, 64), epochs=100, n_starts=1, device="cpu", random_state=0)
+    network = ScorerSelectorNetwork(2, decoder=(64, 64), epochs=150, n_starts=1, device="cpu", random_state=0)
     selectors["network"] = network.fit(train)
 rebuilt = {name: one.reconstruct(one.transform(test)) for name, one in selectors.items()}
 for name, one in selectors.items():

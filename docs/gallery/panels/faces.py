@@ -70,4 +70,5 @@ fig.suptitle("New faces, 30 of their 1,024 pixels, and the faces rebuilt from th
 plt.show()
 
 # %%
-# The pixels lie where faces differ: the rim of the head, brows, eyelids and the corners of the mouth.
+# The pixels lie where faces differ: the rim of the head, a brow, an eyelid, half of the mouth. The faces are symmetric, and
+# one half is enough.

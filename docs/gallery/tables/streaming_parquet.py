@@ -22,7 +22,7 @@ names = [f"sensor {j:02d}" for j in range(30)]
 mixing = rng.normal(size=(6, 30)) * np.linspace(1, 0.4, 6)[:, None]
 folder = tempfile.TemporaryDirectory()
 for hour in range(24):
-    values = rng.normal(size=(60, 6)) @ mixing + 0.5 * rng.normal(size=(60, 30))
+    values = rng.normal(size=(12, 6)) @ mixing + 0.8 * rng.normal(size=(12, 30))
     pq.write_table(pa.table(list(values.T), names=names), Path(folder.name) / f"hour{hour:02d}.parquet")
 
 # %%

@@ -29,7 +29,7 @@ print(f"stability over six seeds, consensus: {stability(agreed).nogueira:.2f}")
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 order = np.argsort(-(single.sum(axis=0) + agreed.sum(axis=0)), kind="stable")
-for ax, (title, runs) in zip(axes, {"one fit": single, "consensus of 20 fits": agreed}.items(), strict=True):
+for ax, (title, runs) in zip(axes, {"one fit": single, "20 fits agreed": agreed}.items(), strict=True):
     ax.pcolormesh(runs[:, order].T, cmap="Blues", vmax=1.4, edgecolors="white", linewidth=1)
     ax.set(title=f"{title}: stability {stability(runs).nogueira:.2f}", xlabel="seed", xticks=[])
 axes[0].set_yticks(np.arange(13) + 0.5, data.columns[order])
