@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
 
 import stableselect
 
@@ -41,7 +44,12 @@ html_favicon = "_static/mark.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {
-    "logo": {"text": "stableselect", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg", "alt_text": "stableselect, home"},
+    "logo": {
+        "text": "stableselect",
+        "image_light": "_static/mark.svg",
+        "image_dark": "_static/mark.svg",
+        "alt_text": "stableselect, home",
+    },
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_nav_level": 1,
@@ -78,3 +86,16 @@ sphinx_gallery_conf = {
     "doc_module": ("stableselect",),
     "backreferences_dir": "auto_examples/used",
 }
+
+
+def trim_examples(app: Any, tree: nodes.document) -> None:
+    """Take off the empty line that ends an example, which a test needs and a reader does not."""
+    for block in tree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.astext().rstrip()
+            block[:] = [nodes.Text(block.rawsource)]
+
+
+def setup(app: Any) -> None:
+    """Connect the function above."""
+    app.connect("doctree-read", trim_examples)

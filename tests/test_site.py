@@ -1,4 +1,4 @@
-"""The documentation: pages that are made from the package leave nothing out, and the check of the built site finds faults."""
+"""The documentation: pages made from the package leave nothing out, and the check of the built site finds faults."""
 
 import importlib
 import re
@@ -23,7 +23,9 @@ def made(monkeypatch):
 
 def listed(text):
     """Return the names that a page of the reference lists."""
-    return set(re.findall(r"^   (\w+)$", text, flags=re.MULTILINE)) | set(re.findall(r"autodata:: .*\.(\w+)$", text, re.M))
+    return set(re.findall(r"^   (\w+)$", text, flags=re.MULTILINE)) | set(
+        re.findall(r"autodata:: .*\.(\w+)$", text, re.M)
+    )
 
 
 @pytest.mark.parametrize("room", ["", *stableselect._SUBMODULES])

@@ -1,4 +1,4 @@
-"""The pages of the API reference: one for every room, from its ``__all__``, so that a new public name appears by itself."""
+"""The pages of the API reference, one for every room from its ``__all__``: a new public name appears by itself."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def room_page(room: str) -> str:
     names = {title: [one for one in module.__all__ if kind(module, one) == title] for title in HEADINGS}
     lines = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
     if room == "base":
-        return "\n".join([*lines, *summary(name, "Classes", [one for one in names["Classes"] if one not in stableselect.__all__])])
+        return "\n".join(
+            [*lines, *summary(name, "Classes", [one for one in names["Classes"] if one not in stableselect.__all__])]
+        )
     lines += summary(name, "Functions", names["Functions"]) + summary(name, "Classes", names["Classes"])
     return "\n".join([*lines, *constants(name, names["Constants"])])
 

@@ -73,7 +73,12 @@ def section(path: str, command: Any) -> list[str]:
 def page() -> str:
     """Return the whole page."""
     title = "Command line"
-    lines = [title, "=" * len(title), "", "Made from the program itself; ``stableselect COMMAND --help`` prints the same."]
+    lines = [
+        title,
+        "=" * len(title),
+        "",
+        "Made from the program itself; ``stableselect COMMAND --help`` prints the same.",
+    ]
     lines += ["The :doc:`guide </user_guide/command_line>` shows how the commands go together.", ""]
     return "\n".join([*lines, *(line for path, command in commands() for line in section(path, command))])
 

@@ -2,11 +2,12 @@
 Where a network beats a line
 ============================
 
-Twelve measurements of a joint with two angles, each a sine or cosine of them. Two features fix the angles, but no linear
-map gets the others from them. A network of the scorer-selector model with a hidden layer in its decoder can.
+Twelve measurements of a joint with two angles, each a sine or cosine of them. Two features fix the angles,
+but no linear map gets the others from them. A network of the scorer-selector model with a hidden layer in its
+decoder can.
 
-Networks with hidden layers need torch (``pip install "stableselect[torch]"``). Without it this page draws the linear map
-alone.
+Networks with hidden layers need torch (``pip install "stableselect[torch]"``). Without it this page draws the
+linear map alone.
 """
 
 from importlib.util import find_spec
@@ -33,7 +34,8 @@ for name, one in selectors.items():
     print(f"{name}: {left:.0%} of the variance left, from {', '.join(names[j] for j in sorted(one.selected_))}")
 
 # %%
-# Each field shows one of the measurements that were not selected: across, the true value; upwards, the one predicted.
+# Each field shows one of the measurements that were not selected: across, the true value; upwards, the one
+# predicted.
 
 fig, axes = plt.subplots(len(selectors), 4, figsize=(8, 2.3 * len(selectors)), squeeze=False, layout="constrained")
 for line, (name, one) in zip(axes, selectors.items(), strict=True):

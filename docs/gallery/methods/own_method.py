@@ -2,11 +2,11 @@
 Your own method, in one file
 ============================
 
-A selector is a class with one method: scores, one for each feature. Everything else comes with it: names, ``transform``,
-``reconstruct``, pipelines, ``explain``, stability, saving.
+A selector is a class with one method: scores, one for each feature. Everything else comes with it: names,
+``transform``, ``reconstruct``, pipelines, ``explain``, stability, saving.
 
-The method here scores a feature by how clearly its values fall into two groups: the bimodality coefficient, (skewness² + 1)
-over kurtosis.
+The method here scores a feature by how clearly its values fall into two groups: the bimodality coefficient,
+(skewness² + 1) over kurtosis.
 """
 
 import matplotlib.pyplot as plt
@@ -47,7 +47,9 @@ print(f"stability of Bimodality: {stability_analysis(own, X).stability.nogueira:
 
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.8), width_ratios=[1.6, 1, 1, 1], layout="constrained")
 order = np.argsort(own.scores_)
-axes[0].barh([str(j) for j in order], own.scores_[order], color=["#D55E00" if own.get_support()[j] else "#bbbbbb" for j in order])
+axes[0].barh(
+    [str(j) for j in order], own.scores_[order], color=["#D55E00" if own.get_support()[j] else "#bbbbbb" for j in order]
+)
 fig.suptitle("Bimodality: the scores, and the three features selected")
 axes[0].set(title="score", ylabel="feature")
 for ax, j in zip(axes[1:], sorted(own.selected_), strict=True):

@@ -2,10 +2,10 @@
 Figure 1 of the paper, in small
 ===============================
 
-Wu and Cheng (2021) show images rebuilt from fifty pixels that their network selects. Here is the same on the small digits
-of scikit-learn: the network trained as published, the same with its number of features lowered step by step (annealed), and
-the search in closed form that needs no training. The full figure, on Fashion-MNIST and COIL-20, is among the
-:doc:`results </results/figure1>`.
+Wu and Cheng (2021) show images rebuilt from fifty pixels that their network selects. Here is the same on the
+small digits of scikit-learn: the network trained as published, the same with its number of features lowered
+step by step (annealed), and the search in closed form that needs no training. The full figure, on
+Fashion-MNIST and COIL-20, is among the :doc:`results </results/figure1>`.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ print(*(f"{name}: {error:.4f}" for name, error in errors.items()), sep="\n")
 print(f"random pixels: {random_error(train, test, k)[0]:.4f}")
 
 # %%
-# As in the paper: images, the selected pixels (the others in blue), and the images rebuilt, by a linear map fitted to these
-# pixels. The errors are over all test images.
+# As in the paper: images, the selected pixels (the others in blue), and the images rebuilt, by a linear map
+# fitted to these pixels. The errors are over all test images.
 
 shown = test[np.unique(labels, return_index=True)[1]]
 lines = {"image": np.repeat(shown[:, :, None], 3, axis=2)}

@@ -2,9 +2,9 @@
 Faces from thirty pixels
 ========================
 
-Faces are the classic example of sparse sensing. The usual photographs have to be downloaded, so here are drawn ones: eight
-numbers (width of the head, height and openness of the eyes, slope of the brows, the mouth, ...) make a face of 32 x 32
-pixels. The selector knows nothing of them; it sees 1,024 pixels.
+Faces are the classic example of sparse sensing. The usual photographs have to be downloaded, so here are
+drawn ones: eight numbers (width of the head, height and openness of the eyes, slope of the brows, the mouth,
+...) make a face of 32 x 32 pixels. The selector knows nothing of them; it sees 1,024 pixels.
 """
 
 import matplotlib.pyplot as plt
@@ -63,12 +63,14 @@ for i in range(8):
         ax.imshow(image.reshape(SIDE, SIDE), cmap="bone", vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
     axes[1, i].set_facecolor("#dbe4ee")
-    axes[1, i].scatter(columns, rows, s=7, c=shown[i, selector.selected_], cmap="bone", vmin=0, vmax=1, edgecolors="k", lw=0.3)
+    axes[1, i].scatter(
+        columns, rows, s=7, c=shown[i, selector.selected_], cmap="bone", vmin=0, vmax=1, edgecolors="k", lw=0.3
+    )
 for ax, label in zip(axes[:, 0], ("face", "measured", "rebuilt"), strict=True):
     ax.set_ylabel(label)
 fig.suptitle("New faces, 30 of their 1,024 pixels, and the faces rebuilt from these")
 plt.show()
 
 # %%
-# The pixels lie where faces differ: the rim of the head, a brow, an eyelid, half of the mouth. The faces are symmetric, and
-# one half is enough.
+# The pixels lie where faces differ: the rim of the head, a brow, an eyelid, half of the mouth. The faces are
+# symmetric, and one half is enough.

@@ -2,9 +2,9 @@
 A gene panel from single cells
 ==============================
 
-A probe set for a spatial assay holds a few dozen genes. Which ones say most of all the others? Simulated counts of 1,500
-cells of five types and 400 genes: each type has its own genes, and two programmes (cell cycle, stress) run through all of
-them.
+A probe set for a spatial assay holds a few dozen genes. Which ones say most of all the others? Simulated
+counts of 1,500 cells of five types and 400 genes: each type has its own genes, and two programmes (cell
+cycle, stress) run through all of them.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +25,8 @@ counts = rng.poisson(rates)
 names = np.array([f"gene {j}" for j in range(400)])
 
 # %%
-# The usual preparation: the same total for every cell, then logarithms. Features are then on one scale, and none is scaled
-# further: a gene that varies more counts more.
+# The usual preparation: the same total for every cell, then logarithms. Features are then on one scale, and
+# none is scaled further: a gene that varies more counts more.
 
 X = np.log1p(counts / counts.sum(axis=1, keepdims=True) * np.median(counts.sum(axis=1)))
 train, test = X[:1000], X[1000:]
@@ -42,8 +42,8 @@ print(f"by random genes, on average:     {1 - random_error(train, test, 12)[0] /
 print(stability_analysis(selector, train).stability)
 
 # %%
-# Left, all 400 genes in their first two principal components; right, the same cells with the 388 other genes predicted from
-# the panel. The five types stay apart.
+# Left, all 400 genes in their first two principal components; right, the same cells with the 388 other genes
+# predicted from the panel. The five types stay apart.
 
 components = PCA(2).fit(train)
 views = {"400 genes measured": test, "12 genes measured, 388 predicted": selector.reconstruct(selector.transform(test))}

@@ -2,8 +2,8 @@
 Sensors of a plant
 ==================
 
-A hall of 30 x 20 metres has six machines that warm the air. A simulation gives the temperature at 600 places; sensors can
-be had for nine. Where should they hang, so that the whole field can be read from them?
+A hall of 30 x 20 metres has six machines that warm the air. A simulation gives the temperature at 600 places;
+sensors can be had for nine. Where should they hang, so that the whole field can be read from them?
 """
 
 import matplotlib.pyplot as plt
@@ -32,8 +32,8 @@ def hours(n):
 train, test = hours(1000), hours(200)
 
 # %%
-# All features are temperatures, so nothing is scaled. Walls and machines themselves are no places for a sensor: ``exclude``
-# keeps them out of the choice, but not out of the field that is reconstructed.
+# All features are temperatures, so nothing is scaled. Walls and machines themselves are no places for a
+# sensor: ``exclude`` keeps them out of the choice, but not out of the field that is reconstructed.
 
 forbidden = np.flatnonzero(distance.min(axis=1) < 1.5)
 selector = ColumnSubset(9, exclude=forbidden).fit(train)

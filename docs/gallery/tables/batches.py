@@ -2,9 +2,9 @@
 Batches: what varies within, not between
 ========================================
 
-Three instruments measured the same kind of samples, and each has offsets of its own in some features. These offsets hold
-most of the variance, so that a plain selection spends its features on telling the instruments apart. With
-``fit(X, batch=...)`` it looks at what varies within instruments.
+Three instruments measured the same kind of samples, and each has offsets of its own in some features. These
+offsets hold most of the variance, so that a plain selection spends its features on telling the instruments
+apart. With ``fit(X, batch=...)`` it looks at what varies within instruments.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +41,8 @@ def explained(selected):
 
 
 # %%
-# Left, the first two components of the table: three clouds, one for each instrument. Right, what each choice explains within
-# them.
+# Left, the first two components of the table: three clouds, one for each instrument. Right, what each choice
+# explains within them.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), width_ratios=[1.5, 1], layout="constrained")
 place = PCA(2).fit_transform(X)

@@ -2,8 +2,9 @@
 Spectra on Dask
 ===============
 
-A Dask array of 60,000 spectra at 120 wavelengths. Moments are computed where the chunks are, on a cluster or in the threads
-of this process, and only they come here. The choice does not depend on how the samples are cut into chunks.
+A Dask array of 60,000 spectra at 120 wavelengths. Moments are computed where the chunks are, on a cluster or
+in the threads of this process, and only they come here. The choice does not depend on how the samples are cut
+into chunks.
 """
 
 import dask

@@ -2,8 +2,9 @@
 Missing values
 ==============
 
-A tenth, a fifth, half of the values are missing. Dropping samples with a gap soon leaves none, and filling with the mean
-weakens every correlation. ``missing="em"`` fits a Gaussian to the values that are there and selects from its moments.
+A tenth, a fifth, half of the values are missing. Dropping samples with a gap soon leaves none, and filling
+with the mean weakens every correlation. ``missing="em"`` fits a Gaussian to the values that are there and
+selects from its moments.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +40,8 @@ for fraction in fractions:
         curve.append(value)
 
 # %%
-# Five features are selected and a map is fitted, both on the table with gaps; the measure is what they leave unexplained of
-# new samples without gaps.
+# Five features are selected and a map is fitted, both on the table with gaps; the measure is what they leave
+# unexplained of new samples without gaps.
 
 fig, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 for (name, curve), colour, marker in zip(unexplained.items(), ("#767676", "#E69F00", "#0072B2"), "v^o", strict=True):
@@ -51,6 +52,6 @@ ax.legend()
 plt.show()
 
 # %%
-# Samples without a gap run out at once: with 30 features and a tenth of the values missing, four samples in a hundred are
-# left, and beyond that the line ends. The fitted selector also fills gaps in new samples: ``transform`` and ``reconstruct``
-# take missing values.
+# Samples without a gap run out at once: with 30 features and a tenth of the values missing, four samples in a
+# hundred are left, and beyond that the line ends. The fitted selector also fills gaps in new samples:
+# ``transform`` and ``reconstruct`` take missing values.

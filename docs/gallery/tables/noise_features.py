@@ -2,9 +2,9 @@
 Two features among noise
 ========================
 
-Nothing reconstructs a feature of independent noise but itself. A method that reconstructs therefore keeps it, where the
-features of interest explain little of each other linearly. ``GatedLaplacian`` looks for features in which samples have
-neighbours instead.
+Nothing reconstructs a feature of independent noise but itself. A method that reconstructs therefore keeps it,
+where the features of interest explain little of each other linearly. ``GatedLaplacian`` looks for features in
+which samples have neighbours instead.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,8 @@ X = StandardScaler().fit_transform(np.hstack([moons, np.random.default_rng(0).ra
 choices = {"ColumnSubset": ColumnSubset(2).fit(X), "GatedLaplacian": GatedLaplacian(2).fit(X)}
 
 # %%
-# The table has twelve features; the first two draw two moons. Each picture shows the samples in the two features selected.
+# The table has twelve features; the first two draw two moons. Each picture shows the samples in the two
+# features selected.
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
 for ax, (name, selector) in zip(axes, choices.items(), strict=True):
@@ -30,4 +31,5 @@ for ax, (name, selector) in zip(axes, choices.items(), strict=True):
 plt.show()
 
 # %%
-# :doc:`Nuisance features </nuisance>` has the figures for more tables and methods, and says when to use which.
+# :doc:`Nuisance features </nuisance>` has the figures for more tables and methods, and says when to use
+# which.

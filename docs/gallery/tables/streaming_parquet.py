@@ -2,8 +2,9 @@
 A folder of Parquet files
 =========================
 
-Sensors write a file every hour. ``fit`` reads an Arrow dataset part by part, and never holds more than one part; the result
-is that of the whole table in memory. ``partial_fit`` takes files as they come, so that one can watch the choice settle.
+Sensors write a file every hour. ``fit`` reads an Arrow dataset part by part, and never holds more than one
+part; the result is that of the whole table in memory. ``partial_fit`` takes files as they come, so that one
+can watch the choice settle.
 """
 
 import tempfile
@@ -50,7 +51,9 @@ print("the same features:", bool((chosen[-1] == selector.get_support()).all()))
 ever = np.flatnonzero(chosen.any(axis=0))
 ever = ever[np.argsort(-chosen[:, ever].sum(axis=0), kind="stable")]
 fig, ax = plt.subplots(figsize=(7, 0.6 + 0.3 * len(ever)), layout="constrained")
-ax.pcolormesh(np.arange(0.5, 25), np.arange(len(ever) + 1), chosen[:, ever].T, cmap="Blues", vmax=1.4, edgecolors="white")
+ax.pcolormesh(
+    np.arange(0.5, 25), np.arange(len(ever) + 1), chosen[:, ever].T, cmap="Blues", vmax=1.4, edgecolors="white"
+)
 ax.set(title="Six sensors of thirty, selected again after every hour", xlabel="hours read")
 ax.set_yticks(np.arange(len(ever)) + 0.5, [names[j] for j in ever])
 ax.invert_yaxis()

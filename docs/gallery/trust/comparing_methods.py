@@ -2,8 +2,8 @@
 Comparing methods on one's own table
 ====================================
 
-An error says little by itself. Here five methods select 2 to 16 of the 64 pixels of digits, and each choice is judged on
-digits held out, beside random pixels and beside principal components, which need all pixels.
+An error says little by itself. Here five methods select 2 to 16 of the 64 pixels of digits, and each choice
+is judged on digits held out, beside random pixels and beside principal components, which need all pixels.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Consensus of a method that follows its seed
 ===========================================
 
-A concrete autoencoder selects other features whenever its seed changes. ``ConsensusSelector`` fits it many times, on halves
-of the samples and with seeds of their own, and keeps what most of the votes stand for.
+A concrete autoencoder selects other features whenever its seed changes. ``ConsensusSelector`` fits it many
+times, on halves of the samples and with seeds of their own, and keeps what most of the votes stand for.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,8 @@ print(f"stability over six seeds, one fit:   {stability(single).nogueira:.2f}")
 print(f"stability over six seeds, consensus: {stability(agreed).nogueira:.2f}")
 
 # %%
-# Six runs of each, one column a run. Left, every seed has its own opinion; right, they agree on most features.
+# Six runs of each, one column a run. Left, every seed has its own opinion; right, they agree on most
+# features.
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 order = np.argsort(-(single.sum(axis=0) + agreed.sum(axis=0)), kind="stable")

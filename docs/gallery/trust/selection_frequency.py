@@ -2,8 +2,8 @@
 Which features are selected every time?
 =======================================
 
-Before a list of features is published: how much of it would be the same with other samples? Twenty runs on four fifths of
-the samples each answer that feature by feature.
+Before a list of features is published: how much of it would be the same with other samples? Twenty runs on
+four fifths of the samples each answer that feature by feature.
 """
 
 import matplotlib.pyplot as plt
@@ -25,5 +25,6 @@ selection_frequency(analysis)
 plt.show()
 
 # %%
-# "With similar features" counts a feature as repeated where a strongly correlated one takes its place. Where it is much
-# higher than the plain figure, runs differ in which of two twins they take, and agree in what is measured.
+# "With similar features" counts a feature as repeated where a strongly correlated one takes its place. Where
+# it is much higher than the plain figure, runs differ in which of two twins they take, and agree in what is
+# measured.

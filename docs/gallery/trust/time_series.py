@@ -2,8 +2,9 @@
 Rows that follow each other in time
 ===================================
 
-In a log every row is almost a copy of the one before it. A random split then puts neighbours of every test row into the
-training rows, and errors look far too good. Holding out whole days tells what the sensors are worth tomorrow.
+In a log every row is almost a copy of the one before it. A random split then puts neighbours of every test
+row into the training rows, and errors look far too good. Holding out whole days tells what the sensors are
+worth tomorrow.
 """
 
 import matplotlib.pyplot as plt
