@@ -58,4 +58,4 @@ for ax, j in zip(axes[1:], sorted(own.selected_), strict=True):
 plt.show()
 
 # %%
-# :doc:`Contributing </project/contributing>` says how such a class becomes part of the package.
+# :doc:`A method of your own </user_guide/own_method>` says how to test it, and how the command line finds it.

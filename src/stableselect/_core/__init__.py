@@ -1,5 +1,6 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
+from ._all_sets import UnitProblem, UnitResult
 from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
@@ -40,8 +41,6 @@ from ._forward_search import (
     TIE,
     TRUST,
     absolute_ridge,
-    forward_search,
-    forward_searches,
     open_columns,
 )
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
@@ -58,18 +57,30 @@ from ._resampling import (
     Subsample,
     as_splitter,
     check_cv,
+    held_out_splits,
     resamples,
     seed_sequence,
     splits_of,
     units,
 )
 from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
+from ._rules import Rules, Undecided
+from ._search_device import (
+    exchange_each,
+    exchange_search,
+    forward_search,
+    forward_searches,
+    in_lock_step,
+    map_errors,
+    order_each,
+    parts_in_memory,
+)
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._stream_moments import stream_columns, stream_extremes, stream_moments
 from ._streams import Stream, open_table, summed
-from ._subset_search import SwapState, best_swap, exchange_search
+from ._subset_search import SwapState, best_swap
 from ._tables import (
     Features,
     check_columns,
@@ -81,3 +92,4 @@ from ._tables import (
     take_features,
 )
 from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._unit_search import greedy_order, search_units

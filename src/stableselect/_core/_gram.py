@@ -146,8 +146,8 @@ class Gram:
         return self.xp.flip(values)
 
     def expect_eigenvalues(self) -> None:
-        """Begin to compute the eigenvalues beside other work, where they take long."""
-        if self.n_features >= _LONG:
+        """Begin to compute the eigenvalues beside other work, where they take long and the processor computes them."""
+        if self.n_features >= _LONG and isinstance(self.diagonal(), np.ndarray):
             self._spectrum = begun(lambda: self.xp.linalg.eigvalsh(self.C))
 
     def trace(self) -> float:

@@ -136,7 +136,8 @@ class SketchedMoments(Moments):
         centred = self._known("_sketch") - self._signs[:, None] * (self._mean - self._shift)[None, :]
         norms = np.einsum("ij,ij->j", centred, centred)
         variance = np.where(self._high - self._low >= SMALLEST, self._squares / self.weight_sum, 0.0)
-        centred *= np.sqrt(np.divide(variance, norms, out=np.zeros_like(norms), where=norms > 0))[None, :]
+        seen = norms > 1e-20 * self.weight_sum * variance  # else the samples cancel, and rounding is left
+        centred *= np.sqrt(np.divide(variance, norms, out=np.zeros_like(norms), where=seen))[None, :]
         return DualGram(centred)
 
     def _multiply(self, factor: Array) -> None:

@@ -11,7 +11,9 @@ from typer.core import TyperCommand, TyperGroup
 from .. import __version__
 from .._files import complain
 from ._apply import apply, reconstruct
+from ._compare import compare
 from ._demo import demo
+from ._doctor import doctor
 from ._evaluate import evaluate
 from ._frontier import frontier
 from ._methods import methods
@@ -45,7 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, evaluate, frontier, apply, reconstruct, methods, demo):
+for command in (select, evaluate, compare, frontier, apply, reconstruct, methods, demo, doctor):
     app.command(cls=_Command)(command)
 for info in paper.registered_commands:
     info.cls = _Command

@@ -9,6 +9,7 @@ import typer
 
 from .._files import check_outputs, printable, write_whole
 from . import _options as options
+from ._conditions import columns_named
 from ._shell import Debug, Quiet, console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -83,11 +84,11 @@ def evaluate(
             if not isinstance(data, Table):
                 raise ValueError(f"{printable(data.name)} is too large to be judged at once; give a part of its rows.")
             request = EvaluationRequest(
-                _names(columns, data.columns, files=True),
+                columns_named(columns, data.columns, files=True),
                 labels=labels,
                 group=group,
-                drop=_names(drop_columns or [], data.columns),
-                id_columns=_names(id_column or [], data.columns),
+                drop=columns_named(drop_columns or [], data.columns),
+                id_columns=columns_named(id_column or [], data.columns),
                 scale=scale,
                 folds=folds,
                 n_random=random,
@@ -107,34 +108,6 @@ def evaluate(
                 with write_whole(*targets, overwrite=force) as (stream,):
                     stream.write(as_json(found, **first).encode())
         _report(found, targets, quiet)
-
-
-def _names(values: list[str], known: list[str], *, files: bool = False) -> list[str]:
-    """Return the columns that a person named: by names, by several with commas, or by a file of names."""
-    found: list[str] = []
-    for value in values:
-        if value in known:  # a comma may belong to the name of a column
-            found.append(value)
-        elif files and Path(value).is_file():
-            found += _names_in(Path(value))
-        else:
-            found += [name.strip() for name in value.split(",")]
-    return found
-
-
-def _names_in(path: Path) -> list[str]:
-    """Return the columns that a file names: a selection, or text with a name on each line."""
-    if path.suffix == ".sselect" or path.name.endswith(".selection.json"):
-        from ..persistence import TableSelection, load
-
-        chosen = load(path)
-        return chosen.selected_names if isinstance(chosen, TableSelection) else chosen.get_feature_names_out().tolist()
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        name = printable(str(path))
-        raise ValueError(f"{name} is not a text of names; write one column name on each line.") from None
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from .._files import check_outputs, printable, write_whole
 from . import _options as options
+from ._conditions import Budget, Files, GrowFrom, MinDistance, ShrinkFrom
 from ._shell import Debug, Quiet, console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ def select(
     exclude: options.Exclude = None,
     drop_columns: options.DropColumns = None,
     id_column: options.IdColumn = None,
+    conditions: Files = None,
+    budget: Budget = None,
+    min_distance: MinDistance = None,
+    grow_from: GrowFrom = None,
+    shrink_from: ShrinkFrom = None,
     scale: options.Scale = "standard",
     ridge: options.Ridge = None,
     min_explained_variance: options.MinExplainedVariance = None,
@@ -90,7 +96,15 @@ def select(
 
 def _report(selection: TableSelection, notes: list[str], targets: list[Path], quiet: bool) -> None:
     """Print the report; to standard error where standard output carries the selected columns."""
-    from ._report import errors_table, explanation_tables, gap_line, path_lines, selected_table, stability_lines
+    from ._report import (
+        conditions_line,
+        errors_table,
+        explanation_tables,
+        gap_line,
+        path_lines,
+        selected_table,
+        stability_lines,
+    )
 
     report = console(stderr=not targets, quiet=quiet)
     of = f"{len(selection.selected_names)} of {counted(len(selection.features), 'column')}"
@@ -99,7 +113,9 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
         f"{selection.method} selected {of} of {printable(selection.source)} ({counted(selection.rows, 'row')}).{ridge}"
     )
     if selection.optimality_gap is not None:
-        report.print(gap_line(selection.optimality_gap, len(selection.selected)))
+        report.print(gap_line(selection.optimality_gap, len(selection.selected), selection.conditions_cost is not None))
+    if selection.conditions_cost is not None:
+        report.print(conditions_line(selection.conditions_cost, len(selection.selected)))
     if selection.path is not None:
         report.print(path_lines(selection.path))
     if selection.stability is not None:

@@ -11,7 +11,16 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from .._core import Moments, SketchedMoments, memory_limit, merged, row_hashes, sketch_size, to_dense
 from ..base import StreamingSelector, steps
 from ..io import TableError, TableParts, numeric_matrix
-from ._prepare import AnyRangeScaler, Prepared, RequestError, Scaler, SelectionRequest, check_scaling, fitted_scaler
+from ._prepare import (
+    AnyRangeScaler,
+    Prepared,
+    RequestError,
+    Scaler,
+    SelectionRequest,
+    affine,
+    check_scaling,
+    fitted_scaler,
+)
 
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
@@ -51,6 +60,13 @@ class Numbers:
         selector.fit(X)
         return X
 
+    def in_units(self, scaled: np.ndarray | None, columns: np.ndarray) -> np.ndarray:
+        """Return columns of the sample in the table's units; ``scaled`` is what :meth:`fit` returned."""
+        if scaled is None or self.scaler is None:
+            return self.sample[:, columns]
+        slope, shift = affine(self.scaler)
+        return (scaled[:, columns] - shift[columns]) / slope[columns]
+
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
     """Read what the selector needs, in one pass over the table."""
@@ -84,7 +100,7 @@ def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     if asked_for == "auto":
         m, folds = len(asked.features), asked.selector._folds_needed()
         fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
-        open_ended = asked.k is None or request.asks_for_stability
+        open_ended = asked.k is None or request.asks_for_stability or request.conditions is not None
         return 0 if fits or open_ended else sketch_size(asked.k or 0)
     return int(asked_for)
 

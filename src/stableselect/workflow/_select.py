@@ -15,8 +15,11 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
 from ..base import (
+    Calibration,
     Explanation,
+    HeldOutResiduals,
     SketchWarning,
+    StreamingSelector,
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
@@ -25,12 +28,16 @@ from ..base import (
 )
 from ..inspection import HeldOutErrors, held_out_report
 from ..persistence import SelectedColumn, TableSelection
+from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, turned_notes, value_notes
 from ._numbers import Numbers, numbers_of
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
+
+FEW_ROWS = 500
+"""With fewer rows than this all of them are held out in turn, to learn how sure reconstructed values are."""
 
 TOLD_ELSEWHERE = (
     SketchWarning,
@@ -85,7 +92,8 @@ def select_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
-        errors, why_not = _errors(asked, numbers, request.seed)
+        left: list[HeldOutResiduals] = []
+        errors, why_not = _errors(asked, numbers, request, left)
         progress("Selecting from all rows")
         seen = numbers.fit(selector)
         explanation = _named(selector.explain(seen), features) if request.explain else None
@@ -112,6 +120,7 @@ def select_table(
         errors=errors,
         path=selector.path_ if asked.k is None else None,
         stability=selector.frontier_ if request.asks_for_stability else None,
+        conditions_cost=_cost_of(selector, features),
         explanation=explanation,
         notes=(
             *about,
@@ -122,6 +131,7 @@ def select_table(
         ),
         intercept=intercept,
         coefficients=coefficients,
+        calibration=Calibration.of(numbers.in_units(seen, kept), left, numbers.rows) if left else None,
         versions={
             "stableselect": __version__,
             "python": platform.python_version(),
@@ -130,6 +140,14 @@ def select_table(
             "scikit-learn": version("scikit-learn"),
         },
     )
+
+
+def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
+    """Return what conditions cost, with column names for positions; None without conditions."""
+    if getattr(selector, "conditions", None) is None:
+        return None
+    cost: ConditionsCost = selector.conditions_cost_
+    return replace(cost, free_selected=tuple(features[int(j)] for j in cost.free_selected))
 
 
 def _sketch_notes(selector: Any) -> list[str]:
@@ -162,14 +180,28 @@ def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
-def _errors(asked: Prepared, numbers: Numbers, seed: int) -> tuple[HeldOutErrors | None, list[str]]:
-    """Return the errors on held-out rows, or None and a note that says why there are none."""
+def _errors(
+    asked: Prepared, numbers: Numbers, request: SelectionRequest, left: list[HeldOutResiduals]
+) -> tuple[HeldOutErrors | None, list[str]]:
+    """Return the errors on held-out rows, or None and a note that says why there are none.
+
+    ``left`` gets what is left of the held-out rows. Where they would be few, all rows are held out in turn, unless that
+    takes long.
+    """
     rows, m = numbers.sample.shape
     if rows < MIN_ROWS:
         count = "1 row" if rows == 1 else f"{rows} rows"
         return None, [f"No errors on held-out rows: the table has {count} and {MIN_ROWS} are needed."]
+    quick = isinstance(asked.selector, StreamingSelector) and not (asked.k is None or request.asks_for_stability)
     try:
-        errors = held_out_report(asked.selector, numbers.sample, scaler=numbers.scaler, random_state=seed)
+        errors = held_out_report(
+            asked.selector,
+            numbers.sample,
+            scaler=numbers.scaler,
+            random_state=request.seed,
+            residuals=left,
+            all_folds=rows < FEW_ROWS and quick,
+        )
     except TooFewSamplesError:  # all rows may still be enough
         return None, ["No errors on held-out rows: too few rows are left without them to fill the folds."]
     if errors.n_selected == m:
@@ -214,7 +246,9 @@ def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
     for key, value in selector.get_params(deep=False).items():
         if key in ("include", "exclude") and value is not None:
             value = [features[j] for j in value]
+        elif isinstance(value, Conditions):
+            value = value.mapped(lambda j: features[int(j)]).as_plain()
         elif isinstance(value, np.generic):
             value = value.item()
-        settings[key] = value if isinstance(value, bool | int | float | str | list | None) else str(value)
+        settings[key] = value if isinstance(value, bool | int | float | str | list | dict | None) else str(value)
     return settings
