@@ -1,16 +1,17 @@
 """
-Sensors of a plant
-==================
+Sensors of a plant, on a budget
+===============================
 
-A hall of 30 x 20 metres has six machines that warm the air. A simulation gives the temperature at 600 places;
-sensors can be had for nine. Where should they hang, so that the whole field can be read from them?
+A hall of 30 x 20 metres has six machines that warm the air. A simulation gives the temperature at 600 places.
+A sensor by the wall is cheap, in the middle of the hall it needs a long cable. Where should the sensors hang, so
+that the whole field can be read from them for the price of 14 by the wall?
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from stableselect import ColumnSubset
-from stableselect.metrics import random_error, reconstruction_error
+from stableselect import ColumnSubset, Conditions
+from stableselect.metrics import reconstruction_error
 
 rng = np.random.default_rng(0)
 length, width = 30, 20
@@ -32,33 +33,46 @@ def hours(n):
 train, test = hours(1000), hours(200)
 
 # %%
-# All features are temperatures, so nothing is scaled. Walls and machines themselves are no places for a
-# sensor: ``exclude`` keeps them out of the choice, but not out of the field that is reconstructed.
+# All features are temperatures, so nothing is scaled. The machines themselves are no places for a sensor:
+# ``exclude`` keeps them out of the choice, but not out of the field that is reconstructed. Sensors are at least
+# three metres apart.
 
+to_wall = np.minimum.reduce([places[:, 0], length - places[:, 0], places[:, 1], width - places[:, 1]])
+cost = 1 + to_wall / 2
 forbidden = np.flatnonzero(distance.min(axis=1) < 1.5)
-selector = ColumnSubset(9, exclude=forbidden).fit(train)
-error = np.sqrt(reconstruction_error(train, test, selector.selected_))
-print(f"typical error at a place without a sensor: {error:.2f} degrees")
-print(f"with sensors at random places:             {np.sqrt(random_error(train, test, 9)[0]):.2f} degrees")
+conditions = Conditions(cost=cost, budget=14, coordinates=places, min_distance=3)
+selector = ColumnSubset(exclude=forbidden, conditions=conditions, ridge=1e-3).fit(train)
+k = len(selector.selected_)
+free = ColumnSubset(k, exclude=forbidden, ridge=1e-3).fit(train)
+for name, one in {"on the budget": selector, "free choice": free}.items():
+    error = np.sqrt(reconstruction_error(train, test, one.selected_))
+    print(f"{name}: {k} sensors for {cost[one.selected_].sum():.1f}, typical error {error:.2f} degrees")
 
 # %%
-# One new hour: the true field, and the field read from the nine sensors (circles); machines are crosses.
+# Left, what a sensor costs, and both choices: crosses are the free one, circles the one on the budget. The others
+# show one new hour: the true field, and the field read from the sensors on the budget.
 
 hour = test[:1]
-fields = {"true temperature": hour, "read from nine sensors": selector.reconstruct(selector.transform(hour))}
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
+fields = {
+    "cost of a sensor": cost,
+    "true temperature": hour,
+    f"read from {k} sensors": selector.reconstruct(selector.transform(hour)),
+}
+fig, axes = plt.subplots(1, 3, figsize=(9, 2.9), sharey=True, layout="constrained")
 for ax, (title, field) in zip(axes, fields.items(), strict=True):
-    image = ax.imshow(field.reshape(width, length), origin="lower", extent=(0, length, 0, width), cmap="inferno",
-                      vmin=hour.min(), vmax=hour.max())  # fmt: skip
-    ax.scatter(*places[selector.selected_].T, s=45, facecolors="none", edgecolors="white", linewidths=1.8)
-    ax.scatter(*machines.T, marker="x", color="#56B4E9")
+    colours = {"cmap": "Greys"} if field is cost else {"cmap": "inferno", "vmin": hour.min(), "vmax": hour.max()}
+    image = ax.imshow(field.reshape(width, length), origin="lower", extent=(0, length, 0, width), **colours)
+    edge = "#D55E00" if field is cost else "white"
+    ax.scatter(*places[selector.selected_].T, s=40, facecolors="none", edgecolors=edge, linewidths=1.8)
     ax.set(title=title, xlabel="metres")
-fig.colorbar(image, ax=axes, label="°C", shrink=0.8)
+axes[0].scatter(*places[free.selected_].T, s=40, marker="x", color="#0072B2")
+fig.colorbar(image, ax=axes[1:], label="°C", shrink=0.7)
 plt.show()
 
 # %%
-# If a sensor fails, ``explain`` names the place that replaces it best.
+# What the conditions cost, and the place that replaces a sensor best if it fails:
 
+print(selector.conditions_cost_)
 for one in selector.explain().selected[:3]:
     old, new = places[one.feature], places[one.replacement]
     print(f"sensor at {tuple(map(float, old))}: replace it by one at {tuple(map(float, new))}")
