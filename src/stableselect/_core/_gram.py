@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
-from ._threads import begun
+from ._threads import begun, one_thread
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -137,8 +137,8 @@ class Gram:
         return self.xp.flip(values)
 
     def expect_eigenvalues(self) -> None:
-        """Begin to compute the eigenvalues beside other work, where they take long."""
-        if self.n_features >= _LONG:
+        """Begin to compute the eigenvalues beside other work, where they take long and the processor computes them."""
+        if self.n_features >= _LONG and isinstance(self.diagonal(), np.ndarray):
             self._spectrum = begun(lambda: self.xp.linalg.eigvalsh(self.C))
 
     def trace(self) -> float:
@@ -279,7 +279,8 @@ class DualGram(Gram):
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
-        _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
+        with one_thread():  # LAPACK's many small steps, in which threads would wait for each other
+            _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
         return _positive(singular * singular, Vt.T, self.xp)
 
     def expect_eigenvalues(self) -> None:

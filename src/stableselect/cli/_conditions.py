@@ -43,7 +43,7 @@ ShrinkFrom = Annotated[
 def conditions_of(given: dict[str, Any], columns: list[str]) -> tuple[Conditions | None, list[str]]:
     """Return the conditions that options and files state, and the columns that they include."""
     files, shrink = given.get("conditions") or [], given.get("shrink_from")
-    include = names(given.get("grow_from") or [], columns, files=True)
+    include = columns_named(given.get("grow_from") or [], columns, files=True)
     if not files and shrink is None:
         for field in ("budget", "min_distance"):
             if given.get(field) is not None:
@@ -52,13 +52,13 @@ def conditions_of(given: dict[str, Any], columns: list[str]) -> tuple[Conditions
         return None, include
     from ..workflow import read_conditions
 
-    panel = None if shrink is None else names(shrink, columns, files=True)
+    panel = None if shrink is None else columns_named(shrink, columns, files=True)
     limits = {field: given.get(field) for field in ("budget", "min_distance")}
     conditions, more = read_conditions(files, **limits, choose_from=panel)
     return conditions, [*include, *more]
 
 
-def names(values: list[str], known: list[str], *, files: bool = False) -> list[str]:
+def columns_named(values: list[str], known: list[str], *, files: bool = False) -> list[str]:
     """Return the columns that a person named: by names, by several with commas, or by a file of names."""
     found: list[str] = []
     for value in values:

@@ -222,6 +222,17 @@ def evaluation_tables(judged: PanelEvaluation, scaling: str, file: str | None) -
     return [*parts, Text(""), worst] if lost else parts
 
 
+def comparison_legend(scaling: str) -> RenderableType:
+    """Return what the headings of a comparison of methods mean."""
+    legend = (
+        f"Error: mean squared error on held-out rows, {_UNITS[scaling]}, by one ridge regression for all. Vs best: "
+        "beside the lowest error, ± half the 95% interval over the paired folds. Explained: part of the variance. "
+        "Stable: agreement of the columns selected on different rows; seeds: on the same rows with different seeds "
+        f"({_SCALE}). Seconds: to select once, on one thread."
+    )
+    return Text(f"\n{legend}", style="dim")
+
+
 def _change(fraction: float) -> str:
     return f"{round(100 * fraction, 1) + 0.0:+.1f}%"
 

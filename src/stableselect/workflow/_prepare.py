@@ -14,8 +14,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from .._files import printable
-from .._registry import all_selectors
+from .._registry import all_selectors, find_selector
 from ..base import resolve_k
 from ..io import NotNumericError, Table, TableError, TableParts, listed, quoted
 from ..subset import Conditions
@@ -249,33 +248,26 @@ def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclud
 
 def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, Any]) -> tuple[str, Any]:
     """Return the registered name and the selector; raise if it lacks a setting that was given."""
-    selectors = all_selectors()
-    names = {_plain(name): name for name in selectors}
-    if _plain(request.method) not in names:
-        raise RequestError(
-            "method", f"there is no '{printable(request.method)}'; the methods are {', '.join(selectors)}."
-        )
-    method = names[_plain(request.method)]
-    accepted = {name: signature(cls).parameters for name, cls in selectors.items()}
+    try:
+        method, kind = find_selector(request.method)
+    except ValueError as error:
+        raise RequestError("method", str(error)) from None
+    accepted = signature(kind).parameters
     given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None} | roles
     # The criterion of SPEC is another one.
     needs = {parameter: "min_stability" if parameter == "criterion" else parameter for parameter in given}
     if k == "auto":
         needs = {"k": "min_explained_variance", **needs}
     for parameter, needed in needs.items():
-        if needed not in accepted[method]:
-            able = " or ".join(name for name in selectors if needed in accepted[name])
+        if needed not in accepted:
+            able = " or ".join(name for name, cls in all_selectors().items() if needed in signature(cls).parameters)
             missing = "does not have this setting; leave it out"
             if parameter == "k":
                 missing = "cannot choose the number of columns; give a number"
             raise RequestError(parameter, f"{method} {missing} or use the method {able}.")
-    if "random_state" in accepted[method]:
+    if "random_state" in accepted:
         given["random_state"] = request.seed
-    return method, selectors[method](n_features_to_select=k, **given)
-
-
-def _plain(name: str) -> str:
-    return name.replace("-", "").replace("_", "").lower()
+    return method, kind(n_features_to_select=k, **given)
 
 
 class AnyRangeScaler(MinMaxScaler):
@@ -323,11 +315,11 @@ def unscale_map(
     """
     if scaler is None:
         return coefficients, intercept
-    s, t = _affine(scaler)
+    s, t = affine(scaler)
     return coefficients * s[kept, None] / s, (intercept + t[kept] @ coefficients - t) / s
 
 
-def _affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
+def affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
     """Return slope and shift of every column."""
     if isinstance(scaler, MinMaxScaler):
         return scaler.scale_, scaler.min_
