@@ -76,6 +76,9 @@ class ScorerSelector(MomentsSelector):
     missing : {"raise", "em"}, default="raise"
         What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use
         its moments, for up to 3000 features. ``transform`` and ``reconstruct`` then take missing values too.
+    conditions : Conditions or None, default=None
+        Costs and a budget, groups, blocks, distances, penalties, weights, as in :class:`ColumnSubset`: the search that
+        this one starts from keeps to them, and so do its own swaps of single features.
 
     Attributes
     ----------
@@ -111,6 +114,8 @@ class ScorerSelector(MomentsSelector):
     n_swaps_ : int
         Swaps made by the search. The set before the last, J-driven swaps is a certified 1-swap optimum of the plain
         loss; of J, the most promising swaps were tested.
+    conditions_cost_ : ConditionsCost
+        As in :class:`ColumnSubset`, by the plain reconstruction loss.
     ridge_ : float
         The relative ridge weight used.
     scale_ : ndarray of shape (m,)
