@@ -1,6 +1,9 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
+from ._choice import Choice, in_indices, resolve_choice
 from ._column_subset import ColumnSubset, bounds
+from ._conditioned import ConditionsCost, replaceable, weights_of
+from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
@@ -11,9 +14,14 @@ from ._stability_task import Finish, Round, Task
 
 __all__ = [
     "N_FOLDS",
+    "Choice",
     "ColumnSubset",
+    "Conditions",
+    "ConditionsCost",
     "Finish",
     "Found",
+    "Group",
+    "InfeasibleConditionsError",
     "MomentsSelector",
     "Problem",
     "Round",
@@ -23,5 +31,9 @@ __all__ = [
     "Task",
     "Wanted",
     "bounds",
+    "in_indices",
     "map_error",
+    "replaceable",
+    "resolve_choice",
+    "weights_of",
 ]
