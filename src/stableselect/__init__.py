@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, testing, workflow
     from ._core import Moments, SketchedMoments
     from ._registry import all_selectors, available_selectors
+    from ._report import report
     from .base import BaseSelector, Explanation
     from .ensemble import ConsensusSelector
     from .experiments import compare
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "_core": ("Moments", "SketchedMoments"),
     "_registry": ("all_selectors", "available_selectors"),
+    "_report": ("report",),
     "base": ("BaseSelector", "Explanation"),
     "ensemble": ("ConsensusSelector",),
     "experiments": ("compare",),
@@ -89,6 +91,7 @@ __all__ = [
     "paper",
     "plot",
     "pp",
+    "report",
     "save",
     "testing",
     "workflow",

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 
@@ -65,6 +66,14 @@ def test_a_broken_torch_is_told(run, monkeypatch):
     code, out, _ = run("doctor")
     assert code == 0
     assert "cannot be imported: no numpy" in out and "GPU: torch cannot be used: libcudart" in out
+
+
+def test_every_gpu_is_named_with_its_memory(run, monkeypatch):
+    card = SimpleNamespace(name="Some GPU", total_memory=24 * 2**30)
+    cuda = SimpleNamespace(device_count=lambda: 2, get_device_properties=lambda i: card)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    code, out, _ = run("doctor")
+    assert code == 0 and out.splitlines()[-1] == "GPU: Some GPU (24 GiB), Some GPU (24 GiB)"
 
 
 @pytest.mark.parametrize(

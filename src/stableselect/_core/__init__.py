@@ -1,6 +1,5 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
-from ._all_sets import UnitProblem, UnitResult
 from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
@@ -91,5 +90,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units
+from ._unit_state import UnitProblem

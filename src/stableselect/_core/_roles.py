@@ -24,6 +24,7 @@ from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_
 from ._gram import DualGram, Gram, pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step
+from ._stand_ins import correlations, stand_ins
 from ._streams import Stream, summed
 from ._subset_search import SwapState
 from ._threads import MANY_FEATURES
@@ -50,11 +51,11 @@ class Roles:
     shares: np.ndarray
     """k x m: each kept feature's part of ``r2``."""
     substitutes: np.ndarray
-    """k x 3: the features to take instead, best first, -1 where none is left."""
+    """k x 4: the features to take instead, the best three first, then one that stands in for no other; -1 for none."""
     costs: np.ndarray
-    """k x 3: by how much the unexplained share of the variance then rises."""
+    """k x 4: by how much the unexplained share of the variance then rises."""
     likeness: np.ndarray
-    """k x 3: their correlations with the kept feature, nan where one does not vary."""
+    """k x 4: their correlations with the kept feature, nan where one does not vary."""
 
     @property
     def explaining(self) -> tuple[np.ndarray, ...]:
@@ -112,7 +113,8 @@ def column_roles(
     swaps = np.array(to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude]))))
     if allowed is not None:
         swaps = np.where(allowed, swaps, -np.inf)
-    best, gains = np.empty((2, len(swaps), _REPLACEMENTS))
+    best, gains = np.empty((2, len(swaps), _REPLACEMENTS + 1))
+    best[:, -1], gains[:, -1] = stand_ins(swaps, total, C_S, variance, chosen)
     for place in range(_REPLACEMENTS):
         best[:, place], gains[:, place] = np.argmax(swaps, axis=1), np.max(swaps, axis=1)
         np.put_along_axis(swaps, np.argmax(swaps, axis=1)[:, None], -np.inf, axis=1)
@@ -127,14 +129,6 @@ def column_roles(
         costs=np.where(substitutes < 0, np.nan, -gains / total),
         likeness=correlations(C_S, variance, chosen, substitutes),
     )
-
-
-def correlations(C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int], others: np.ndarray) -> np.ndarray:
-    """Return the correlation of every kept feature with some others (k x p, -1 for none), from the k x m moments."""
-    product = variance[list(chosen)][:, None] * variance[others]
-    known = (others >= 0) & (product > 0)
-    found = np.take_along_axis(C_S, np.maximum(others, 0), axis=1) / np.sqrt(np.where(known, product, 1.0))
-    return np.where(known, np.clip(found, -1.0, 1.0), np.nan)
 
 
 def least_squares_map(X: Array | Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

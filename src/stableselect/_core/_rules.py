@@ -101,6 +101,21 @@ class Rules:
         fits[list(chosen)] = False
         return fits
 
+    def promising(self, chosen: Sequence[int]) -> np.ndarray:
+        """Return which units leave room for what the lower limits still need, as far as two limits at a time tell."""
+        sums = self.sums(chosen)
+        fits = self.addable(chosen)
+        need = np.maximum((self.low - self._tolerance - sums)[:, None] - self.rows, 0.0)
+        room = (self.high + self._tolerance - sums)[:, None] - self.rows
+        for q in np.flatnonzero(np.isfinite(self.low) & (self.low - self._tolerance > sums)):
+            gives = np.flatnonzero(fits & (self.rows[q] > 0))
+            if not gives.size:
+                return np.zeros_like(fits)
+            for p in np.flatnonzero(np.isfinite(self.high)):
+                use = (self.rows[p, gives] / self.rows[q, gives]).min()
+                fits &= need[q] * use <= room[p]
+        return fits
+
     def swappable(self, chosen: Sequence[int]) -> np.ndarray:
         """Return which unit can take the place of each chosen one, as a table of c x u."""
         chosen = list(chosen)

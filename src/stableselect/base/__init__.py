@@ -22,7 +22,7 @@ from ._checks import (
 )
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
-from ._figures import Figures, data_frame
+from ._figures import Figures, data_frame, html_table
 from ._progress import N_JOBS, counted, in_processes, in_threads, progress_text, steps, told_to, verbose_steps
 from ._residuals import HeldOutResiduals
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
@@ -59,6 +59,7 @@ __all__ = [
     "check_table",
     "counted",
     "data_frame",
+    "html_table",
     "in_processes",
     "in_threads",
     "may_stop_short",

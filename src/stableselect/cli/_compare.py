@@ -68,6 +68,7 @@ def compare(
         typer.Option("--store", metavar="DIR", help="Folder of finished runs (default: TABLE.compare, here)."),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed runs again.")] = False,
+    report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
     decimal: options.Decimal = None,
@@ -96,7 +97,7 @@ def compare(
         for target, suffixes, what in ((output, (".csv", ".tsv"), "a table, "), (plot, _PICTURES, "a picture, ")):
             if target is not None:
                 table_format(target, suffixes, what)
-        targets = [target for target in (output, plot) if target is not None]
+        targets = [target for target in (output, plot, *options.check_report(report)) if target is not None]
         check_outputs(targets, inputs=options.files_of(table), overwrite=force)
         data = open_table(table, verbatim=[name for name in (labels, group, *(id_column or ())) if name], **how)
         if not isinstance(data, Table):
@@ -124,6 +125,10 @@ def compare(
             complain(f"Finished runs are kept in {kept}; the same command goes on from there.")
             raise
         wrote = _write(found, output, plot, data.name, force)
+        if report is not None:
+            with write_whole(report, overwrite=force) as (stream,):
+                stream.write(options.page_of(found, source=data.name, notes=numbers.notes))
+            wrote.append(f"Wrote {printable(str(report))}.")
         wrote.append(f"Finished runs are kept in {printable(str(kept))}.")
         _report(found, data.name, numbers, scale, wrote, quiet)
 

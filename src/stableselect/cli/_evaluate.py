@@ -49,6 +49,7 @@ def evaluate(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of folds and random panels.")
     ] = 0,
+    report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
     decimal: options.Decimal = None,
@@ -66,7 +67,8 @@ def evaluate(
     components; what each of its columns is worth, which are redundant, the best
     swap, and what to add. It also says where there is nothing to select at all.
 
-    With -o OUT all figures are written there as JSON.
+    With -o OUT all figures are written there as JSON, with --report PAGE as one
+    page for people who were not there.
     """
     how = options.reading(locals())
     with reported(debug, may_drop=True):
@@ -77,7 +79,8 @@ def evaluate(
         if output is not None:
             table_format(output, (".json",), "a report, ")
         targets = [] if output is None else [output]
-        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
+        pages = options.check_report(report)
+        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             data = open_table(table, verbatim=[name for name in (labels, group, *(id_column or ())) if name], **how)
@@ -96,21 +99,23 @@ def evaluate(
                 seed=seed,
             )
             found = evaluate_table(data, request, progress=begin)
-            if targets:
-                judged = found.evaluation
-                first = {
-                    "format": "stableselect evaluation",
-                    "version": 1,
-                    "verdict": judged.verdict,
-                    "nothing_to_select": judged.nothing_to_select,
-                    "n_beaten": judged.n_beaten,
-                }
-                with write_whole(*targets, overwrite=force) as (stream,):
-                    stream.write(as_json(found, **first).encode())
-        _report(found, targets, quiet)
+            judged = found.evaluation
+            first = {
+                "format": "stableselect evaluation",
+                "version": 1,
+                "verdict": judged.verdict,
+                "nothing_to_select": judged.nothing_to_select,
+                "n_beaten": judged.n_beaten,
+            }
+            with write_whole(*targets, *pages, overwrite=force) as streams:
+                if targets:
+                    streams[0].write(as_json(found, **first).encode())
+                if pages:
+                    streams[-1].write(options.page_of(found))
+        _report(found, targets, pages, quiet)
 
 
-def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:
+def _report(found: TableEvaluation, targets: list[Path], pages: list[Path], quiet: bool) -> None:
     from ._report import evaluation_tables
 
     report, judged = console(quiet=quiet), found.evaluation
@@ -121,5 +126,5 @@ def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:
     report.print(*evaluation_tables(judged, found.scaling, file), sep="\n")
     for note in found.notes:
         report.print(f"Note: {options.with_option(note)}")
-    if targets:
-        report.print(f"Wrote {printable(str(targets[0]))}.")
+    if targets or pages:
+        report.print(f"Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}.")

@@ -200,6 +200,10 @@ QuoteFormulas = Annotated[
         help="For spreadsheets: write text that they would run as a formula (=...) with an apostrophe before it.",
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="PAGE", help="Page to write for people who were not there: .html."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -238,6 +242,24 @@ def with_option(note: str) -> str:
     """Return a note with the option that does what it says."""
     found = next((name for words, name in _HINTS.items() if words in note), None)
     return printable(note if found is None else f"{note.removesuffix('.')} ({found}).")
+
+
+def check_report(page: Path | None) -> list[Path]:
+    """Return the page to write, if one is; raise at once where it cannot be made."""
+    if page is None:
+        return []
+    from ..io import table_format
+
+    table_format(page, (".html", ".htm"), "a page, ")
+    page_of(None)
+    return [page]
+
+
+def page_of(result: Any, **about: Any) -> bytes:
+    """Return a result as a page; nothing for None, but an error where pages cannot be made."""
+    from .._report import report_html
+
+    return b"" if result is None else report_html(result, **about).encode()
 
 
 def files_of(tables: list[str]) -> list[PathLike]:

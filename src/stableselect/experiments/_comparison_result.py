@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 from .._files import printable
-from ..base import data_frame
+from ..base import data_frame, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -191,6 +191,11 @@ class MethodComparison:
         )
         notes = [textwrap.fill(note, _WIDTH, subsequent_indent="  ") for note in self.notes()]
         return "\n".join([first, *self.lines(), *notes])
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.cells()
+        columns = dict(zip(head, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(head, ())
+        return html_table(str(self).splitlines()[0], columns, most=40)
 
     def __repr__(self) -> str:
         methods = sum(row.kind == "method" for row in self.rows)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._core import splits_of
 from .._refit import resolve_names
-from ..base import BaseSelector, HeldOutResiduals, check_table, whole_fits
+from ..base import BaseSelector, Figures, HeldOutResiduals, check_table, whole_fits
 from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
 
 _TEST_FRACTION = 0.2
@@ -22,7 +22,7 @@ _REFIT_SAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class HeldOutErrors:
+class HeldOutErrors(Figures):
     """Mean squared errors on samples kept out of both selection and refit, averaged over samples and features.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..base import data_frame
+from ..base import data_frame, html_table
 from ._panel_structure import Structure
 
 if TYPE_CHECKING:
@@ -202,6 +202,21 @@ class PanelEvaluation:
         kind, rows = parts[which]
         names = [field.name for field in fields(kind)]
         return data_frame({name: [getattr(row, name) for row in rows] for name in names})
+
+    def _repr_html_(self) -> str:
+        compared: dict[str, list] = {
+            "reconstructed from": [row.name for row in self.comparison],
+            "explained variance": [row.explained_variance for row in self.comparison],
+            "neighbours kept": [row.neighbor_overlap for row in self.comparison],
+            "accuracy": [row.accuracy for row in self.comparison],
+        }
+        members = sorted(self.members, key=lambda one: -one.worth)
+        worth: dict[str, list] = {
+            "member": [one.feature for one in members],
+            "worth": [one.worth for one in members],
+            "explained by the others": [one.r2_from_others for one in members],
+        }
+        return html_table(self.verdict, compared) + html_table("Members", worth)
 
     def __repr__(self) -> str:
         return f"<PanelEvaluation of {len(self.panel)} of {self.n_features} features: {self.verdict}>"

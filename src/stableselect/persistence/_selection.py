@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core import check_reconstructed
-from ..base import Calibration, Explanation, NovelSamplesWarning, check_noise
+from ..base import Calibration, Explanation, NovelSamplesWarning, check_noise, data_frame, html_table
 from ..inspection import HeldOutErrors
 from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,22 @@ class TableSelection:
         """Names of the selected columns in table order."""
         chosen = {column.name for column in self.selected}
         return [name for name in self.features if name in chosen]
+
+    def to_frame(self) -> DataFrame:
+        """Return the selected columns in order of selection as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns name, index and score.
+        """
+        names = ("name", "index", "score")
+        return data_frame({name: [getattr(column, name) for column in self.selected] for name in names})
+
+    def _repr_html_(self) -> str:
+        of = f"{len(self.selected)} of {len(self.features)} columns of {self.source}, by {self.method}"
+        names = ("name", "index", "score")
+        return html_table(of, {name: [getattr(column, name) for column in self.selected] for name in names})
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X.

@@ -307,7 +307,8 @@ class ColumnSubset(MomentsSelector):
         bound = roles.loss
         if choice is not None and not (found.proven and found.prices is None):
             size = gram.n_features if choice.weights is None else float(choice.weights.sum())
-            bound = bound_under_conditions(gram, choice, problem.ridge, problem.include) / size
+            floor = bound_under_conditions(gram, choice, problem.ridge, problem.include)
+            bound = max(floor, found.lower_bound) / size
         elif not found.proven:
             floor = loss_bound(gram, problem.k, problem.ridge, problem.include, problem.exclude)
             bound = max(floor, found.lower_bound) / gram.n_features

@@ -181,7 +181,7 @@ class Conditions:
         return replace(self, **given)
 
     def as_plain(self) -> dict[str, Any]:
-        """Return the conditions that are set as lists, numbers and text, with mappings as lists of pairs."""
+        """Return the conditions that are set as lists, numbers and text; mappings from indices are lists of pairs."""
         plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         plain["groups"] = [
             {field.name: _plain(getattr(one, field.name)) for field in fields(one)} for one in self.groups
@@ -196,8 +196,8 @@ class Conditions:
             raise ValueError(f"conditions have no {unknown[0]!r:.60}")
         made = dict(plain)
         for name in _BY_FEATURE:
-            if isinstance(made.get(name), dict):
-                made[name] = {key: value for key, value in made[name]["pairs"]}
+            if isinstance(made.get(name), list) and made[name][:1] == ["pairs"]:
+                made[name] = {key: value for key, value in made[name][1]}
         made["groups"] = [Group(**group) for group in made.get("groups", ())]
         return cls(**made)
 
@@ -208,7 +208,9 @@ _BY_FEATURE = (*_NUMBERS, "coordinates")
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {"pairs": [[key, _plain(number)] for key, number in value.items()]}
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(entry) for key, entry in value.items()}
+        return ["pairs", [[key, _plain(entry)] for key, entry in value.items()]]
     return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 

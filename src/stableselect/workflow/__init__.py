@@ -5,7 +5,7 @@ from ._evaluate import EvaluationRequest, TableEvaluation, evaluate_table
 from ._frontier import TableFrontier, measure_frontier
 from ._labelled import LabelledNumbers, labelled_numbers
 from ._prepare import RequestError, Scaling, SelectionRequest
-from ._select import select_table
+from ._select import TableOverview, inspect_table, select_table
 
 __all__ = [
     "EvaluationRequest",
@@ -15,7 +15,9 @@ __all__ = [
     "SelectionRequest",
     "TableEvaluation",
     "TableFrontier",
+    "TableOverview",
     "evaluate_table",
+    "inspect_table",
     "labelled_numbers",
     "measure_frontier",
     "read_conditions",

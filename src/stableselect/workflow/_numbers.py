@@ -56,7 +56,7 @@ class Numbers:
         if self.moments is not None:
             selector.fit_moments(self.moments)
             return None
-        X = self.sample if self.scaler is None else self.scaler.transform(self.sample)
+        X = self.scaled_sample()
         selector.fit(X)
         return X
 
@@ -66,6 +66,12 @@ class Numbers:
             return self.sample[:, columns]
         slope, shift = affine(self.scaler)
         return (scaled[:, columns] - shift[columns]) / slope[columns]
+
+    def scaled_sample(self) -> np.ndarray:
+        """Return the rows held, scaled in place where the selector is fitted to them: once only."""
+        if self.scaler is None:
+            return self.sample
+        return self.scaler.transform(self.sample if self.moments is None else self.sample.copy())
 
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -16,7 +16,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .. import __version__
 from ..base import (
     Calibration,
-    Explanation,
     HeldOutResiduals,
     SketchWarning,
     StreamingSelector,
@@ -26,7 +25,7 @@ from ..base import (
     UnscaledFeaturesWarning,
     whole_fits,
 )
-from ..inspection import HeldOutErrors, held_out_report
+from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
 from ..persistence import SelectedColumn, TableSelection
 from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, turned_notes, value_notes
@@ -48,6 +47,14 @@ TOLD_ELSEWHERE = (
 )
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
+
+
+@dataclass(frozen=True, eq=False)
+class TableOverview:
+    """A selection from a table, and what a report shows beside it."""
+
+    selection: TableSelection
+    overview: SelectionOverview
 
 
 @whole_fits()
@@ -84,11 +91,49 @@ def select_table(
     >>> selection.selected_names, selection.errors is None
     (['a'], True)
     """
-    request = request or SelectionRequest()
+    return _selected(table, request or SelectionRequest(), progress, inspect=False)[0]
+
+
+@whole_fits()
+def inspect_table(
+    table: AnyTable, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
+) -> TableOverview:
+    """Select columns of a table, as :func:`select_table` does, and measure what a report shows beside.
+
+    Parameters
+    ----------
+    table, request, progress
+        As for :func:`select_table`.
+
+    Returns
+    -------
+    TableOverview
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sklearn.datasets import load_wine
+    >>> from stableselect.io import Table
+    >>> from stableselect.workflow import SelectionRequest, inspect_table
+    >>> table = Table(pa.Table.from_pandas(load_wine(as_frame=True).data), "wine.csv")
+    >>> found = inspect_table(table, SelectionRequest(k=4))
+    >>> len(found.selection.selected), found.overview.stability.n_repeats
+    (4, 10)
+    """
+    selection, seen = _selected(table, request or SelectionRequest(), progress, inspect=True)
+    assert seen is not None
+    return TableOverview(selection, seen)
+
+
+def _selected(
+    table: AnyTable, request: SelectionRequest, progress: Callable[[str], object], *, inspect: bool
+) -> tuple[TableSelection, SelectionOverview | None]:
+    """Return a selection and, where it is asked for, what a report shows beside."""
     asked = prepare(table, request)
     features, selector = asked.features, asked.selector
     numbers = numbers_of(asked, request)
     about = table_notes(asked, numbers, request)
+    summary = table_summary(numbers.sample, features) if inspect else None  # before the rows are scaled in place
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
@@ -96,13 +141,19 @@ def select_table(
         errors, why_not = _errors(asked, numbers, request, left)
         progress("Selecting from all rows")
         seen = numbers.fit(selector)
-        explanation = _named(selector.explain(seen), features) if request.explain else None
+        explanation = selector.explain(seen).named(features) if request.explain else None
+        looked_at = None
+        if inspect:
+            progress("Measuring what the report shows")
+            rows = numbers.scaled_sample() if seen is None else seen
+            looked_at = overview(selector, rows, summary=summary, random_state=request.seed)
+            looked_at = replace(looked_at, explanation=looked_at.explanation.named(features))
     kept = np.flatnonzero(selector.support_)
     coefficients, intercept = unscale_map(
         numbers.scaler, selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
     position = {column: j for j, column in enumerate(table.columns)}
-    return TableSelection(
+    selection = TableSelection(
         method=asked.method,
         settings=_settings(selector, features),
         scaling=request.scale,
@@ -140,13 +191,14 @@ def select_table(
             "scikit-learn": version("scikit-learn"),
         },
     )
+    return selection, looked_at
 
 
 def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
-    """Return what conditions cost, with column names for positions; None without conditions."""
-    if getattr(selector, "conditions", None) is None:
+    """Return what conditions cost, with column names for positions; None where that was not found out."""
+    cost: ConditionsCost | None = getattr(selector, "conditions_cost_", None)
+    if cost is None:
         return None
-    cost: ConditionsCost = selector.conditions_cost_
     return replace(cost, free_selected=tuple(features[int(j)] for j in cost.free_selected))
 
 
@@ -218,26 +270,6 @@ def _error_notes(errors: HeldOutErrors | None, k: int, asked: Prepared) -> list[
             f"The errors are those of {errors.n_selected} columns, the number chosen without the held-out rows."
         )
     return notes
-
-
-def _named(explained: Explanation, features: list[str]) -> Explanation:
-    """Return an explanation with column names for positions."""
-    name: Any = dict(enumerate(features)).get  # None where there is no replacement
-    selected = [
-        replace(
-            kept,
-            feature=name(kept.feature),
-            replacement=name(kept.replacement),
-            replacements=[replace(one, feature=name(one.feature)) for one in kept.replacements],
-            represents=[(name(j), part) for j, part in kept.represents],
-        )
-        for kept in explained.selected
-    ]
-    discarded = [
-        replace(gone, feature=name(gone.feature), explained_by=[(name(j), part) for j, part in gone.explained_by])
-        for gone in explained.discarded
-    ]
-    return Explanation(selected, discarded)
 
 
 def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
