@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -118,17 +119,18 @@ def held_out_report(
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
+        found = _errors(clone(model), X[order[n_test:]], X[order[:n_test]], scaler, roles, rng, residuals)
         for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
-            train = np.setdiff1d(order, rows)
-            _fit(clone(model), X[train], X[rows], scaler, residuals)
-        return _errors(model, X[order[n_test:]], X[order[:n_test]], scaler, roles, rng, residuals)
-    found = [
+            with suppress(ValueError):  # the samples that are left may be too few, or too much alike
+                _fit(clone(model), X[np.setdiff1d(order, rows)], X[rows], scaler, residuals)
+        return found
+    parts = [
         astuple(_errors(clone(model), X[rng.permutation(train)], X[test], scaler, roles, rng, residuals))
         for train, test in splits_of(cv, X, groups)
     ]
-    means = np.mean(found, axis=0)
+    means = np.mean(parts, axis=0)
     return HeldOutErrors(
-        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), found[0], strict=True))
+        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), parts[0], strict=True))
     )
 
 
