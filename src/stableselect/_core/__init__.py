@@ -57,12 +57,14 @@ from ._resampling import (
     Subsample,
     as_splitter,
     check_cv,
+    held_out_splits,
     resamples,
     seed_sequence,
     splits_of,
     units,
 )
 from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
+from ._rules import Rules, Undecided
 from ._search_device import (
     exchange_each,
     exchange_search,
@@ -89,4 +91,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
+from ._unit_search import greedy_order, search_units
+from ._unit_state import UnitProblem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._core import centred, refit_errors, splits_of
 from .._refit import resolve_names
-from ..base import BaseSelector, check_table, whole_fits
+from ..base import BaseSelector, Figures, HeldOutResiduals, check_table, whole_fits
 from ..metrics import mean_predictor_error, pca_reconstruction_error
 
 _TEST_FRACTION = 0.2
@@ -21,7 +21,7 @@ _REFIT_SAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class HeldOutErrors:
+class HeldOutErrors(Figures):
     """Mean squared errors on samples kept out of both selection and refit, averaged over samples and features.
 
     Attributes
@@ -66,6 +66,8 @@ def held_out_report(
     cv: Any = None,
     groups: Any = None,
     random_state: int | np.random.RandomState | None = 0,
+    residuals: list[HeldOutResiduals] | None = None,
+    all_folds: bool = False,
 ) -> HeldOutErrors:
     """Select features on a part of the samples and measure the reconstruction of the rest.
 
@@ -84,6 +86,10 @@ def held_out_report(
         Labels of samples that belong together, for a ``cv`` that keeps them together.
     random_state : int, RandomState or None, default=0
         Draws the held-out samples and the random features.
+    residuals : list, optional
+        Gets what is left of the held-out samples, in the units of X: one entry for every split.
+    all_folds : bool, default=False
+        Whether ``residuals`` gets four more entries, where there is no ``cv``: the other samples, held out in turn.
 
     Returns
     -------
@@ -112,15 +118,37 @@ def held_out_report(
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
-        return _errors(model, X[order[n_test:]], X[order[:n_test]], scaler, roles, rng)
+        for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
+            train = np.setdiff1d(order, rows)
+            _fit(clone(model), X[train], X[rows], scaler, residuals)
+        return _errors(model, X[order[n_test:]], X[order[:n_test]], scaler, roles, rng, residuals)
     found = [
-        astuple(_errors(clone(model), X[rng.permutation(train)], X[test], scaler, roles, rng))
+        astuple(_errors(clone(model), X[rng.permutation(train)], X[test], scaler, roles, rng, residuals))
         for train, test in splits_of(cv, X, groups)
     ]
     means = np.mean(found, axis=0)
     return HeldOutErrors(
         *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), found[0], strict=True))
     )
+
+
+def _fit(
+    model: Any, train: np.ndarray, test: np.ndarray, scaler: Any, residuals: list[HeldOutResiduals] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit the selector, note what it leaves of the held-out samples, and return both parts of the samples, scaled."""
+    unit: Any = 1.0
+    if scaler is not None:
+        scaler = clone(scaler)
+        train, test = scaler.fit_transform(train), scaler.transform(test)
+        zero, one = (scaler.inverse_transform(np.full((1, train.shape[1]), value)) for value in (0.0, 1.0))
+        unit = one - zero
+    with whole_fits():
+        model.fit(train)
+    if residuals is not None:
+        kept = model.support_
+        left = HeldOutResiduals.of(train[:, kept], test, model.reconstruct(test[:, kept]), kept)
+        residuals.append(replace(left, residuals=left.residuals * unit))
+    return train, test
 
 
 def _errors(
@@ -130,14 +158,12 @@ def _errors(
     scaler: Any,
     roles: tuple[list[int], list[int]],
     rng: np.random.RandomState,
+    residuals: list[HeldOutResiduals] | None,
 ) -> HeldOutErrors:
     """Return the errors of one split; the samples to fit on are in random order."""
     (include, exclude), m = roles, train.shape[1]
-    if scaler is not None:
-        scaler = clone(scaler)
-        train, test = scaler.fit_transform(train), scaler.transform(test)
-    with whole_fits():
-        chosen = model.fit(train).selected_
+    train, test = _fit(model, train, test, scaler, residuals)
+    chosen = model.selected_
 
     # Samples are in random order, so the first ones are a fair part; every rival is fitted on the same ones.
     refit = train[: max(_REFIT_SAMPLES, 20 * chosen.size)]

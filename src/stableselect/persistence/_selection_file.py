@@ -15,6 +15,8 @@ from ._selection import TableSelection
 
 FORMAT = "stableselect selection"
 VERSION = 1
+_LATER = ("calibration", "conditions_cost")
+"""Parts that files of earlier versions do not have."""
 
 
 def to_json(selection: TableSelection) -> str:
@@ -33,7 +35,7 @@ def read_selection(data: bytes) -> TableSelection:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise Refusal(f"is neither a selector nor a selection of stableselect; {ADVICE}")
     check_version(record.get("version"), VERSION)
-    return from_plain(TableSelection, record, "it")
+    return from_plain(TableSelection, dict.fromkeys(_LATER) | record, "it")
 
 
 def _pretty(value: Any, indent: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -14,6 +15,7 @@ from .._compat import Constraints, Interval, StrOptions, without
 from .._core import column_roles, to_dense, to_numpy
 from ..base import Selection
 from ..subset import (
+    Conditions,
     MomentsSelector,
     Problem,
     Sketch,
@@ -23,7 +25,9 @@ from ..subset import (
     bounds,
     columns_again,
     error_again,
+    replaceable,
     roles_again,
+    weights_of,
 )
 from ._frontier import scorer_finisher
 from ._objective import ScorerObjective, canonical_scores
@@ -202,6 +206,7 @@ class ScorerSelector(SketchSelector):
         verbose: bool = False,
         scale: Literal["standard", "minmax"] | None = None,
         missing: Literal["raise", "em"] = "raise",
+        conditions: Conditions | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -222,6 +227,7 @@ class ScorerSelector(SketchSelector):
         self.verbose = verbose
         self.scale = scale
         self.missing = missing
+        self.conditions = conditions
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run the data through the autoencoder.
@@ -247,19 +253,24 @@ class ScorerSelector(SketchSelector):
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
 
     def _select_from(self, problem: Problem) -> Selection:
-        gram, mean, unit, m = problem.gram, problem.mean, problem.unit, problem.gram.n_features
+        gram, mean, unit = problem.gram, problem.mean, problem.unit
         self.latent_width_ = int(self.latent_width or problem.k)
         found = problem.found
-        objective = ScorerObjective(gram, self.latent_width_, float(self.scorer_weight), problem.ridge)
+        choice, targets = problem.choice, weights_of(gram, problem.choice)
+        weight = float(self.scorer_weight)
+        objective = ScorerObjective(gram, self.latent_width_, weight, problem.ridge, targets=targets)
         chosen, self.n_swaps_ = found.chosen, found.n_swaps
         if problem.setting.exchange:
-            chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices)
+            swappable = None if choice is None else partial(replaceable, choice)
+            chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices, swappable)
             self.n_swaps_ += swaps
+        most = problem.k if choice is None else choice.most
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
-        roles = column_roles(gram, chosen, problem.ridge, problem.exclude)
+        allowed = None if choice is None else replaceable(choice, chosen)
+        roles = column_roles(gram, chosen, problem.ridge, problem.exclude, targets, allowed)
         if self._is_sketched(problem):
             C_S = columns_again(problem, chosen)
             if C_S is not None:
@@ -268,7 +279,7 @@ class ScorerSelector(SketchSelector):
                 roles = roles_again(roles, problem, chosen, C_S)
             self.objective_ = max(0.0, J) * unit
         else:
-            floor = objective.floor(problem.k) / m
+            floor = objective.floor(most) / objective.size
             self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, floor, problem)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)

@@ -1,6 +1,9 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
+from ._choice import Choice, in_indices, resolve_choice
 from ._column_subset import ColumnSubset, bounds
+from ._conditioned import ConditionsCost, replaceable, weights_of
+from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
@@ -13,9 +16,14 @@ from ._stability_task import Finish, Round, Task
 
 __all__ = [
     "N_FOLDS",
+    "Choice",
     "ColumnSubset",
+    "Conditions",
+    "ConditionsCost",
     "Finish",
     "Found",
+    "Group",
+    "InfeasibleConditionsError",
     "MomentsSelector",
     "Problem",
     "Round",
@@ -29,6 +37,10 @@ __all__ = [
     "bounds",
     "columns_again",
     "error_again",
+    "in_indices",
     "map_error",
+    "replaceable",
+    "resolve_choice",
     "roles_again",
+    "weights_of",
 ]

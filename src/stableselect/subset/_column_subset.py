@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._core import EXHAUSTED, TIE, column_roles, loss_bound
 from ..base import Selection
+from ._conditioned import bound_under_conditions, replaceable, weights_of
 from ._problem import Problem
 from ._sketch_selector import SketchSelector
 from ._sketching import columns_again, roles_again
@@ -200,7 +201,9 @@ class ColumnSubset(SketchSelector):
     def _select_from(self, problem: Problem) -> Selection:
         gram, found = problem.gram, problem.found
         order, self.n_swaps_ = found.chosen, found.n_swaps
-        roles = column_roles(gram, order, problem.ridge, problem.exclude)
+        choice = problem.choice
+        allowed = None if choice is None else replaceable(choice, order)
+        roles = column_roles(gram, order, problem.ridge, problem.exclude, weights_of(gram, choice), allowed)
         if self._is_sketched(problem):
             C_S = columns_again(problem, order)
             if C_S is not None:
@@ -210,11 +213,15 @@ class ColumnSubset(SketchSelector):
             return Selection(order, roles.worth, roles.coefficients)
         self._keep_roles(roles)
         bound = roles.loss
-        if not found.proven:
+        if choice is not None and not (found.proven and found.prices is None):
+            size = gram.n_features if choice.weights is None else float(choice.weights.sum())
+            floor = bound_under_conditions(gram, choice, problem.ridge, problem.include)
+            bound = max(floor, found.lower_bound) / size
+        elif not found.proven:
             floor = loss_bound(gram, problem.k, problem.ridge, problem.include, problem.exclude)
             bound = max(floor, found.lower_bound) / gram.n_features
         self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(roles.loss, bound, problem)
-        self.proven_optimal_ = self.optimality_gap_ == 0
+        self.proven_optimal_ = found.proven if choice is not None else self.optimality_gap_ == 0
         return Selection(order, roles.worth, roles.coefficients)
 
 

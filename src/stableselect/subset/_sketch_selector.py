@@ -50,7 +50,7 @@ class SketchSelector(MomentsSelector):
 
     def _obstacle_to_sketch(self) -> str | None:
         stable = self._prefers_stability()
-        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv)
+        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv, self.conditions)
 
     def _check_sketch(self) -> None:
         obstacle = self._obstacle_to_sketch()

@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from ..inspection import PanelEvaluation, evaluate
-from ..io import Table, listed, numeric_matrix, quoted
-from ._notes import left_out_note
-from ._prepare import RequestError, Scaling, SelectionRequest, fitted_scaler, prepare
+from ..io import Table, listed
+from ._labelled import labelled_numbers
+from ._prepare import RequestError, Scaling, SelectionRequest
 from ._select import notes_of
 
 
@@ -107,60 +106,37 @@ def evaluate_table(
         raise RequestError("columns", "names no column; name one or more.")
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise RequestError("columns", f"{listed(twice)} is named twice; name each column once.")
-    aside = [_known(table, name, what) for what in ("labels", "group") if (name := getattr(request, what)) is not None]
-    drop = [*request.drop, *aside]
     try:
-        asked = prepare(
-            table, SelectionRequest(len(columns), include=columns, drop=drop, id_columns=request.id_columns)
+        read = labelled_numbers(
+            table,
+            SelectionRequest(
+                len(columns), include=columns, drop=request.drop, id_columns=request.id_columns, scale=request.scale
+            ),
+            labels=request.labels,
+            group=request.group,
+            folds=request.folds,
         )
     except RequestError as error:
         raise RequestError(
             "columns" if error.parameter in ("include", "k") else error.parameter, error.reason
         ) from None
-    if len(columns) == len(asked.features):
+    if len(columns) == len(read.features):
         m = len(columns)
         raise RequestError("columns", f"names all {m} columns, so nothing is left to reconstruct; name fewer.")
-    X = numeric_matrix(table, asked.features)
-    if len(X) < request.folds:
-        raise RequestError("folds", f"{request.folds} folds need as many rows and the table has {len(X)}; lower it.")
-    labels = None if request.labels is None else _classes(table, request.labels, "labels")
-    groups = None if request.group is None else _classes(table, request.group, "group")
-    if groups is not None and np.unique(groups).size < request.folds:
-        found = np.unique(groups).size
-        raise RequestError("folds", f"{request.folds} folds need as many groups and there are {found}; lower it.")
+    X = read.X
     progress("Judging the panel")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluation = evaluate(
             columns,
-            pa.table(list(X.T), names=asked.features),
-            y=labels,
-            scaler=fitted_scaler(request.scale, X),
+            pa.table(list(X.T), names=read.features),
+            y=read.labels,
+            scaler=read.scaler,
             cv=request.folds,
-            groups=groups,
+            groups=read.groups,
             n_random=request.n_random,
             n_resamples=request.n_resamples,
             random_state=request.seed,
         )
-    notes = (*asked.table.notes, *left_out_note(asked.left_out), *notes_of(caught))
+    notes = (*read.notes, *notes_of(caught))
     return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
-
-
-def _known(table: Table, name: str, what: str) -> str:
-    """Return the name of a column; raise if the table has no such column."""
-    if name not in table.columns:
-        raise RequestError(what, f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}.")
-    return name
-
-
-def _classes(table: Table, name: str, what: str) -> np.ndarray:
-    """Return a column as text; raise where a row has none, or where hardly two rows agree."""
-    values = table.data[name].to_pylist()
-    if any(value is None or value == "" or value != value for value in values):
-        raise RequestError(what, f"{quoted(name)} has empty cells; fill them or leave out these rows.")
-    classes = np.array([str(value) for value in values])
-    if 2 * (found := np.unique(classes).size) > classes.size and what == "labels":
-        raise RequestError(
-            what, f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
-        )
-    return classes

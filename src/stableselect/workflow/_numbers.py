@@ -11,7 +11,16 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from .._core import Moments, SketchedMoments, memory_limit, merged, row_hashes, sketch_size, to_dense
 from ..base import StreamingSelector, steps
 from ..io import TableError, TableParts, numeric_matrix
-from ._prepare import AnyRangeScaler, Prepared, RequestError, Scaler, SelectionRequest, check_scaling, fitted_scaler
+from ._prepare import (
+    AnyRangeScaler,
+    Prepared,
+    RequestError,
+    Scaler,
+    SelectionRequest,
+    affine,
+    check_scaling,
+    fitted_scaler,
+)
 
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
@@ -47,9 +56,22 @@ class Numbers:
         if self.moments is not None:
             selector.fit_moments(self.moments)
             return None
-        X = self.sample if self.scaler is None else self.scaler.transform(self.sample)
+        X = self.scaled_sample()
         selector.fit(X)
         return X
+
+    def in_units(self, scaled: np.ndarray | None, columns: np.ndarray) -> np.ndarray:
+        """Return columns of the sample in the table's units; ``scaled`` is what :meth:`fit` returned."""
+        if scaled is None or self.scaler is None:
+            return self.sample[:, columns]
+        slope, shift = affine(self.scaler)
+        return (scaled[:, columns] - shift[columns]) / slope[columns]
+
+    def scaled_sample(self) -> np.ndarray:
+        """Return the rows held, scaled in place where the selector is fitted to them: once only."""
+        if self.scaler is None:
+            return self.sample
+        return self.scaler.transform(self.sample if self.moments is None else self.sample.copy())
 
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
@@ -84,7 +106,7 @@ def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     if asked_for == "auto":
         m, folds = len(asked.features), asked.selector._folds_needed()
         fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
-        open_ended = asked.k is None or request.asks_for_stability
+        open_ended = asked.k is None or request.asks_for_stability or request.conditions is not None
         return 0 if fits or open_ended else sketch_size(asked.k or 0)
     return int(asked_for)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,22 +15,28 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
 from ..base import (
-    Explanation,
+    Calibration,
+    HeldOutResiduals,
     SketchWarning,
+    StreamingSelector,
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
     UnscaledFeaturesWarning,
     whole_fits,
 )
-from ..inspection import HeldOutErrors, held_out_report
+from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
 from ..persistence import SelectedColumn, TableSelection
+from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, turned_notes, value_notes
 from ._numbers import Numbers, numbers_of
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
+
+FEW_ROWS = 500
+"""With fewer rows than this all of them are held out in turn, to learn how sure reconstructed values are."""
 
 TOLD_ELSEWHERE = (
     SketchWarning,
@@ -41,6 +47,14 @@ TOLD_ELSEWHERE = (
 )
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
+
+
+@dataclass(frozen=True, eq=False)
+class TableOverview:
+    """A selection from a table, and what a report shows beside it."""
+
+    selection: TableSelection
+    overview: SelectionOverview
 
 
 @whole_fits()
@@ -77,24 +91,69 @@ def select_table(
     >>> selection.selected_names, selection.errors is None
     (['a'], True)
     """
-    request = request or SelectionRequest()
+    return _selected(table, request or SelectionRequest(), progress, inspect=False)[0]
+
+
+@whole_fits()
+def inspect_table(
+    table: AnyTable, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
+) -> TableOverview:
+    """Select columns of a table, as :func:`select_table` does, and measure what a report shows beside.
+
+    Parameters
+    ----------
+    table, request, progress
+        As for :func:`select_table`.
+
+    Returns
+    -------
+    TableOverview
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sklearn.datasets import load_wine
+    >>> from stableselect.io import Table
+    >>> from stableselect.workflow import SelectionRequest, inspect_table
+    >>> table = Table(pa.Table.from_pandas(load_wine(as_frame=True).data), "wine.csv")
+    >>> found = inspect_table(table, SelectionRequest(k=4))
+    >>> len(found.selection.selected), found.overview.stability.n_repeats
+    (4, 10)
+    """
+    selection, seen = _selected(table, request or SelectionRequest(), progress, inspect=True)
+    assert seen is not None
+    return TableOverview(selection, seen)
+
+
+def _selected(
+    table: AnyTable, request: SelectionRequest, progress: Callable[[str], object], *, inspect: bool
+) -> tuple[TableSelection, SelectionOverview | None]:
+    """Return a selection and, where it is asked for, what a report shows beside."""
     asked = prepare(table, request)
     features, selector = asked.features, asked.selector
     numbers = numbers_of(asked, request)
     about = table_notes(asked, numbers, request)
+    summary = table_summary(numbers.sample, features) if inspect else None  # before the rows are scaled in place
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
-        errors, why_not = _errors(asked, numbers, request.seed)
+        left: list[HeldOutResiduals] = []
+        errors, why_not = _errors(asked, numbers, request, left)
         progress("Selecting from all rows")
         seen = numbers.fit(selector)
-        explanation = _named(selector.explain(seen), features) if request.explain else None
+        explanation = selector.explain(seen).named(features) if request.explain else None
+        looked_at = None
+        if inspect:
+            progress("Measuring what the report shows")
+            rows = numbers.scaled_sample() if seen is None else seen
+            looked_at = overview(selector, rows, summary=summary, random_state=request.seed)
+            looked_at = replace(looked_at, explanation=looked_at.explanation.named(features))
     kept = np.flatnonzero(selector.support_)
     coefficients, intercept = unscale_map(
         numbers.scaler, selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
     position = {column: j for j, column in enumerate(table.columns)}
-    return TableSelection(
+    selection = TableSelection(
         method=asked.method,
         settings=_settings(selector, features),
         scaling=request.scale,
@@ -112,6 +171,7 @@ def select_table(
         errors=errors,
         path=selector.path_ if asked.k is None else None,
         stability=selector.frontier_ if request.asks_for_stability else None,
+        conditions_cost=_cost_of(selector, features),
         explanation=explanation,
         notes=(
             *about,
@@ -122,6 +182,7 @@ def select_table(
         ),
         intercept=intercept,
         coefficients=coefficients,
+        calibration=Calibration.of(numbers.in_units(seen, kept), left, numbers.rows) if left else None,
         versions={
             "stableselect": __version__,
             "python": platform.python_version(),
@@ -130,6 +191,15 @@ def select_table(
             "scikit-learn": version("scikit-learn"),
         },
     )
+    return selection, looked_at
+
+
+def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
+    """Return what conditions cost, with column names for positions; None where that was not found out."""
+    cost: ConditionsCost | None = getattr(selector, "conditions_cost_", None)
+    if cost is None:
+        return None
+    return replace(cost, free_selected=tuple(features[int(j)] for j in cost.free_selected))
 
 
 def _sketch_notes(selector: Any) -> list[str]:
@@ -162,14 +232,28 @@ def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
-def _errors(asked: Prepared, numbers: Numbers, seed: int) -> tuple[HeldOutErrors | None, list[str]]:
-    """Return the errors on held-out rows, or None and a note that says why there are none."""
+def _errors(
+    asked: Prepared, numbers: Numbers, request: SelectionRequest, left: list[HeldOutResiduals]
+) -> tuple[HeldOutErrors | None, list[str]]:
+    """Return the errors on held-out rows, or None and a note that says why there are none.
+
+    ``left`` gets what is left of the held-out rows. Where they would be few, all rows are held out in turn, unless that
+    takes long.
+    """
     rows, m = numbers.sample.shape
     if rows < MIN_ROWS:
         count = "1 row" if rows == 1 else f"{rows} rows"
         return None, [f"No errors on held-out rows: the table has {count} and {MIN_ROWS} are needed."]
+    quick = isinstance(asked.selector, StreamingSelector) and not (asked.k is None or request.asks_for_stability)
     try:
-        errors = held_out_report(asked.selector, numbers.sample, scaler=numbers.scaler, random_state=seed)
+        errors = held_out_report(
+            asked.selector,
+            numbers.sample,
+            scaler=numbers.scaler,
+            random_state=request.seed,
+            residuals=left,
+            all_folds=rows < FEW_ROWS and quick,
+        )
     except TooFewSamplesError:  # all rows may still be enough
         return None, ["No errors on held-out rows: too few rows are left without them to fill the folds."]
     if errors.n_selected == m:
@@ -188,33 +272,15 @@ def _error_notes(errors: HeldOutErrors | None, k: int, asked: Prepared) -> list[
     return notes
 
 
-def _named(explained: Explanation, features: list[str]) -> Explanation:
-    """Return an explanation with column names for positions."""
-    name: Any = dict(enumerate(features)).get  # None where there is no replacement
-    selected = [
-        replace(
-            kept,
-            feature=name(kept.feature),
-            replacement=name(kept.replacement),
-            replacements=[replace(one, feature=name(one.feature)) for one in kept.replacements],
-            represents=[(name(j), part) for j, part in kept.represents],
-        )
-        for kept in explained.selected
-    ]
-    discarded = [
-        replace(gone, feature=name(gone.feature), explained_by=[(name(j), part) for j, part in gone.explained_by])
-        for gone in explained.discarded
-    ]
-    return Explanation(selected, discarded)
-
-
 def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
     """Return the selector's parameters as JSON values, with column names for positions."""
     settings = {}
     for key, value in selector.get_params(deep=False).items():
         if key in ("include", "exclude") and value is not None:
             value = [features[j] for j in value]
+        elif isinstance(value, Conditions):
+            value = value.mapped(lambda j: features[int(j)]).as_plain()
         elif isinstance(value, np.generic):
             value = value.item()
-        settings[key] = value if isinstance(value, bool | int | float | str | list | None) else str(value)
+        settings[key] = value if isinstance(value, bool | int | float | str | list | dict | None) else str(value)
     return settings
