@@ -244,13 +244,12 @@ class ScorerSelector(MomentsSelector):
             swappable = None if choice is None else partial(replaceable, choice)
             chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices, swappable)
             self.n_swaps_ += swaps
-        most = problem.k if choice is None else choice.most
+        most = problem.k if choice is None else choice.most  # of selections of any number
+        floor = objective.floor(most, self.latent_width or most)
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
-        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(
-            J, objective.floor(most) / objective.size, problem
-        )
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, floor / objective.size, problem)
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)
