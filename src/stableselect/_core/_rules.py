@@ -149,6 +149,8 @@ class Rules:
         """
         start = [*chosen, *np.setdiff1d(np.flatnonzero(self.required), chosen).tolist()]
         banned = np.array(sorted(set(banned)), dtype=int)
+        if set(start) & set(banned):
+            return None
         if values is None:
             quick = self._quick(start, banned)
             if quick is not None:
@@ -156,8 +158,6 @@ class Rules:
         least, most = np.zeros(len(self.units)), np.ones(len(self.units))
         most[banned] = 0
         least[start] = 1
-        if (least > most).any():
-            return None
         limits = [LinearConstraint(self.rows, self.low - self._tolerance, self.high + self._tolerance)]
         pairs = sparse.triu(self.apart).tocoo()
         if pairs.nnz:

@@ -239,7 +239,8 @@ def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
         low, high, what = rules.low[row], rules.high[row], rules.names[row]
         if what == "budget":
             return f"the cheapest selection costs {least:g} and the budget is {high:g}; raise it by {least - high:g}."
-        asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        asked = f"at least {low:g}" if most < low else f"at most {high:g}"
+        asked = f"{low:g}" if low == high else asked
         asked = f"{asked} features are to be selected" if what == "features" else f"{asked} of {what} are asked for"
         if most < low:
             return f"{asked}, and the other conditions allow at most {most:g}; ask for fewer or loosen one of them."
