@@ -204,7 +204,7 @@ class PanelEvaluation:
         return data_frame({name: [getattr(row, name) for row in rows] for name in names})
 
     def _repr_html_(self) -> str:
-        compared = {
+        compared: dict[str, list] = {
             "reconstructed from": [row.name for row in self.comparison],
             "explained variance": [row.explained_variance for row in self.comparison],
             "neighbours kept": [row.neighbor_overlap for row in self.comparison],
