@@ -87,10 +87,12 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/codespell
 	$(PY) tools/check_imports.py
 
-# Warnings are errors. The result is docs/_build/html/index.html. Pages of names that are gone must not stay.
+# Warnings are errors, and so are broken links inside. The result is docs/_build/html/index.html; the scripts of the gallery
+# run, those that have not changed since the last time excepted. Pages of names that are gone must not stay.
 docs: $(VENV)/.docs
-	rm -rf docs/api/generated docs/api/*.rst
-	$(PY) -m sphinx -q -W --keep-going docs docs/_build/html
+	rm -rf docs/_build/html docs/api/generated docs/api/*.rst
+	$(PY) -m sphinx -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(PY) tools/check_site.py docs/_build/html
 
 # Compares what every selector computes on eight tables with tools/reference.json: about a minute.
 reference: $(VENV)/.dev
@@ -153,4 +155,5 @@ readme: $(VENV)/.demo
 	$(PY) -m stableselect paper readme --write
 
 clean:
-	rm -rf $(VENV) .venv-oldest build dist docs/_build docs/api/generated docs/api/*.rst
+	rm -rf $(VENV) .venv-oldest build dist docs/_build docs/_generated docs/auto_examples \
+		docs/api/generated docs/api/*.rst

@@ -85,7 +85,7 @@ def available_selectors() -> dict[str, type[BaseSelector]]:
                 raise ValueError(f"the name is taken by {owner}")
             found[point.name] = _loaded(point)
         except ValueError as error:
-            reason = " ".join(printable(str(error)).split()).rstrip(".")
+            reason = printable(" ".join(str(error).split())).rstrip(".")
             warnings.warn(
                 f"The selector {printable(point.name)} of the package {_package(point)} cannot be used "
                 f"({reason:.200}); update or remove that package.",
@@ -128,10 +128,28 @@ def find_selector(name: str) -> tuple[str, type[BaseSelector]]:
     raise ValueError(f"there is no '{printable(name)}'; {hint}")
 
 
+def load_selector(path: str) -> type[BaseSelector]:
+    """Return the selector that ``package.module:Class`` names, or that a package has registered under this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it cannot be used.
+    """
+    if ":" not in path:
+        return find_selector(path)[1]
+    return _loaded(EntryPoint(path, path, GROUP))
+
+
+def registered_names() -> set[str]:
+    """Return the names of the selectors that installed packages have registered, without loading one."""
+    return {point.name for point in entry_points(group=GROUP)}
+
+
 def _loaded(point: EntryPoint) -> type[BaseSelector]:
     try:
         selector = point.load()
-    except Exception as error:  # the code of others can fail in any way
+    except (Exception, SystemExit) as error:  # the code of others can fail in any way
         raise ValueError(f"{type(error).__name__}: {error}") from None
     if not inspect.isclass(selector) or not issubclass(selector, BaseSelector) or inspect.isabstract(selector):
         raise ValueError(f"{point.value} is not a subclass of stableselect.BaseSelector")

@@ -119,3 +119,24 @@ def test_same_searches_by_rows_and_from_parts(device: str, monkeypatch: pytest.M
             starts = [(tensor, own, ridge, None) for (_, tensor, ridge), own in zip(lanes, expected, strict=True)]
             ended = _batched_exchange.exchange_in_lock_step(starts)
             assert [sorted(own) for own, _ in ended] == [sorted(own) for own, _ in swapped]
+
+
+def test_fewer_searches_at_a_time_where_memory_does_not_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stableselect._core import _batched_forward
+
+    pairs = [grams(C, "cpu") for C in tables(1).values()]
+    sizes, run = [], _batched_forward._LockStep.run
+
+    def limited(search: Any, *given: Any) -> Any:
+        sizes.append(len(search.rows))
+        if len(search.rows) > 3:
+            raise torch.cuda.OutOfMemoryError
+        return run(search, *given)
+
+    monkeypatch.setattr(_batched_forward._LockStep, "run", limited)
+    for exclude in ([[0]], [[j] for j in range(len(pairs))]):
+        expected = [
+            forward_searches([(gram, 0.1)], 4, (), exclude[at % len(exclude)])[0] for at, (gram, _) in enumerate(pairs)
+        ]
+        assert _batched_forward.forward_in_lock_step([(tensor, 0.1) for _, tensor in pairs], 4, (), exclude) == expected
+    assert max(sizes) == len(pairs)

@@ -267,3 +267,33 @@ def test_more_is_not_asked_of_a_lazy_table(calibrated, table):
     kept = da.from_array(calibrated.transform(table), chunks=(100, 4))
     with pytest.raises(TypeError, match="in memory"):
         calibrated.reconstruct(kept, return_std=True)
+
+
+def test_the_distance_without_a_feature_is_that_in_the_others(calibrated, table):
+    found = calibrated.calibration_
+    covariance = np.linalg.inv(found.whitening @ found.whitening.T)
+    kept = table[:6][:, calibrated.support_].copy()
+    kept[:3, 1] = np.nan
+    kept[0] = np.nan
+    expected = []
+    for row in kept:
+        at = ~np.isnan(row)
+        off = row[at] - found.center[at]
+        expected.append(np.sqrt(off @ np.linalg.solve(covariance[np.ix_(at, at)], off)))
+    np.testing.assert_allclose(calibrated.novelty(kept) * found.distance_limit, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_no_sample_fitted_on_is_unlike_itself():
+    X = mixed(40)
+    X[7] *= 60
+    selector = ColumnSubset(4, scale="standard").fit(X).calibrate(X)
+    selector.reconstruct(selector.transform(X))
+    assert selector.novelty(selector.transform(X)).max() <= 1
+
+
+def test_a_feature_without_values_held_out_is_told_of(table):
+    holes = table.copy()
+    holes[60:, 2] = np.nan
+    selector = ColumnSubset(4, exclude=[2], scale="standard", missing="em").fit(holes)
+    with pytest.raises(ValueError, match="Feature 2 has no value in any sample held out"):
+        selector.calibrate(holes, cv=TimeSeriesSplit(2))

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,6 +68,14 @@ def test_a_broken_torch_is_told(run, monkeypatch):
     assert "cannot be imported: no numpy" in out and "GPU: torch cannot be used: libcudart" in out
 
 
+def test_every_gpu_is_named_with_its_memory(run, monkeypatch):
+    card = SimpleNamespace(name="Some GPU", total_memory=24 * 2**30)
+    cuda = SimpleNamespace(device_count=lambda: 2, get_device_properties=lambda i: card)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    code, out, _ = run("doctor")
+    assert code == 0 and out.splitlines()[-1] == "GPU: Some GPU (24 GiB), Some GPU (24 GiB)"
+
+
 @pytest.mark.parametrize(
     ("shell", "words", "code", "said"),
     [
@@ -89,6 +98,11 @@ def test_words_are_completed(shell, words, code, said, monkeypatch):
     assert said in result.stdout
 
 
-def test_the_completion_of_a_shell_is_shown(run):
-    code, out, _ = run("--show-completion", "bash")
-    assert code == 0 and "_STABLESELECT_COMPLETE=complete_bash" in out
+@pytest.mark.slow
+@pytest.mark.parametrize(("shell", "code"), [("bash", 0), ("tcsh", 2)])
+def test_the_completion_of_a_shell_is_shown(shell, code, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    command = [sys.executable, "-m", "stableselect", "--show-completion", shell]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, "_STABLESELECT_COMPLETE=complete_bash" in result.stdout) == (code, code == 0)
+    assert "Traceback" not in result.stderr

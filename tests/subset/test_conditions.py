@@ -4,10 +4,23 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import stableselect._core._unit_search as unit_search
-from stableselect import ColumnSubset, Conditions, Group, InfeasibleConditionsError
+from stableselect import (
+    ColumnSubset,
+    Conditions,
+    ConsensusSelector,
+    Group,
+    InfeasibleConditionsError,
+    Moments,
+    ScorerSelector,
+    load,
+    save,
+)
+from stableselect.inspection import held_out_report, stability_analysis
 
 
 @dataclass
@@ -68,10 +81,11 @@ class Case:
 
     def best(self) -> float | None:
         """Return the least cost of all sets that are allowed."""
+        return min((self.cost(chosen) for chosen in self.sets() if self.allowed(chosen)), default=None)
+
+    def sets(self):
         m = self.X.shape[1]
-        sets = chain.from_iterable(combinations(range(m), size) for size in range(1, m + 1))
-        costs = [self.cost(chosen) for chosen in sets if self.allowed(chosen)]
-        return min(costs, default=None)
+        return chain.from_iterable(combinations(range(m), size) for size in range(1, m + 1))
 
     def selector(self, kind=ColumnSubset, **more):
         return kind(
@@ -143,24 +157,36 @@ def judged(count: int, kind=ColumnSubset, **size) -> tuple[list[float], list]:
     return above, fitted
 
 
-def test_small_cases_against_all_sets():
-    above, fitted = judged(200)
+def check_cases(count: int) -> None:
+    """Hold that the selections of random cases are allowed, nearly all the best, and say of themselves what is true."""
+    above, fitted = judged(count)
     optimal = np.mean(np.array(above) < 1e-8)
-    print(f"200 cases, all allowed; {optimal:.1%} optimal, the worst {max(above):.2%} above")
+    print(f"{count} cases, all allowed; {optimal:.1%} optimal, the worst {max(above):.2%} above")
     assert optimal >= 0.9
     assert max(above) < 0.02
-    for case, selector in fitted:
-        chosen = tuple(np.flatnonzero(selector.support_).tolist())
-        loss = case.loss(chosen) / case.weights().sum()
-        assert selector.objective_ == pytest.approx(loss, rel=1e-7, abs=1e-10)
-        assert selector.lower_bound_ <= selector.objective_ * (1 + 1e-9)
-
-
-def test_proofs_hold():
-    above, fitted = judged(60)
-    proven = [selector.proven_optimal_ for _, selector in fitted]
-    assert np.mean(proven) > 0.9
+    proven = np.array([selector.proven_optimal_ for _, selector in fitted])
+    assert proven.mean() > 0.9
     assert max(np.array(above)[proven]) < 1e-6
+    for case, selector in fitted:
+        chosen, size = tuple(np.flatnonzero(selector.support_).tolist()), case.weights().sum()
+        assert selector.objective_ == pytest.approx(case.loss(chosen) / size, rel=1e-7, abs=1e-10)
+        allowed = [case.loss(other) / size for other in case.sets() if case.allowed(other)]
+        assert selector.lower_bound_ <= min(allowed) * (1 + 1e-6)
+        cost = selector.conditions_cost_
+        assert cost.loss == pytest.approx(selector.objective_, rel=1e-7, abs=1e-10)
+        assert cost.free_loss == pytest.approx(case.loss(cost.free_selected) / size, rel=1e-7, abs=1e-10)
+        assert cost.free_loss <= cost.loss * (1 + 1e-9)
+        assert len(cost.free_selected) == len(chosen)
+        assert not set(cost.free_selected) & {*case.exclude, *case.conditions.only_reconstruct}
+
+
+def test_some_small_cases_against_all_sets():
+    check_cases(8)
+
+
+@pytest.mark.slow
+def test_200_small_cases_against_all_sets():
+    check_cases(200)
 
 
 @pytest.mark.slow
@@ -172,3 +198,216 @@ def test_larger_cases_by_search_alone(monkeypatch):
     assert optimal >= 0.9
     assert max(above) < 0.02
     assert not any(selector.proven_optimal_ for _, selector in fitted)
+
+
+def names_of(m):
+    return [f"f{j}" for j in range(m)]
+
+
+def named_table(seed=0, n=60, m=10):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, m)) + 0.5 * rng.normal(size=(n, m))
+    return pd.DataFrame(X, columns=names_of(m))
+
+
+ALL = Conditions(
+    cost={f"f{j}": 1.0 + j % 3 for j in range(10)},
+    budget=8,
+    groups=[Group(["f0", "f1", "f2"], at_most=1, name="first"), Group(["f8", "f9"], at_least=1)],
+    blocks=[["f3", "f4"]],
+    coordinates={f"f{j}": (j, 0.0) for j in range(8)},
+    min_distance=1.5,
+    penalty={"f9": 0.1},
+    target_weight={"f5": 3.0},
+    only_reconstruct=["f7"],
+    only_choose=["f6"],
+    choose_from=[f"f{j}" for j in range(10)],
+)
+
+
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+def test_names_and_indices_say_the_same(kind):
+    X = named_table()
+    by_name = kind(conditions=ALL).fit(X)
+    in_numbers = ALL.mapped(lambda name: int(name[1:]))
+    by_index = kind(conditions=in_numbers).fit(X.to_numpy())
+    np.testing.assert_array_equal(by_name.selected_, by_index.selected_)
+    assert by_name.conditions_cost_.free_selected == tuple(f"f{j}" for j in by_index.conditions_cost_.free_selected)
+    cost = by_name.conditions_cost_
+    assert cost.spent == sum(ALL.cost[name] for name in by_name.get_feature_names_out()) <= 8
+    assert cost.explained_variance < cost.free_explained_variance
+    assert f"{cost.explained_variance:.1%}" in str(cost)
+
+
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+def test_clones_parameters_and_files(kind, tmp_path):
+    X = named_table()
+    for conditions in (ALL, ALL.mapped(lambda name: int(name[1:])), Conditions(penalty=np.arange(10) / 100)):
+        selector = kind(5, conditions=conditions)
+        assert clone(selector).get_params()["conditions"] == conditions
+        selector.fit(X)
+        save(selector, path := tmp_path / "made.sselect", overwrite=True)
+        again = load(path)
+        assert again.conditions == conditions
+        assert again.conditions_cost_ == selector.conditions_cost_
+        np.testing.assert_array_equal(again.transform(X), selector.transform(X))
+        assert Conditions.from_plain(conditions.as_plain()) == conditions
+        assert "conditions=Conditions(" in repr(selector)
+
+
+def test_rows_in_any_order_and_folds_as_moments():
+    X = named_table(n=80)
+    first = ColumnSubset(conditions=ALL).fit(X)
+    other = ColumnSubset(conditions=ALL).fit(X.iloc[::-1])
+    np.testing.assert_array_equal(first.selected_, other.selected_)
+    assert first.ridge_ == other.ridge_
+    moments = ColumnSubset(ridge=first.ridge_, conditions=ALL).fit_moments(Moments.from_array(X), list(X.columns))
+    np.testing.assert_array_equal(np.sort(moments.selected_), np.sort(first.selected_))
+
+
+def test_few_samples_search_the_training_loss():
+    X = named_table(n=12, m=40).to_numpy()
+    selector = ColumnSubset(4, conditions=Conditions(groups=[Group(range(20), at_most=1)])).fit(X)
+    assert selector.search_criterion_ == "training" and not hasattr(selector, "leave_one_out_error_")
+    assert (selector.selected_ < 20).sum() <= 1
+
+
+def test_the_ridge_is_that_of_the_free_choice():
+    X = named_table(n=40)
+    free = ColumnSubset(3, search_criterion="training").fit(X)
+    bound = ColumnSubset(3, conditions=Conditions(groups=[Group(["f0", "f1"], at_most=1)])).fit(X)
+    assert bound.ridge_ == free.ridge_
+
+
+def test_empty_conditions_are_the_free_choice():
+    X = named_table()
+    free, empty = ColumnSubset(4).fit(X), ColumnSubset(4, conditions=Conditions()).fit(X)
+    np.testing.assert_array_equal(free.selected_, empty.selected_)
+    assert empty.conditions_cost_.loss == pytest.approx(empty.conditions_cost_.free_loss)
+    assert empty.objective_ == pytest.approx(free.objective_) and empty.proven_optimal_
+    np.testing.assert_allclose(empty.reconstruction_coef_, free.reconstruction_coef_, atol=1e-9)
+    np.testing.assert_allclose(empty.scores_, free.scores_, atol=1e-9)
+
+
+def test_must_haves_have_a_cost_too():
+    X = named_table()
+    selector = ColumnSubset(4, include=["f0", "f1"]).fit(X)
+    cost = selector.conditions_cost_
+    assert cost.loss == pytest.approx(selector.objective_)
+    assert cost.free_loss == pytest.approx(ColumnSubset(4, ridge=selector.ridge_).fit(X).objective_)
+    with pytest.raises(AttributeError, match="fit it with conditions or include"):
+        selector.set_params(include=None).fit(X).conditions_cost_  # noqa: B018
+
+
+def test_replacements_keep_to_the_conditions():
+    X = named_table()
+    conditions = Conditions(groups=[Group(["f0", "f1", "f2"], exactly=1)], blocks=[["f3", "f4"]])
+    explained = ColumnSubset(5, include=["f3"], conditions=conditions).fit(X).explain()
+    group, block = {"f0", "f1", "f2"}, {"f3", "f4"}
+    for kept in explained.selected:
+        offered = {one.feature for one in kept.replacements}
+        if kept.feature in block:
+            assert not offered
+        elif kept.feature in group:
+            assert offered <= group
+        else:
+            assert offered and not offered & (group | block)
+
+
+def test_duplicates_and_constants():
+    X = named_table().assign(f1=lambda t: t["f0"], f2=1.0)
+    conditions = Conditions(groups=[Group(["f0", "f1", "f2"], exactly=3)])
+    selector = ColumnSubset(4, ridge=0, conditions=conditions).fit(X)
+    assert {0, 1, 2} < set(selector.selected_.tolist())
+    assert np.isfinite(selector.reconstruction_coef_).all()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "k", "more", "words"),
+    [
+        (Conditions(cost=range(1, 11), budget=0.5), None, {}, "the cheapest selection costs 1 and the budget is 0.5"),
+        (
+            Conditions(cost=range(1, 11), budget=9),
+            None,
+            {"include": [8, 7]},
+            "costs 17 and the budget is 9; raise it by 8",
+        ),
+        (
+            Conditions(groups=[Group([0, 1], exactly=2, name="two")]),
+            4,
+            {"exclude": [1]},
+            "2 of group 'two' .* at most 1",
+        ),
+        (Conditions(groups=[Group(range(8), at_most=1)]), 5, {}, "at most 1 of group 0 .* need at least 3"),
+        (Conditions(blocks=[range(5), range(5, 10)]), 4, {}, "4 features .* allow 0 to 10 but not this number"),
+        (
+            Conditions(blocks=[[0, 1]]),
+            4,
+            {"include": [0], "exclude": [1]},
+            "feature 0 is included but is in a block with 1",
+        ),
+        (
+            Conditions(coordinates=np.arange(10), min_distance=3),
+            5,
+            {},
+            "5 features are to be selected, and the other conditions allow at most 4",
+        ),
+        (Conditions(coordinates=np.arange(10), min_distance=3), 3, {"include": [4, 5]}, "4 and 5 are both included"),
+        (Conditions(choose_from=[1, 2]), 3, {}, "3 features .* at most 2"),
+    ],
+)
+def test_conditions_that_cannot_be_met_say_why(conditions, k, more, words):
+    with pytest.raises(InfeasibleConditionsError, match=f"The conditions cannot be met: .*{words}"):
+        ColumnSubset(k, conditions=conditions, **more).fit(named_table().to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Conditions(cost={"a": 1}), "cost but no budget"),
+        (lambda: Conditions(min_distance=1), "min_distance but no coordinates"),
+        (lambda: Conditions(cost={"a": -1}, budget=1), "cost of 'a' must be a number from 0"),
+        (lambda: Conditions(penalty={"a": float("nan")}), "penalty of 'a' must be a number from 0"),
+        (lambda: Conditions(coordinates={"a": (1, 2), "b": (1,)}, min_distance=1), "as many for one feature"),
+        (lambda: Conditions(groups=[["a", "b"]]), "groups must hold stableselect.Group"),
+        (lambda: Conditions(blocks=["ab"]), "a block must be a list of names"),
+        (lambda: Group(["a"], at_least=2, at_most=1, name="x"), "group 'x' asks for at least 2 and at most 1"),
+        (lambda: Group(["a"], exactly=1, at_most=1), "give exactly alone"),
+        (lambda: Group(["a"], at_most=1.5), "at_most of a group must be a whole number"),
+    ],
+)
+def test_what_conditions_refuse(make, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"n_features_to_select": "auto"}, "conditions do not go with n_features_to_select='auto'"),
+        ({"criterion": "stability"}, "conditions do not go with criterion='stability'"),
+        ({"sketch": 50}, "conditions are searched on exact moments"),
+        ({"conditions": Conditions(penalty={"f77": 1})}, "Unknown feature 'f77' in penalty"),
+        ({"conditions": Conditions(penalty=[1, 2])}, "penalty has 2 numbers for 10 features"),
+        ({"conditions": Conditions(cost={"f0": 1}, budget=5)}, "cost lacks 'f1'"),
+        ({"conditions": Conditions(blocks=[["f0", "f1"], ["f1", "f2"]])}, "'f1' is in two blocks"),
+        ({"conditions": Conditions(target_weight=[0] * 10)}, "no feature to reconstruct"),
+    ],
+)
+def test_what_a_fit_with_conditions_refuses(more, words):
+    given = {"n_features_to_select": 3, "conditions": Conditions()} | more
+    with pytest.raises(ValueError, match=words):
+        ColumnSubset(**given).fit(named_table())
+
+
+def test_votes_refuse_conditions():
+    with pytest.raises(ValueError, match="Votes do not keep to the conditions"):
+        ConsensusSelector(ColumnSubset(conditions=Conditions()), n_features_to_select=3).fit(named_table())
+
+
+def test_inspections_take_a_selector_with_conditions():
+    X = named_table()
+    runs = stability_analysis(ColumnSubset(4, ridge=0.1, conditions=Conditions(blocks=[["f3", "f4"]])), X, cv=4)
+    assert (runs.supports[:, 3] == runs.supports[:, 4]).all()
+    report = held_out_report(ColumnSubset(ridge=0.1, conditions=ALL), X)
+    assert report.selection < report.mean_predictor

@@ -1,6 +1,5 @@
 """Numerics: second moments, searches over subsets of features, folds and resamples. Imports no other room."""
 
-from ._all_sets import UnitProblem, UnitResult
 from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
@@ -49,6 +48,7 @@ from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
 from ._missing import MOST_FEATURES, GaussianModel, fit_gaussian
 from ._moments import Moments, normalised_moments
+from ._refits import Refit, centred, mean_square, refit_errors
 from ._resampling import (
     Bootstrap,
     ComplementaryPairs,
@@ -91,5 +91,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units
+from ._unit_state import UnitProblem

@@ -1,20 +1,19 @@
-"""All sets that rules allow, tried one by one where there are few; and what a search among such sets is given.
+"""All sets that rules allow, tried one by one where there are few.
 
 With M = C W C the loss of a set S is tr WC - tr (C_SS + alpha I)^-1 M_SS, so that small matrices are all it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ._arrays import Array, to_numpy
-from ._forward_search import ROUNDING, TIE, TRUST
-from ._gram import Gram
+from ._arrays import to_numpy
+from ._forward_search import ROUNDING, TIE
 from ._rules import Rules
-from ._subset_search import SwapState
+from ._unit_state import UnitProblem, small_falls
 
 MAX_SETS = 100_000
 """Where there are more sets that the rules allow, not all are tried."""
@@ -25,62 +24,13 @@ _CERTAIN = 1e-6
 
 
 @dataclass(frozen=True)
-class UnitProblem:
-    """What is searched.
-
-    Attributes
-    ----------
-    gram : Gram
-        The moments C.
-    alpha : float
-        Ridge weight.
-    rules : Rules
-        Which sets are allowed.
-    weights : array of length m or None
-        How much the error of every feature counts; None for 1.
-    prices : ndarray of shape (m,)
-        What keeping a feature costs beside the loss, in its units; none below zero.
-    spending : ndarray of shape (u,) or None
-        What every unit uses up of a budget.
-    """
-
-    gram: Gram
-    alpha: float
-    rules: Rules
-    weights: Array
-    prices: np.ndarray
-    spending: np.ndarray | None = None
-
-    def total(self) -> float:
-        """Return the variance to be explained, tr WC."""
-        diagonal = self.gram.diagonal()
-        return float(self.gram.xp.sum(diagonal if self.weights is None else diagonal * self.weights))
-
-    def cost(self, units: Iterable[int]) -> float:
-        """Return the loss of some units and their prices."""
-        features = self.rules.features(units)
-        loss = SwapState(self.gram, features, self.alpha, None, self.weights).loss if features else self.total()
-        return loss + float(self.prices[features].sum())
-
-
-@dataclass(frozen=True)
 class UnitResult:
-    """The best units found, how many moves led there, and whether no others cost less."""
+    """The best units found, how many moves led there, whether no others cost less, and the least loss of any."""
 
     units: list[int]
     n_moves: int
     proven: bool
-
-
-def small_falls(A: np.ndarray, M: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return tr A^+ M of many small matrices, and the smallest eigenvalue of each A used, scaled to unit variance."""
-    unit = 1 / np.sqrt(np.where(variance > 0, variance, 1.0))
-    scale = unit[:, :, None] * unit[:, None, :]
-    values, vectors = np.linalg.eigh(A * scale)
-    usable = values > TRUST * A.shape[1]
-    inside = np.einsum("nij,nik,nkj->nj", vectors, M * scale, vectors, optimize=True)
-    falls = np.where(usable, inside / np.where(usable, values, 1.0), 0.0).sum(axis=1)
-    return falls, np.where(usable, values, 1.0).min(axis=1)
+    least_loss: float = 0.0
 
 
 def try_all(problem: UnitProblem, best: Sequence[int]) -> UnitResult | None:
@@ -111,7 +61,8 @@ def try_all(problem: UnitProblem, best: Sequence[int]) -> UnitResult | None:
     units = sets[part][first - (places[part - 1] if part else 0)].tolist()
     if problem.cost(units) > problem.cost(best) + slack:  # rounding deceived
         return UnitResult(list(best), 0, False)
-    return UnitResult(units, 0, bool((costs - errors >= least - _CERTAIN * abs(least) - slack).all()))
+    proven = bool((costs - errors >= least - _CERTAIN * abs(least) - slack).all())
+    return UnitResult(units, 0, proven, float((costs - errors - masks @ problem.prices).min()) if proven else 0.0)
 
 
 def _features_of(problem: UnitProblem, sets: np.ndarray) -> np.ndarray:

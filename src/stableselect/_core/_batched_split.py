@@ -73,7 +73,7 @@ def inverses(M: Tensor, alpha: Tensor) -> Tensor:
     pivots = factor.diagonal(dim1=1, dim2=2).square()
     good = (failed == 0) & (pivots > _INDEPENDENT).all(dim=1)
     factor = torch.where(good[:, None, None], factor, eye)
-    half = torch.linalg.solve_triangular(factor, eye.expand_as(M), upper=False)
+    half = torch.linalg.solve_triangular(factor, eye.expand_as(M).contiguous(), upper=False)
     found = half.mT @ half
     bad = torch.nonzero(~good)[:, 0]
     if len(bad):

@@ -101,6 +101,21 @@ class Rules:
         fits[list(chosen)] = False
         return fits
 
+    def promising(self, chosen: Sequence[int]) -> np.ndarray:
+        """Return which units leave room for what the lower limits still need, as far as two limits at a time tell."""
+        sums = self.sums(chosen)
+        fits = self.addable(chosen)
+        need = np.maximum((self.low - self._tolerance - sums)[:, None] - self.rows, 0.0)
+        room = (self.high + self._tolerance - sums)[:, None] - self.rows
+        for q in np.flatnonzero(np.isfinite(self.low) & (self.low - self._tolerance > sums)):
+            gives = np.flatnonzero(fits & (self.rows[q] > 0))
+            if not gives.size:
+                return np.zeros_like(fits)
+            for p in np.flatnonzero(np.isfinite(self.high)):
+                use = (self.rows[p, gives] / self.rows[q, gives]).min()
+                fits &= need[q] * use <= room[p]
+        return fits
+
     def swappable(self, chosen: Sequence[int]) -> np.ndarray:
         """Return which unit can take the place of each chosen one, as a table of c x u."""
         chosen = list(chosen)
@@ -134,6 +149,8 @@ class Rules:
         """
         start = [*chosen, *np.setdiff1d(np.flatnonzero(self.required), chosen).tolist()]
         banned = np.array(sorted(set(banned)), dtype=int)
+        if set(start) & set(banned):
+            return None
         if values is None:
             quick = self._quick(start, banned)
             if quick is not None:
@@ -141,8 +158,6 @@ class Rules:
         least, most = np.zeros(len(self.units)), np.ones(len(self.units))
         most[banned] = 0
         least[start] = 1
-        if (least > most).any():
-            return None
         limits = [LinearConstraint(self.rows, self.low - self._tolerance, self.high + self._tolerance)]
         pairs = sparse.triu(self.apart).tocoo()
         if pairs.nnz:

@@ -9,86 +9,24 @@ one or two units are taken out and the set is completed without them. Where ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, combinations
+from contextlib import suppress
+from itertools import chain, combinations, islice
 
 import numpy as np
 
-from ._all_sets import UnitProblem, UnitResult, small_falls, try_all
-from ._arrays import Array, index, like, to_numpy
+from ._all_sets import UnitResult, try_all
 from ._forward_search import ROUNDING, TIE, TRUST
-from ._subset_search import SwapState, weighted_norms
+from ._rules import Rules, Undecided
+from ._unit_state import UnitProblem, UnitState
 
 _TRIES = 300
 """Sets of one or two units taken out of an optimum before it is taken as final."""
-_AFRESH = 1e-2
-"""The residual is computed afresh when the loss has fallen this much since the last time."""
-
-
-class _Growth:
-    """What some features leave of all, as features are added one at a time."""
-
-    def __init__(self, problem: UnitProblem, features: Sequence[int] = ()) -> None:
-        self.problem, self.gram, self.xp = problem, problem.gram, problem.gram.xp
-        self.w = problem.weights if problem.weights is not None else self.xp.ones_like(self.gram.diagonal())
-        self.variance = to_numpy(self.gram.diagonal())
-        self.restart(features)
-
-    def restart(self, features: Sequence[int]) -> None:
-        """Compute the residual of some features afresh."""
-        self.features = list(features)
-        self.R = self.gram.split(self.features, self.problem.alpha)[2] if self.features else self.gram
-        self.g, self.h = weighted_norms(self.R, self.w), self.xp.asarray(self.R.diagonal(), copy=True)
-        self.steps: list[Array] = []  # R = self.R - sum of w w'
-        self.start = self.loss
-
-    @property
-    def loss(self) -> float:
-        return float(self.xp.sum(self.w * self.h))
-
-    def rows(self, features: Sequence[int]) -> Array:
-        """Return rows of the residual."""
-        rows = self.R.rows(features)
-        if self.steps:
-            W = self.xp.stack(self.steps)
-            rows = rows - W[:, index(features, W, self.xp)].T @ W
-        return rows
-
-    def add(self, features: Iterable[int]) -> None:
-        """Add features, one after another."""
-        for j in features:
-            row = self.rows([j])[0, :]
-            pivot = float(row[j]) + self.problem.alpha
-            self.features.append(j)
-            if pivot <= TRUST * self.variance[j] or pivot <= 0:
-                continue
-            w = row / pivot**0.5
-            z = self.R.dot(self.w * w)
-            if self.steps:
-                W = self.xp.stack(self.steps)
-                z = z - (W @ (self.w * w)) @ W
-            self.g = self.g - 2 * w * z + float(self.xp.sum(self.w * w * w)) * w * w
-            self.h = self.h - w * w
-            self.steps.append(w)
-        if self.loss < _AFRESH * self.start:
-            self.restart(self.features)
-
-    def gains(self, open_: np.ndarray) -> np.ndarray:
-        """Return by how much adding each unit lowers the cost; minus infinity for units that are not open."""
-        problem, units = self.problem, self.problem.rules.units
-        g, h = to_numpy(self.g), to_numpy(self.h)
-        usable = h > TRUST * self.variance
-        single = np.where(usable, g / np.where(usable, h + problem.alpha, 1.0), 0.0) - problem.prices
-        gains = np.full(len(units), -np.inf)
-        for u in np.flatnonzero(open_):
-            unit = list(units[u])
-            gains[u] = single[unit[0]] if len(unit) == 1 else self._joint(unit) - problem.prices[unit].sum()
-        return gains
-
-    def _joint(self, unit: list[int]) -> float:
-        """Return by how much several features together lower the loss, tr (R_UU + alpha I)^-1 R_U W R_U'."""
-        rows = to_numpy(self.rows(unit))
-        A, M = rows[:, unit] + self.problem.alpha * np.eye(len(unit)), (rows * to_numpy(self.w)) @ rows.T
-        return float(small_falls(A[None], M[None], self.variance[unit][None])[0][0])
+_NEAR = 1e-3
+"""Quick costs that are higher than another by less than this fraction are computed again."""
+_REFUSED = 20
+"""Units tried in vain at one step before one is taken that is known to lead on."""
+_WORK = 2e9
+"""No more of them are tried than take about this many multiplications, but at least a few."""
 
 
 def search_units(problem: UnitProblem, *, exchange: bool = True) -> UnitResult | None:
@@ -109,15 +47,15 @@ def search_units(problem: UnitProblem, *, exchange: bool = True) -> UnitResult |
     known = {tuple(sorted(start)): start for start in starts if start is not None}
     if not known:
         return None
-    best, n_moves, proven = min(known.values(), key=problem.cost), 0, False
+    best, n_moves, proven, bound = min(known.values(), key=problem.cost), 0, False, 0.0
     if exchange:
         ends = [exchange_units(problem, start) for start in known.values()]
         best, n_moves = min(ends, key=lambda end: problem.cost(end[0]))
         all_tried = try_all(problem, best)
         if all_tried is not None:
             n_moves += len(set(all_tried.units) - set(best))
-            best, proven = all_tried.units, all_tried.proven
-    return UnitResult(sorted(best), n_moves, proven)
+            best, proven, bound = all_tried.units, all_tried.proven, all_tried.least_loss
+    return UnitResult(sorted(best), n_moves, proven, bound)
 
 
 def forward_units(
@@ -144,46 +82,57 @@ def forward_units(
     plan = rules.complete(chosen, banned)
     if plan is None:
         return None
-    growth, least = _Growth(problem, rules.features(chosen)), TIE * problem.total()
+    least = TIE * problem.total()
     closed = np.zeros(len(rules.units), dtype=bool)
     closed[banned] = True
     while True:
-        open_ = rules.addable(chosen) & ~closed
+        enough = bool(rules.enough(rules.sums(chosen)))
+        open_ = (rules.addable(chosen) if enough else rules.promising(chosen)) & ~closed
         if not open_.any():
             break
-        gains = growth.gains(open_)
-        enough = bool(rules.enough(rules.sums(chosen)))
+        gains = UnitState(problem, rules.features(chosen)).gains(open_)
         if enough:
             gains = np.where(gains > least, gains, -np.inf)
         worth = gains / np.maximum(problem.spending, 1e-12) if by_spending and problem.spending is not None else gains
         worth = np.where(np.isfinite(gains), worth, -np.inf)
-        while np.isfinite(worth).any():
-            top = worth.max()
-            u = int(np.argmax(worth >= top - TIE * abs(top)))
-            if u in plan or enough:
-                break
-            found = rules.complete([*chosen, u], banned)
-            if found is not None:
-                plan = found
-                break
-            worth[u], closed[u] = -np.inf, True
-        else:
+        u, plan = _best_to_add(rules, chosen, worth, plan, banned, enough)
+        if u is None:
             break
         chosen.append(u)
-        growth.add(rules.units[u])
-    return chosen
+    return chosen if rules.met(chosen) else plan
+
+
+def _best_to_add(
+    rules: Rules, chosen: list[int], worth: np.ndarray, plan: list[int], banned: list[int], enough: bool
+) -> tuple[int | None, list[int]]:
+    """Return the unit of most worth with which the rules can be met, and how; ``plan`` is one way to meet them."""
+    for _ in range(_REFUSED):
+        if not np.isfinite(worth).any():
+            break
+        top = worth.max()
+        u = int(np.argmax(worth >= top - TIE * abs(top)))
+        if u in plan or enough:
+            return u, plan
+        with suppress(Undecided):
+            found = rules.complete([*chosen, u], banned)
+            if found is not None:
+                return u, found
+        worth[u] = -np.inf
+    left = [u for u in plan if u not in chosen]
+    return (None if enough or not left else max(left, key=lambda u: (worth[u], -u))), plan
 
 
 def greedy_order(problem: UnitProblem, features: Sequence[int], first: Sequence[int]) -> list[int]:
     """Return some features in the order in which they lower the loss most, after those that come first."""
     order = [j for j in first if j in set(features)]
-    growth, left = _Growth(problem, order), sorted(set(features) - set(order))
+    left = sorted(set(features) - set(order))
     while left:
-        g, h = to_numpy(growth.g)[left], to_numpy(growth.h)[left]
-        usable = h > TRUST * growth.variance[left]
+        state = UnitState(problem, order)
+        g, h = state.g[left], state.h[left]
+        usable = h > TRUST * problem.variance[left]
         gains = np.where(usable, g / np.where(usable, h + problem.alpha, 1.0), 0.0)
-        growth.add([left.pop(int(np.argmax(gains >= gains.max() * (1 - TIE))))])
-    return growth.features
+        order.append(left.pop(int(np.argmax(gains >= gains.max() * (1 - TIE)))))
+    return order
 
 
 def exchange_units(problem: UnitProblem, chosen: Sequence[int]) -> tuple[list[int], int]:
@@ -193,10 +142,12 @@ def exchange_units(problem: UnitProblem, chosen: Sequence[int]) -> tuple[list[in
         best, moves = _descend(problem, best)
         n_moves += moves
         limit = problem.cost(best) * (1 - TIE) - ROUNDING * problem.total()
+        near = limit + _NEAR * abs(limit)
         for out in _taken_out(problem, best):
             start = [u for u in best if u not in out]
             trials = [forward_units(problem, by, start, out) for by in {False, problem.spending is not None}]
-            better = [trial for trial in trials if trial is not None and problem.cost(trial) < limit]
+            close = [trial for trial in trials if trial is not None and problem.quick_cost(trial) < near]
+            better = [trial for trial in close if problem.cost(trial) < limit]
             if better:
                 best, n_moves = min(better, key=problem.cost), n_moves + len(out)
                 break
@@ -207,10 +158,14 @@ def exchange_units(problem: UnitProblem, chosen: Sequence[int]) -> tuple[list[in
 def _taken_out(problem: UnitProblem, chosen: list[int]) -> Iterator[tuple[int, ...]]:
     """Yield one or two units to take out, those that matter least first."""
     free = [u for u in chosen if not problem.rules.required[u]]
-    rise = {u: problem.cost([v for v in chosen if v != u]) for u in free}
+    rise = {u: problem.quick_cost([v for v in chosen if v != u]) for u in free}
     free.sort(key=lambda u: (rise[u], u))
     pairs = sorted(combinations(free, 2), key=lambda pair: rise[pair[0]] + rise[pair[1]])
-    yield from list(chain(((u,) for u in free), pairs))[:_TRIES]
+    # Where a unit can only be swapped, every swap has been tried.
+    alone = ((u,) for u in free if problem.joint or problem.spending is not None)
+    size = len(problem.rules.features(chosen))
+    tries = int(min(_TRIES, max(20, _WORK / (8 * problem.gram.n_features * size**2))))
+    yield from islice(chain(alone, pairs), tries)
 
 
 def _descend(problem: UnitProblem, chosen: list[int]) -> tuple[list[int], int]:
@@ -219,12 +174,13 @@ def _descend(problem: UnitProblem, chosen: list[int]) -> tuple[list[int], int]:
     cost, n_moves = problem.cost(chosen), 0
     while True:
         gains, moves = [], []
-        table = _swap_gains(problem, chosen, cost)
+        state = UnitState(problem, rules.features(chosen))
+        table = _swap_gains(state, chosen, cost)
         if table.size and np.isfinite(table).any():
             a, u = np.unravel_index(np.argmax(table >= table.max() - TIE * cost), table.shape)
             gains.append(table[a, u])
             moves.append([*chosen[:a], *chosen[a + 1 :], int(u)])
-        added = _Growth(problem, rules.features(chosen)).gains(rules.addable(chosen))
+        added = state.gains(rules.addable(chosen))
         gains.append(added.max())
         moves.append([*chosen, int(np.argmax(added))])
         for a in np.flatnonzero(rules.droppable(chosen)) if problem.prices.any() else ():
@@ -237,27 +193,14 @@ def _descend(problem: UnitProblem, chosen: list[int]) -> tuple[list[int], int]:
         chosen, cost, n_moves = moves[best], after, n_moves + 1
 
 
-def _swap_gains(problem: UnitProblem, chosen: list[int], cost: float) -> np.ndarray:
+def _swap_gains(state: UnitState, chosen: list[int], cost: float) -> np.ndarray:
     """Return by how much every swap that is allowed lowers the cost, c x u; minus infinity for others."""
-    rules, gram = problem.rules, problem.gram
+    problem, rules = state.problem, state.problem.rules
     allowed = rules.swappable(chosen)
-    gains = np.full(allowed.shape, -np.inf)
-    if not allowed.any():
-        return gains
     if rules.single:
-        prices = like(problem.prices, gram.diagonal(), gram.xp)
-        state = SwapState(gram, rules.features(chosen), problem.alpha, prices, problem.weights)
-        anything = gram.xp.astype(gram.xp.ones_like(gram.diagonal()), gram.xp.bool)
-        features = np.array([unit[0] for unit in rules.units])
-        table = to_numpy(state.swap_gains(anything))[:, features]
-        # A feature that the others replace brings nothing, but may be the one that the rules want.
-        nothing = -to_numpy(state.drop_costs)[:, None] + (
-            problem.prices[features[chosen]][:, None] - problem.prices[features]
-        )
-        return np.where(allowed, np.where(np.isfinite(table), table, nothing), -np.inf)
+        return np.where(allowed, state.swap_gains(), -np.inf) if allowed.any() else np.full(allowed.shape, -np.inf)
+    gains = np.full(allowed.shape, -np.inf)
     for a in np.flatnonzero(allowed.any(axis=1)):
-        rest = [*chosen[:a], *chosen[a + 1 :]]
-        growth = _Growth(problem, rules.features(rest))
-        fall = cost - growth.loss - problem.prices[growth.features].sum()
-        gains[a] = growth.gains(allowed[a]) + fall
+        without = UnitState(problem, rules.features([*chosen[:a], *chosen[a + 1 :]]))
+        gains[a] = without.gains(allowed[a]) + cost - without.cost
     return gains

@@ -127,7 +127,8 @@ class Calibrated:
         """Return how unlike those fitted on samples are, after :meth:`calibrate`.
 
         It is the Mahalanobis distance in the selected features, relative to one and a half times the distance that 99 %
-        of the held-out samples keep: a sample above 1 is unlike those fitted on, and :meth:`reconstruct` warns of it.
+        of the held-out samples keep, or to that of the farthest sample fitted on if this is larger: a sample above 1 is
+        unlike those fitted on, and :meth:`reconstruct` warns of it.
 
         Parameters
         ----------

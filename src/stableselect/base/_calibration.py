@@ -54,7 +54,8 @@ class Calibration:
     center, whitening, low, high : ndarrays of shape (k,), (k, k), (k,) and (k,)
         The selected features of the samples fitted on: means, a map to uncorrelated coordinates, and range.
     distance_limit : float
-        Distance beyond which a sample is unlike those fitted on: half as far again as 99 % of the held-out ones.
+        Distance beyond which a sample is unlike those fitted on: half as far again as 99 % of the held-out ones keep,
+        and at least that of every sample fitted on.
     mean_leverage : float
         Mean leverage of the held-out samples.
     std : ndarray of shape (m,)
@@ -113,15 +114,18 @@ class Calibration:
         _prefer_discarded(residuals, held_out)
         mean_leverage = float(leverage.mean())
         there = np.count_nonzero(~np.isnan(residuals), axis=0)
-        std = np.sqrt(np.nansum(residuals**2, axis=0) / np.maximum(there, 1))
+        if not there.all():
+            raise ValueError(f"Feature {int(np.argmin(there))} has no value in any sample held out; leave it out.")
+        std = np.sqrt(np.nansum(residuals**2, axis=0) / there)
         # The residuals are scaled in place: they can be as large as the table.
         np.abs(residuals, out=residuals)
         residuals /= np.sqrt((1 + leverage) / (1 + mean_leverage))[:, None]
         residuals /= np.where(std > 0, std, 1.0)
         residuals.sort(axis=0)  # NaN last
         places = np.ceil((there[:, None] + 1) * np.array(LEVELS) - 1e-9).astype(np.intp)
-        places = np.clip(places, 1, np.maximum(there, 1)[:, None]) - 1
+        places = np.clip(places, 1, there[:, None]) - 1
         model = Model.of(selected)
+        usual = (1 + MARGIN) * np.quantile(np.concatenate([part.distances for part in held_out]), _USUAL)
         return cls(
             n_samples=n_samples,
             n_held_out=len(leverage),
@@ -129,7 +133,7 @@ class Calibration:
             whitening=model.whitening,
             low=selected.min(axis=0),
             high=selected.max(axis=0),
-            distance_limit=float((1 + MARGIN) * np.quantile([d for part in held_out for d in part.distances], _USUAL)),
+            distance_limit=float(max(usual, model.distances(selected).max())),
             mean_leverage=mean_leverage,
             std=std,
             levels=np.array(LEVELS),
@@ -142,7 +146,7 @@ class Calibration:
         Parameters
         ----------
         values : ndarray of shape (n, k)
-            The selected features; a missing value counts as the mean.
+            The selected features. Where one is missing, the distance is that in the others.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             distances = self._distances(values)

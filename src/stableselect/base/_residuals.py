@@ -47,9 +47,14 @@ class Model:
         return cls(center, inverse[:, None] * Q / np.sqrt(np.maximum(size, _FLOOR * size[-1])))
 
     def distances(self, values: np.ndarray) -> np.ndarray:
-        """Return the Mahalanobis distance of every sample; a missing value counts as the mean."""
-        centred = np.where(np.isnan(values), 0.0, values - self.center)
-        return np.linalg.norm(centred @ self.whitening, axis=1)
+        """Return the Mahalanobis distance of every sample, in the features that it has."""
+        missing = np.isnan(values)
+        white = np.where(missing, 0.0, values - self.center) @ self.whitening
+        for i in np.flatnonzero(missing.any(axis=1)):
+            # The distance in some features is the least that values of the others leave.
+            free = self.whitening[missing[i]].T
+            white[i] -= free @ np.linalg.lstsq(free, white[i], rcond=None)[0]
+        return np.linalg.norm(white, axis=1)
 
     def residuals(self, values: np.ndarray) -> np.ndarray:
         """Return what is left of every feature once it is predicted from the others: (P x)_j / P_jj, P = C^-1."""

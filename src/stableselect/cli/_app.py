@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -70,10 +72,27 @@ def _top(
     pass
 
 
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Tell of a package whose selectors cannot be used in one sentence, without a line of code."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **how: Any) -> None:
+            if category.__name__ == "EntryPointWarning":  # its module takes a second to import
+                complain(str(message))
+            else:
+                usual(message, category, *where, **how)
+
+        warnings.showwarning = show
+        yield
+
+
 def run(argv: Sequence[str]) -> int:
     """Run one command and return the exit code; a misused option gets one sentence, as any other bad input does."""
     try:
-        return app(list(argv) or ["--help"], prog_name="stableselect", standalone_mode=False) or 0
+        with _plain_warnings():
+            return app(list(argv) or ["--help"], prog_name="stableselect", standalone_mode=False) or 0
     except typer.Abort:
         return 130
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,6 +68,7 @@ def select(
     """
     given = options.parsed(locals())
     with reported(debug, may_drop=True):
+        from ..base import NovelSamplesWarning
         from ..io import apply, check_writable, needed, table_format, write_stream
         from ..persistence import to_json
         from ..workflow import inspect_table, select_table
@@ -87,9 +89,10 @@ def select(
             looked_at = inspect_table(data, request, progress=begin) if pages else None
             selection = select_table(data, request, progress=begin) if looked_at is None else looked_at.selection
             if targets:
-                kept, notes = options.for_spreadsheets(
-                    apply(selection, needed(selection, data)), suffix, quote_formulas
-                )
+                with warnings.catch_warnings():  # these are the rows selected on, or some of them
+                    warnings.simplefilter("ignore", NovelSamplesWarning)
+                    chosen = apply(selection, needed(selection, data))
+                kept, notes = options.for_spreadsheets(chosen, suffix, quote_formulas)
             with write_whole(*targets, *pages, overwrite=force) as streams:
                 if targets:
                     write_stream(kept, streams[0], suffix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._core import splits_of
+from .._core import centred, refit_errors, splits_of
 from .._refit import resolve_names
 from ..base import BaseSelector, Figures, HeldOutResiduals, check_table, whole_fits
-from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
+from ..metrics import mean_predictor_error, pca_reconstruction_error
 
 _TEST_FRACTION = 0.2
 _DRAWS = 10
@@ -118,17 +119,18 @@ def held_out_report(
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
+        found = _errors(clone(model), X[order[n_test:]], X[order[:n_test]], scaler, roles, rng, residuals)
         for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
-            train = np.setdiff1d(order, rows)
-            _fit(clone(model), X[train], X[rows], scaler, residuals)
-        return _errors(model, X[order[n_test:]], X[order[:n_test]], scaler, roles, rng, residuals)
-    found = [
+            with suppress(ValueError):  # the samples that are left may be too few, or too much alike
+                _fit(clone(model), X[np.setdiff1d(order, rows)], X[rows], scaler, residuals)
+        return found
+    parts = [
         astuple(_errors(clone(model), X[rng.permutation(train)], X[test], scaler, roles, rng, residuals))
         for train, test in splits_of(cv, X, groups)
     ]
-    means = np.mean(found, axis=0)
+    means = np.mean(parts, axis=0)
     return HeldOutErrors(
-        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), found[0], strict=True))
+        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), parts[0], strict=True))
     )
 
 
@@ -171,21 +173,22 @@ def _errors(
     rest = chosen.size - len(include)
     draws = [np.array([*include, *rng.choice(free, rest, replace=False)], dtype=int) for _ in range(_DRAWS)]
 
-    def error(features: np.ndarray, how: Any) -> float:
-        return 0.0 if features.size == m else reconstruction_error(refit, test, features, refit=how)
-
-    random = [error(draw, "ridge") for draw in draws]
+    if chosen.size == m:
+        errors = [(0.0, 0.0)] * (_DRAWS + 1)
+    else:
+        errors = refit_errors(*centred(refit, test), [chosen, *draws])
+    random = [ridge for ridge, _ in errors[1:]]
     return HeldOutErrors(
         n_train=train.shape[0],
         n_refit=refit.shape[0],
         n_test=test.shape[0],
         n_selected=int(chosen.size),
-        selection=error(chosen, "ridge"),
+        selection=errors[0][0],
         random=float(np.mean(random)),
         random_std=float(np.std(random, ddof=1)),
         n_draws=_DRAWS,
         mean_predictor=mean_predictor_error(refit, test),
         pca=0.0 if chosen.size == m else pca_reconstruction_error(refit, test, chosen.size),
-        selection_least_squares=error(chosen, "least_squares"),
-        random_least_squares=float(np.mean([error(draw, "least_squares") for draw in draws])),
+        selection_least_squares=errors[0][1],
+        random_least_squares=float(np.mean([least_squares for _, least_squares in errors[1:]])),
     )

@@ -114,7 +114,9 @@ class Live:
                 if told and not was_novel:
                     tell(f"Row {number}: {told}")
                 was_novel = bool(told)
-            yield self._joined([*(known.get(name, self._text(made_of.get(name))) for name in titles)])
+            # What is there is written as it came; what is missing, as it is estimated, if it is.
+            there = {name: cell for name, cell in known.items() if name in ids or not self._missing(cell)}
+            yield self._joined([there[name] if name in there else self._text(made_of.get(name)) for name in titles])
         if novel:
             tell(f"{novel} of {number} rows are unlike those selected on.")
 
@@ -141,13 +143,15 @@ class Live:
 
     def _number(self, cell: str) -> float:
         """Return the number in a cell: NaN where it is missing, infinity where it is none."""
-        text = cell.strip()
-        if text in NA_WORDS or text in self.na:
+        if self._missing(cell):
             return np.nan
         try:
-            return float(text.replace(self.decimal, "."))
+            return float(cell.strip().replace(self.decimal, "."))
         except ValueError:
             return np.inf
+
+    def _missing(self, cell: str) -> bool:
+        return cell.strip() in NA_WORDS or cell.strip() in self.na
 
     def _text(self, value: float | None) -> str:
         if value is None or np.isnan(value):

@@ -242,7 +242,7 @@ class TableSelection:
         """Return how unlike those of the table rows are: above 1 they are unlike them.
 
         It is the Mahalanobis distance in the selected columns, relative to one and a half times the distance that 99 %
-        of the held-out rows keep.
+        of the held-out rows keep, or to that of the farthest row of the table if this is larger.
 
         Parameters
         ----------

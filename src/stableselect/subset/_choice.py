@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,8 +30,8 @@ class Choice:
         Fraction of the variance that a feature is charged.
     spending : ndarray of shape (u,) or None
         What every unit costs.
-    exclude : list of int
-        Features that are never selected.
+    exclude, never : list of int
+        Features that the conditions do not allow, and those that not even the free choice has.
     most : int
         No more features than this are selected.
     """
@@ -40,11 +41,12 @@ class Choice:
     penalty: np.ndarray
     spending: np.ndarray | None
     exclude: list[int]
+    never: list[int]
     most: int
 
     def without_conditions(self, k: int) -> Choice:
         """Return the choice of k features with nothing to regard but what is to be reconstructed, and from what."""
-        units = tuple((j,) for j in range(len(self.penalty)) if j not in set(self.exclude))
+        units = tuple((j,) for j in range(len(self.penalty)) if j not in set(self.never))
         size = np.ones((1, len(units)))
         none = np.zeros(len(units), dtype=bool)
         apart = sparse.csr_matrix((len(units), len(units)), dtype=int)
@@ -76,6 +78,7 @@ def resolve_choice(
     """
     resolve = _Resolver(m, names)
     closed = {*exclude, *resolve.features(conditions.only_reconstruct, "only_reconstruct")}
+    never = sorted(closed)
     if conditions.choose_from is not None:
         closed |= set(range(m)) - set(resolve.features(conditions.choose_from, "choose_from"))
     weights = None
@@ -109,8 +112,17 @@ def resolve_choice(
     apart = _apart(conditions, resolve, units)
     rules = Rules(units, np.array(rows), np.array(low), np.array(high), tuple(texts), required, apart)
     check_feasible(rules, resolve, conditions)
-    most = min(int(sizes.sum()), k or m)
-    return Choice(rules, weights, resolve.numbers(conditions.penalty, "penalty", 0.0), spending, sorted(closed), most)
+    penalty = resolve.numbers(conditions.penalty, "penalty", 0.0)
+    return Choice(rules, weights, penalty, spending, sorted(closed), never, _most(rules, sizes))
+
+
+def _most(rules: Rules, sizes: np.ndarray) -> int:
+    """Return a number of features that no allowed selection exceeds."""
+    most = min(sizes.sum(), rules.high[0])
+    if most > rules.low[0]:
+        with suppress(Undecided):
+            most = sizes[rules.complete(values=sizes) or []].sum()
+    return round(most)
 
 
 def in_indices(conditions: Conditions, m: int, names: Sequence[str] | None) -> Conditions:
@@ -227,7 +239,8 @@ def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
         low, high, what = rules.low[row], rules.high[row], rules.names[row]
         if what == "budget":
             return f"the cheapest selection costs {least:g} and the budget is {high:g}; raise it by {least - high:g}."
-        asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        asked = f"at least {low:g}" if most < low else f"at most {high:g}"
+        asked = f"{low:g}" if low == high else asked
         asked = f"{asked} features are to be selected" if what == "features" else f"{asked} of {what} are asked for"
         if most < low:
             return f"{asked}, and the other conditions allow at most {most:g}; ask for fewer or loosen one of them."

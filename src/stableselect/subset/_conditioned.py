@@ -12,7 +12,6 @@ from .._core import (
     DualGram,
     Gram,
     HeldOut,
-    SwapState,
     UnitProblem,
     exchange_search,
     greedy_order,
@@ -22,6 +21,7 @@ from .._core import (
 )
 from ._choice import Choice
 from ._default import Searched, Wanted
+from ._problem import Problem
 from ._search import Found, Setting, choose_ridge, find_columns, prove_columns
 
 
@@ -29,16 +29,16 @@ from ._search import Found, Setting, choose_ridge, find_columns, prove_columns
 class ConditionsCost:
     """What conditions cost: the selection beside the free choice of as many features.
 
-    The free choice has the same features to reconstruct, with the same weights, and the same features to choose from
-    (``exclude``, ``only_reconstruct``, ``choose_from``). Nothing else binds it, not even ``include``. Both are for the
-    samples fitted on, with the same ridge weight.
+    The free choice has the same features to reconstruct, with the same weights, and does without those that are never
+    selected (``exclude``, ``only_reconstruct``). Nothing else binds it, not even ``include``. Both are for the samples
+    fitted on, with the same ridge weight.
 
     Attributes
     ----------
     loss, free_loss : float
-        Weighted mean squared error, as ``objective_``.
+        Weighted mean squared error and ridge term, as ``objective_`` of ColumnSubset: what the search lowers.
     explained_variance, free_explained_variance : float
-        Fraction of the (weighted) variance that is explained: one minus the loss relative to that of no features.
+        Fraction of the (weighted) variance that the map from the features explains.
     free_selected : tuple of str or int
         The features of the free choice: names where the samples had them, else indices.
     spent : float or None
@@ -102,7 +102,7 @@ def _search(gram: Gram, choice: Choice, ridge: float, exchange: bool) -> Found:
     found = search_units(problem, exchange=exchange)
     assert found is not None  # conditions that cannot be met are refused before
     prices = like(problem.prices, gram.diagonal(), gram.xp) if problem.prices.any() else None
-    return Found(choice.rules.features(found.units), found.n_moves, prices, proven=found.proven)
+    return Found(choice.rules.features(found.units), found.n_moves, prices, found.least_loss, found.proven)
 
 
 def _problem(gram: Gram, choice: Choice, ridge: float) -> UnitProblem:
@@ -121,27 +121,27 @@ def free_choice(gram: Gram, choice: Choice, ridge: float, exchange: bool, chosen
     k, weights = len(chosen), weights_of(gram, choice)
     if weights is None:
         setting = Setting(ridge, exchange)
-        plain = find_columns(gram, k, setting, (), choice.exclude)
+        plain = find_columns(gram, k, setting, (), choice.never)
         if exchange:
-            plain = prove_columns(gram, plain, setting, (), choice.exclude)
-        others = [plain.chosen, exchange_search(gram, chosen, ridge, (), choice.exclude)[0]]
+            plain = prove_columns(gram, plain, setting, (), choice.never)
+        others = [plain.chosen, exchange_search(gram, chosen, ridge, (), choice.never)[0]]
     else:
         free = choice.without_conditions(k)
         found = search_units(_problem(gram, free, ridge), exchange=exchange)
         others = [] if found is None else [free.rules.features(found.units)]
     candidates = [*others, chosen]
-    return min(candidates, key=lambda features: SwapState(gram, features, ridge, None, weights).loss)
+    return min(candidates, key=_problem(gram, choice, ridge).loss)
 
 
 def conditions_cost(
-    gram: Gram, unit: float, choice: Choice, ridge: float, chosen: list[int], free: list[int], names: Sequence | None
+    problem: Problem, choice: Choice, free: list[int], chosen: list[int], names: Sequence[str] | None
 ) -> ConditionsCost:
-    """Return what conditions cost, in the units of the samples."""
-    weights = weights_of(gram, choice)
+    """Return what conditions cost, in the units of the samples; ``free`` is the free choice."""
+    gram, unit, ridge = problem.gram, problem.unit, problem.ridge
     size = gram.n_features if choice.weights is None else float(choice.weights.sum())
-    total = _problem(gram, choice, ridge).total()
-    losses = [max(0.0, SwapState(gram, features, ridge, None, weights).loss) for features in (chosen, free)]
-    explained = [1 - loss / total if total > 0 else 1.0 for loss in losses]
+    searched = _problem(gram, choice, ridge)
+    losses = [max(0.0, searched.loss(features)) for features in (chosen, free)]
+    explained = [searched.explained(features) for features in (chosen, free)]
     spent = None
     if choice.spending is not None:
         home = {j: u for u, members in enumerate(choice.rules.units) for j in members}

@@ -25,12 +25,12 @@ class ConditionedSelector(CompletingSelector):
 
     @property
     def conditions_cost_(self) -> ConditionsCost:
-        """The selection beside the free choice of as many features; only after a fit with ``conditions``."""
+        """The selection beside the free choice; only after a fit with ``conditions`` or ``include``."""
         try:
             return ConditionsCost(**self._conditions_cost)
         except AttributeError:
             raise AttributeError(
-                f"This {type(self).__name__} has no conditions_cost_; fit it with conditions."
+                f"This {type(self).__name__} has no conditions_cost_; fit it with conditions or include."
             ) from None
 
     def _wanted_under(

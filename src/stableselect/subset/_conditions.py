@@ -116,13 +116,15 @@ class Conditions:
     >>> from stableselect import ColumnSubset, Conditions, Group
     >>> X = load_wine(as_frame=True).data
     >>> conditions = Conditions(
-    ...     groups=[Group(["total_phenols", "flavanoids", "nonflavanoid_phenols"], at_most=1)],
-    ...     penalty={"proline": 0.05},
+    ...     groups=[Group(["total_phenols", "flavanoids", "proanthocyanins"], at_most=1)],
+    ...     penalty={"flavanoids": 0.05},
     ... )
     >>> selector = ColumnSubset(3, scale="standard", conditions=conditions).fit(X)
     >>> selector.get_feature_names_out().tolist()
-    ['alcohol', 'flavanoids', 'ash']
-    >>> selector.conditions_cost_
+    ['alcalinity_of_ash', 'total_phenols', 'color_intensity']
+    >>> cost = selector.conditions_cost_
+    >>> round(cost.explained_variance, 3), round(cost.free_explained_variance, 3)
+    (0.543, 0.566)
     """
 
     cost: Numbers | None = None
@@ -181,7 +183,7 @@ class Conditions:
         return replace(self, **given)
 
     def as_plain(self) -> dict[str, Any]:
-        """Return the conditions that are set as lists, numbers and text, with mappings as lists of pairs."""
+        """Return the conditions that are set as lists, numbers and text; mappings from indices are lists of pairs."""
         plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         plain["groups"] = [
             {field.name: _plain(getattr(one, field.name)) for field in fields(one)} for one in self.groups
@@ -196,8 +198,8 @@ class Conditions:
             raise ValueError(f"conditions have no {unknown[0]!r:.60}")
         made = dict(plain)
         for name in _BY_FEATURE:
-            if isinstance(made.get(name), dict):
-                made[name] = {key: value for key, value in made[name]["pairs"]}
+            if isinstance(made.get(name), list) and made[name][:1] == ["pairs"]:
+                made[name] = {key: value for key, value in made[name][1]}
         made["groups"] = [Group(**group) for group in made.get("groups", ())]
         return cls(**made)
 
@@ -208,7 +210,9 @@ _BY_FEATURE = (*_NUMBERS, "coordinates")
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {"pairs": [[key, _plain(number)] for key, number in value.items()]}
+        if all(isinstance(key, str) for key in value):
+            return {key: _plain(entry) for key, entry in value.items()}
+        return ["pairs", [[key, _plain(entry)] for key, entry in value.items()]]
     return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 

@@ -33,8 +33,8 @@ from ..base import (
     unchanged_on_error,
     warn_if_uneven,
 )
-from ._choice import Choice
-from ._conditioned import conditions_cost, search_conditions
+from ._choice import Choice, resolve_choice
+from ._conditioned import conditions_cost, free_choice, search_conditions
 from ._conditioned_selector import ConditionedSelector
 from ._conditions import Conditions
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
@@ -240,8 +240,10 @@ class MomentsSelector(ConditionedSelector):
         ridge = None if isinstance(self.ridge, str) else float(self.ridge)
         plain = Setting(ridge, bool(self.exchange), search=kind)
         wanted = Wanted(k, include, exclude, plain, self._fewest_folds())
+        beside: tuple[Choice, list[int]] | None = None  # the conditions, and what would be selected without them
         if choice is not None:
             searched, free = search_conditions(gram, held_out, wanted, choice)
+            beside = choice, free
             k = len(searched.found.chosen)
         elif self._prefers_stability():
             stable = choose_stable(folds, self._frontier_task(wanted, numbers))
@@ -251,6 +253,10 @@ class MomentsSelector(ConditionedSelector):
         else:
             gram.expect_eigenvalues()  # for the lower bound
             searched = search_default(gram, samples, held_out, wanted)
+            if include and searched.criterion == "training" and moments.form != "sketched":
+                bare = resolve_choice(Conditions(), k, self.n_features_in_, None, include, exclude)
+                ridge, exchange = searched.setting.refit, searched.setting.exchange
+                beside = bare, free_choice(gram, bare, ridge, exchange, searched.found.chosen)
         self.search_criterion_ = searched.criterion
         mean, setting = gathered.mean, searched.setting
         if searched.few is not None and samples is not None:
@@ -261,10 +267,9 @@ class MomentsSelector(ConditionedSelector):
         known = searched.found, moments, (X, sample_weight)
         problem = Problem(gram, unit, mean, gathered.scale, k, setting.refit, include, exclude, setting, *known, choice)
         selection = self._select_from(problem)
-        if choice is not None:
+        if beside is not None:
             names = getattr(self, "feature_names_in_", None)
-            cost = conditions_cost(gram, unit, choice, problem.ridge, list(selection.order), free, names)
-            self._conditions_cost = vars(cost)
+            self._conditions_cost = vars(conditions_cost(problem, *beside, list(selection.order), names))
         if selection.coefficients is not None:
             selection.coefficients *= gathered.scale / gathered.scale[selection.order, None]
         selection.mean, selection.include = mean, include

@@ -195,10 +195,10 @@ def _selected(
 
 
 def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
-    """Return what conditions cost, with column names for positions; None without conditions."""
-    if getattr(selector, "conditions", None) is None:
+    """Return what conditions cost, with column names for positions; None where that was not found out."""
+    cost: ConditionsCost | None = getattr(selector, "conditions_cost_", None)
+    if cost is None:
         return None
-    cost: ConditionsCost = selector.conditions_cost_
     return replace(cost, free_selected=tuple(features[int(j)] for j in cost.free_selected))
 
 
