@@ -22,6 +22,7 @@ from ._arrays import (
     to_numpy,
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
+from ._blocks import BlockKFold, time_blocks
 from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._folds import (

@@ -45,6 +45,10 @@ class GaussianModel:
         """Return a table with its missing values replaced by their means given those that are there."""
         return _Completion(X, self.mean, self.covariance).filled
 
+    def part(self, features: np.ndarray) -> GaussianModel:
+        """Return the model of some of the features."""
+        return GaussianModel(self.mean[features], self.covariance[np.ix_(features, features)])
+
     def moments(self, X: np.ndarray, weights: np.ndarray | None, rows: np.ndarray | None = None) -> Moments:
         """Return the moments of some samples, completed, with the conditional covariance of what was missing."""
         rows = np.arange(len(X)) if rows is None else rows

@@ -1,6 +1,7 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
 from ._checks import (
+    NoValuesError,
     SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
@@ -33,6 +34,7 @@ __all__ = [
     "BaseSelector",
     "Explanation",
     "Figures",
+    "NoValuesError",
     "SamplesSelector",
     "ScoreSelector",
     "Selection",

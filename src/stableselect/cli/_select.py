@@ -24,6 +24,10 @@ def select(
     exclude: options.Exclude = None,
     drop_columns: options.DropColumns = None,
     id_column: options.IdColumn = None,
+    missing: options.Missing = None,
+    batch: options.Batch = None,
+    group_column: options.GroupColumn = None,
+    time_column: options.TimeColumn = None,
     scale: options.Scale = "standard",
     ridge: options.Ridge = None,
     min_explained_variance: options.MinExplainedVariance = None,
@@ -90,7 +94,15 @@ def select(
 
 def _report(selection: TableSelection, notes: list[str], targets: list[Path], quiet: bool) -> None:
     """Print the report; to standard error where standard output carries the selected columns."""
-    from ._report import errors_table, explanation_tables, gap_line, path_lines, selected_table, stability_lines
+    from ._report import (
+        batch_table,
+        errors_table,
+        explanation_tables,
+        gap_line,
+        path_lines,
+        selected_table,
+        stability_lines,
+    )
 
     report = console(stderr=not targets, quiet=quiet)
     of = f"{len(selection.selected_names)} of {counted(len(selection.features), 'column')}"
@@ -108,6 +120,8 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
         report.print(selected_table(selection, printable(targets[1].name)))
     if selection.errors is not None:
         report.print(errors_table(selection.errors, selection.scaling))
+    if selection.batches is not None:
+        report.print(batch_table(selection.batches))
     if selection.explanation is not None:
         file = printable(targets[1].name) if targets else None
         report.print(*explanation_tables(selection.explanation, file), sep="\n")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .._files import printable
 from ..base import BaseSelector
@@ -32,6 +33,8 @@ class _Plan:
         False where columns are known by position alone.
     reconstruct : callable
         From the values of the selected columns to those of all features.
+    fills : bool
+        Whether missing values of selected columns are filled in.
     """
 
     columns: list[str]
@@ -40,6 +43,7 @@ class _Plan:
     features: list[str]
     named: bool
     reconstruct: Callable[[np.ndarray], np.ndarray]
+    fills: bool = False
 
 
 def id_columns(made: Made, *, header: bool = True, selected_only: bool = False) -> list[str]:
@@ -82,9 +86,11 @@ def apply(made: Made, table: Table) -> pa.Table:
     plan = _plan(made)
     if not plan.named:
         _check_width(table, len(plan.columns), "the columns that the selector was fitted on")
-        return table.data.select([table.columns[plan.columns.index(name)] for name in plan.selected])
+        names = [table.columns[plan.columns.index(name)] for name in plan.selected]
+        table = Table(table.data.select(names).rename_columns(plan.selected), table.name)
+        return _filled(plan, table).rename_columns(names)
     table = _name_columns(table, plan.columns, "all columns of the table the selection was made from")
-    return table.data.select(_present(plan, table))
+    return _filled(plan, table.take(_present(plan, table)))
 
 
 def reconstruct(made: Made, table: Table) -> pa.Table:
@@ -109,7 +115,8 @@ def reconstruct(made: Made, table: Table) -> pa.Table:
         table = Table(table.data.rename_columns(plan.selected), table.name)
     table = _name_columns(table, [*plan.ids, *plan.selected], "the selected columns")
     ids = _present(plan, table)[: -len(plan.selected)]
-    rebuilt = plan.reconstruct(numeric_matrix(table, plan.selected))
+    rebuilt = plan.reconstruct(numeric_matrix(table, plan.selected, missing=plan.fills))
+    table = Table(_filled(plan, table), table.name)
     kept = set(plan.selected)
     arrays: list[Any] = [table.data[name] for name in ids]
     for name, values in zip(plan.features, rebuilt.T, strict=True):
@@ -117,14 +124,29 @@ def reconstruct(made: Made, table: Table) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=[*ids, *plan.features])
 
 
+def _filled(plan: _Plan, table: Table) -> pa.Table:
+    """Return a table of identifiers and selected columns, with missing values filled in where that can be done."""
+    data = table.data
+    gaps = [name for name in plan.selected if pc.any(pc.is_null(data[name], nan_is_null=True)).as_py()]
+    if not (plan.fills and gaps):
+        return data
+    whole = plan.reconstruct(numeric_matrix(table, plan.selected, missing=True))
+    for name in gaps:
+        values = whole[:, plan.features.index(name)]
+        data = data.set_column(data.column_names.index(name), name, pa.chunked_array([values]))
+    return data
+
+
 def _plan(made: Made) -> _Plan:
     if isinstance(made, TableSelection):
         features, ids = list(made.features), list(made.id_columns)
-        return _Plan(list(made.columns), ids, made.selected_names, features, True, made.reconstruct)
+        return _Plan(
+            list(made.columns), ids, made.selected_names, features, True, made.reconstruct, made.completion is not None
+        )
     names = getattr(made, "feature_names_in_", None)
     features = [f"c{j}" for j in range(made.n_features_in_)] if names is None else [str(name) for name in names]
     kept = [features[j] for j in np.flatnonzero(made.support_)]
-    return _Plan(features, [], kept, features, names is not None, made.reconstruct)
+    return _Plan(features, [], kept, features, names is not None, made.reconstruct, hasattr(made, "location_"))
 
 
 def _present(plan: _Plan, table: Table) -> list[str]:

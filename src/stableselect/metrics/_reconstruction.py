@@ -29,6 +29,7 @@ def reconstruction_error(
     *,
     refit: Refit = "least_squares",
     ridge: float | Literal["auto"] = "auto",
+    where: np.ndarray | None = None,
 ) -> float:
     r"""Mean squared error of reconstructing every feature of the test samples from the selected ones.
 
@@ -48,6 +49,8 @@ def reconstruction_error(
         Weight of the penalty, used by ``refit="ridge"`` only, as a multiple of the mean sum of squares of the selected
         training features about their means. ``"auto"`` takes the weight with the smallest leave-one-out error on the
         training samples, one weight for all features.
+    where : array of bool of shape (n_test, m), optional
+        The values of the test samples to average over; all by default.
 
     Returns
     -------
@@ -83,10 +86,10 @@ def reconstruction_error(
     train, test = _centred(X_train, X_test)
     chosen = check_some_selected(selected, train.shape[1])
     _check_refit(refit, ridge)
-    return _refit_error(train, test, chosen, refit, ridge)
+    return _mean_square(_residuals(train, test, chosen, refit, ridge), where)
 
 
-def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
+def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike, *, where: np.ndarray | None = None) -> float:
     """Mean squared error of predicting every test sample by the mean training sample.
 
     This is the reconstruction error with no features selected: a set that does not beat it is worth nothing.
@@ -95,6 +98,8 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
         Tables with the same features.
+    where : array of bool of shape (n_test, m), optional
+        The values of the test samples to average over; all by default.
 
     Returns
     -------
@@ -107,10 +112,12 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
     >>> mean_predictor_error([[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0]])
     2.0
     """
-    return _mean_square(_centred(X_train, X_test)[1])
+    return _mean_square(_centred(X_train, X_test)[1], where)
 
 
-def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
+def pca_reconstruction_error(
+    X_train: ArrayLike, X_test: ArrayLike, n_components: int, *, where: np.ndarray | None = None
+) -> float:
     """Mean squared error of reconstructing the test samples from principal components of the training samples.
 
     On the training samples themselves no linear map of this rank, and so no set of ``n_components`` features, does
@@ -123,6 +130,8 @@ def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components
         Tables with the same features.
     n_components : int
         Number of components, to be set to the number of selected features.
+    where : array of bool of shape (n_test, m), optional
+        The values of the test samples to average over; all by default.
 
     Returns
     -------
@@ -143,7 +152,7 @@ def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components
     """
     train, test = _centred(X_train, X_test)
     components = _principal_directions(train, check_count(n_components, "n_components", 1, train.shape[1]))
-    return _mean_square(test - (test @ components) @ components.T)
+    return _mean_square(test - (test @ components) @ components.T, where)
 
 
 def random_error(
@@ -191,7 +200,7 @@ def random_error(
     _check_refit(refit, ridge)
     rng = check_random_state(random_state)
     draws = [np.sort(rng.choice(train.shape[1], k, replace=False)) for _ in range(n_draws)]
-    errors = [_refit_error(train, test, chosen, refit, ridge) for chosen in draws]
+    errors = [_mean_square(_residuals(train, test, chosen, refit, ridge)) for chosen in draws]
     return float(np.mean(errors)), float(np.std(errors, ddof=1))
 
 
@@ -211,15 +220,15 @@ def _centred(X_train: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndar
     return train - mean, test - mean
 
 
-def _refit_error(
+def _residuals(
     train: np.ndarray, test: np.ndarray, chosen: np.ndarray, refit: Refit, ridge: float | Literal["auto"]
-) -> float:
-    """Return the error of the refitted map; both tables come from :func:`_centred`."""
+) -> np.ndarray:
+    """Return what the refitted map leaves of the test samples; both tables come from :func:`_centred`."""
     if refit == "least_squares":
-        return _mean_square(test - LinearRegression().fit(train[:, chosen], train).predict(test[:, chosen]))
+        return np.asarray(test - LinearRegression().fit(train[:, chosen], train).predict(test[:, chosen]))
     left, singular, right = _thin_svd(train[:, chosen])
     if singular.size == 0:
-        return _mean_square(test)
+        return test
     Q = left.T @ train
     unit = float(singular @ singular) / chosen.size
     if ridge == "auto":
@@ -228,7 +237,7 @@ def _refit_error(
     else:
         alpha = ridge * unit
     scores = test[:, chosen] @ (right.T * (singular / (singular**2 + alpha)))
-    return _mean_square(test - scores @ Q)
+    return np.asarray(test - scores @ Q)
 
 
 def _leave_one_out_errors(Y: np.ndarray, U: np.ndarray, s: np.ndarray, Q: np.ndarray, alphas: np.ndarray) -> np.ndarray:
@@ -266,5 +275,11 @@ def _principal_directions(centred: np.ndarray, n_components: int) -> np.ndarray:
     return np.asarray(leading if m <= n else linalg.qr(centred.T @ leading, mode="economic")[0])
 
 
-def _mean_square(difference: np.ndarray) -> float:
+def _mean_square(difference: np.ndarray, where: np.ndarray | None = None) -> float:
+    if where is not None:
+        if where.shape != difference.shape or not where.any():
+            raise ValueError(
+                f"where must be of shape {difference.shape} and true for some value; mark values of X_test."
+            )
+        difference = difference[where]
     return float(np.vdot(difference, difference)) / difference.size

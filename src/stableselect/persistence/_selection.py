@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import check_reconstructed
+from .._core import GaussianModel, check_reconstructed
 from ..base import Explanation
 from ..inspection import HeldOutErrors
 from ..subset import SelectionPath, StabilityFrontier
@@ -21,6 +21,42 @@ class SelectedColumn:
     name: str
     index: int
     score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """The Gaussian by which missing values of selected columns are filled in, given the others.
+
+    Attributes
+    ----------
+    mean, covariance : ndarrays of shape (k,) and (k, k)
+        Of the selected columns, in table order and in the table's own units.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+@dataclass(frozen=True)
+class BatchFigures:
+    """How a selection by what varies within batches serves each of them.
+
+    Attributes
+    ----------
+    column : str
+        The column of the labels.
+    labels : tuple of str
+        The batches.
+    explained : tuple of float
+        Fraction of the variance within each batch that the selected columns explain.
+    serve_one : tuple of str
+        Selected columns that serve one batch only.
+    """
+
+    column: str
+    labels: tuple[str, ...]
+    explained: tuple[float, ...]
+    serve_one: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +103,10 @@ class TableSelection:
         Rows follow the selected columns in table order, columns follow ``features``; in the table's own units.
     versions : dict
         Versions of the software that made the selection.
+    completion : Completion or None
+        What fills in missing values of selected columns, where the selection was made with ``missing="em"``.
+    batches : BatchFigures or None
+        How each batch is served, where columns were selected by what varies within batches.
 
     See Also
     --------
@@ -103,6 +143,8 @@ class TableSelection:
     intercept: np.ndarray
     coefficients: np.ndarray
     versions: dict[str, str]
+    completion: Completion | None = None
+    batches: BatchFigures | None = None
 
     def __post_init__(self) -> None:
         for what in ("columns", "features", "id_columns"):
@@ -118,8 +160,11 @@ class TableSelection:
             *self.features
         }:
             raise ValueError("the features or id columns are not columns of the table")
-        for what, shape in (("coefficients", (len(chosen), len(self.features))), ("intercept", (len(self.features),))):
-            array = getattr(self, what)
+        k, m = len(chosen), len(self.features)
+        arrays = [("coefficients", self.coefficients, (k, m)), ("intercept", self.intercept, (m,))]
+        if self.completion is not None:
+            arrays += [("mean", self.completion.mean, (k,)), ("covariance", self.completion.covariance, (k, k))]
+        for what, array, shape in arrays:
             if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
                 raise ValueError(f"{what} should be finite numbers of shape {shape}")
 
@@ -152,7 +197,8 @@ class TableSelection:
         Parameters
         ----------
         X_selected : data frame or array of shape (n, k)
-            The selected columns, as :meth:`transform` returns them; a data frame's columns are found by name.
+            The selected columns, as :meth:`transform` returns them; a data frame's columns are found by name. Where the
+            selection was made with ``missing="em"``, values may be missing: they are filled in from the others.
 
         Returns
         -------
@@ -161,6 +207,8 @@ class TableSelection:
         frame = hasattr(X_selected, "columns")
         values = X_selected[self._present(X_selected)] if frame else X_selected
         values = _checked(values, len(self.selected), "the selected columns").astype(np.float64)
+        if self.completion is not None and np.isnan(values).any():
+            values = GaussianModel(self.completion.mean, self.completion.covariance).fill(values)
         with np.errstate(over="ignore", invalid="ignore"):
             rebuilt = (self.coefficients.T @ values.T).T  # column after column in memory, as tables are kept
             rebuilt += self.intercept

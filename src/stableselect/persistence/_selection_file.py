@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -95,7 +95,11 @@ def from_plain(kind: Any, value: Any, what: str) -> Any:
     if is_dataclass(kind):
         given, hints = _typed(value, dict, what), get_type_hints(kind)
         return kind(
-            **{field.name: from_plain(hints[field.name], given[field.name], field.name) for field in fields(kind)}
+            **{
+                field.name: from_plain(hints[field.name], given[field.name], field.name)
+                for field in fields(kind)
+                if field.name in given or field.default is MISSING
+            }
         )  # type: ignore[operator]
     if kind is float:
         if value is None:

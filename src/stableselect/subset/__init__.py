@@ -2,6 +2,7 @@
 
 from ._column_subset import ColumnSubset, bounds
 from ._default import Wanted
+from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error
@@ -10,7 +11,9 @@ from ._stability_frontier import StabilityFrontier
 from ._stability_task import Finish, Round, Task
 
 __all__ = [
+    "FEWEST_STABILITY_FOLDS",
     "N_FOLDS",
+    "STABILITY_FOLDS",
     "ColumnSubset",
     "Finish",
     "Found",

@@ -19,6 +19,7 @@ from .._core import (
     fit_gaussian,
     to_dense,
 )
+from ..base import NoValuesError
 from ._batches import BatchedSelector
 from ._gathering import gather_folds
 from ._sketching import wants_sketch
@@ -83,9 +84,7 @@ class CompletingSelector(BatchedSelector):
             values = as_numbers(given)
             values = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=np.float64)
             if values.ndim == 2 and values.shape[1] == self.support_.sum() and _has_gaps(values):
-                model = self._model()
-                at = np.flatnonzero(self.support_)
-                X_selected = GaussianModel(model.mean[at], model.covariance[np.ix_(at, at)]).fill(values)
+                X_selected = self._model().part(np.flatnonzero(self.support_)).fill(values)
         return super().reconstruct(X_selected, batch)
 
     def _model(self) -> GaussianModel:
@@ -120,7 +119,7 @@ class CompletingSelector(BatchedSelector):
         if empty.size:
             names = getattr(self, "feature_names_in_", None)
             which = int(empty[0]) if names is None else repr(str(names[empty[0]]))
-            raise ValueError(f"Feature {which} has no values at all; leave it out.")
+            raise NoValuesError(f"Feature {which} has no values at all; leave it out.")
         model = fit_gaussian(table, weights)
 
         def moments(rows: np.ndarray) -> Any:

@@ -284,6 +284,10 @@ class MomentsSelector(CompletingSelector):
             return int(self.cv)
         return STABILITY_FOLDS if self._prefers_stability() else N_FOLDS
 
+    def _keeps_groups(self) -> bool:
+        """Tell whether groups have a say in what is held out."""
+        return has_splitter(self.cv) and self._folds_needed() > 0
+
     def _moments_folds(self) -> int | None:
         # A splitter needs to see the samples, and so does what completes them.
         return None if has_splitter(self.cv) or self.missing == "em" else self._folds_needed()

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from .._core import BlockKFold
 from ..inspection import PanelEvaluation, evaluate
 from ..io import Table, listed, numeric_matrix, quoted
-from ._notes import left_out_note
-from ._prepare import RequestError, Scaling, SelectionRequest, fitted_scaler, prepare
+from ._notes import left_out_note, order_notes, together_notes
+from ._prepare import RequestError, Scaling, SelectionRequest, prepare
+from ._scaling import fitted_scaler
 from ._select import notes_of
+from ._together import labels_of, rows_together
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,10 @@ class EvaluationRequest:
         The panel.
     labels : str, optional
         Column of class labels, for the accuracy of a classifier.
-    group : str, optional
+    group_column : str, optional
         Column that says which rows belong together, such as replicates or batches: they are held out together.
+    time_column : str, optional
+        Column of times: the folds are blocks of rows that follow each other.
     drop : iterable of str
         Columns to ignore.
     id_columns : iterable of str
@@ -52,7 +57,8 @@ class EvaluationRequest:
 
     columns: Iterable[str]
     labels: str | None = None
-    group: str | None = None
+    group_column: str | None = None
+    time_column: str | None = None
     drop: Iterable[str] = ()
     id_columns: Iterable[str] = ()
     scale: Scaling = "standard"
@@ -107,12 +113,17 @@ def evaluate_table(
         raise RequestError("columns", "names no column; name one or more.")
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise RequestError("columns", f"{listed(twice)} is named twice; name each column once.")
-    aside = [_known(table, name, what) for what in ("labels", "group") if (name := getattr(request, what)) is not None]
-    drop = [*request.drop, *aside]
+    drop = [*request.drop, *([] if request.labels is None else [_known(table, request.labels)])]
+    wanted = SelectionRequest(
+        len(columns),
+        include=columns,
+        drop=drop,
+        id_columns=request.id_columns,
+        group_column=request.group_column,
+        time_column=request.time_column,
+    )
     try:
-        asked = prepare(
-            table, SelectionRequest(len(columns), include=columns, drop=drop, id_columns=request.id_columns)
-        )
+        asked = prepare(table, wanted)
     except RequestError as error:
         raise RequestError(
             "columns" if error.parameter in ("include", "k") else error.parameter, error.reason
@@ -123,11 +134,14 @@ def evaluate_table(
     X = numeric_matrix(table, asked.features)
     if len(X) < request.folds:
         raise RequestError("folds", f"{request.folds} folds need as many rows and the table has {len(X)}; lower it.")
-    labels = None if request.labels is None else _classes(table, request.labels, "labels")
-    groups = None if request.group is None else _classes(table, request.group, "group")
-    if groups is not None and np.unique(groups).size < request.folds:
-        found = np.unique(groups).size
-        raise RequestError("folds", f"{request.folds} folds need as many groups and there are {found}; lower it.")
+    labels = None if request.labels is None else _classes(table, request.labels)
+    together = rows_together(table, wanted)
+    groups = together.groups
+    if groups is not None and groups.max() + 1 < request.folds:
+        what = "times" if together.timed else "groups"
+        raise RequestError(
+            "folds", f"{request.folds} folds need as many {what} and there are {groups.max() + 1}; lower it."
+        )
     progress("Judging the panel")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -136,31 +150,36 @@ def evaluate_table(
             pa.table(list(X.T), names=asked.features),
             y=labels,
             scaler=fitted_scaler(request.scale, X),
-            cv=request.folds,
+            cv=BlockKFold(request.folds) if together.timed else request.folds,
             groups=groups,
             n_random=request.n_random,
             n_resamples=request.n_resamples,
             random_state=request.seed,
         )
-    notes = (*asked.table.notes, *left_out_note(asked.left_out), *notes_of(caught))
+    notes = (
+        *asked.table.notes,
+        *left_out_note(asked.left_out),
+        *together_notes(wanted),
+        *order_notes(X, wanted),
+        *notes_of(caught),
+    )
     return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
 
 
-def _known(table: Table, name: str, what: str) -> str:
+def _known(table: Table, name: str) -> str:
     """Return the name of a column; raise if the table has no such column."""
     if name not in table.columns:
-        raise RequestError(what, f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}.")
+        raise RequestError(
+            "labels", f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}."
+        )
     return name
 
 
-def _classes(table: Table, name: str, what: str) -> np.ndarray:
+def _classes(table: Table, name: str) -> np.ndarray:
     """Return a column as text; raise where a row has none, or where hardly two rows agree."""
-    values = table.data[name].to_pylist()
-    if any(value is None or value == "" or value != value for value in values):
-        raise RequestError(what, f"{quoted(name)} has empty cells; fill them or leave out these rows.")
-    classes = np.array([str(value) for value in values])
-    if 2 * (found := np.unique(classes).size) > classes.size and what == "labels":
+    classes = labels_of(table, name, "labels")
+    if 2 * (found := np.unique(classes).size) > classes.size:
         raise RequestError(
-            what, f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
+            "labels", f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
         )
     return classes

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 import scipy
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
+from .._core import splits_of
 from ..base import (
     Explanation,
+    NoValuesError,
     SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
@@ -24,10 +27,12 @@ from ..base import (
     whole_fits,
 )
 from ..inspection import HeldOutErrors, held_out_report
-from ..persistence import SelectedColumn, TableSelection
-from ._notes import header_notes, left_out_note, turned_notes, value_notes
-from ._numbers import Numbers, numbers_of
-from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
+from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
+from ._notes import header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
+from ._numbers import Numbers, hold_together, numbers_of
+from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
+from ._scaling import Scaler, affine, unscale_map
+from ._together import N_FOLDS
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
@@ -85,7 +90,7 @@ def select_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
-        errors, why_not = _errors(asked, numbers, request.seed)
+        errors, why_not = _errors(asked, numbers, request)
         progress("Selecting from all rows")
         seen = numbers.fit(selector)
         explanation = _named(selector.explain(seen), features) if request.explain else None
@@ -129,6 +134,30 @@ def select_table(
             "scipy": scipy.__version__,
             "scikit-learn": version("scikit-learn"),
         },
+        completion=_completion(selector, numbers.scaler, kept),
+        batches=_batches(selector, request, features),
+    )
+
+
+def _completion(selector: Any, scaler: Scaler, kept: np.ndarray) -> Completion | None:
+    """Return the model that fills in missing values of selected columns, in the table's own units."""
+    if not hasattr(selector, "location_"):
+        return None
+    model = selector._model().part(kept)
+    if scaler is None:
+        return Completion(model.mean, model.covariance)
+    slope, shift = (given[kept] for given in affine(scaler))
+    return Completion((model.mean - shift) / slope, model.covariance / slope / slope[:, None])
+
+
+def _batches(selector: Any, request: SelectionRequest, features: list[str]) -> BatchFigures | None:
+    if request.batch is None:
+        return None
+    return BatchFigures(
+        column=request.batch,
+        labels=tuple(str(label) for label in selector.batches_.tolist()),
+        explained=tuple(selector.batch_explained_variance_.tolist()),
+        serve_one=tuple(features[j] for j in selector.batch_specific_),
     )
 
 
@@ -150,6 +179,8 @@ def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) ->
         *turned_notes(asked),
         *header_notes(asked.features, asked.table.named),
         *value_notes(asked, numbers.sample, request),
+        *order_notes(numbers.sample, request),
+        *together_notes(request),
         *numbers.notes,
     ]
 
@@ -162,16 +193,32 @@ def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
-def _errors(asked: Prepared, numbers: Numbers, seed: int) -> tuple[HeldOutErrors | None, list[str]]:
+def _errors(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> tuple[HeldOutErrors | None, list[str]]:
     """Return the errors on held-out rows, or None and a note that says why there are none."""
     rows, m = numbers.sample.shape
     if rows < MIN_ROWS:
         count = "1 row" if rows == 1 else f"{rows} rows"
         return None, [f"No errors on held-out rows: the table has {count} and {MIN_ROWS} are needed."]
+    model, together = clone(asked.selector), numbers.together
+    splits = None
     try:
-        errors = held_out_report(asked.selector, numbers.sample, scaler=numbers.scaler, random_state=seed)
+        if together.groups is not None:
+            splits = splits_of(together.splitter(N_FOLDS), numbers.sample, together.groups)
+            left = min(np.unique(together.groups[train]).size for train, _ in splits)
+            hold_together(model, together, request, left)
+        errors = held_out_report(
+            model,
+            numbers.sample,
+            scaler=numbers.scaler,
+            cv=splits,
+            groups=together.groups,
+            batch=together.batch,
+            random_state=request.seed,
+        )
     except TooFewSamplesError:  # all rows may still be enough
         return None, ["No errors on held-out rows: too few rows are left without them to fill the folds."]
+    except NoValuesError:
+        return None, ["No errors on held-out rows: without them a column has no values."]
     if errors.n_selected == m:
         return None, ["No errors on held-out rows: all columns are selected, so nothing is reconstructed."]
     return errors, []
