@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from stableselect import ColumnSubset, load, save
+from stableselect._core import _missing
 from stableselect.cli import main
 from stableselect.inspection import held_out_report
 from stableselect.io import NotFiniteError, Table
@@ -159,3 +160,12 @@ def test_columns_without_values_and_methods_without_the_option(gaps):
     found = select_table(table_of(frame), SelectionRequest(k=3, missing="em"))
     assert found.errors is None
     assert "No errors on held-out rows: without them a column has no values." in found.notes
+
+
+def test_wide_tables_are_completed_by_factors_and_say_so(gaps, monkeypatch):
+    monkeypatch.setattr(_missing, "MOST_FEATURES", 5)
+    found = select_table(table_of(gaps[0]), SelectionRequest(k=3, missing="em"))
+    assert any("a model of few factors stands in for missing values" in note for note in found.notes)
+    asked = select_table(table_of(gaps[0]), SelectionRequest(k=3, missing="factors"))
+    assert found.selected == asked.selected
+    np.testing.assert_array_equal(found.completion.covariance, asked.completion.covariance)

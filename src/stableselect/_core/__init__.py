@@ -25,6 +25,7 @@ from ._batches import Batches, batch_report, check_batch, read_batches
 from ._blocks import BlockKFold, time_blocks
 from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
+from ._factors import FactorModel, fit_factors
 from ._folds import (
     HeldOut,
     ResampledMoments,
@@ -49,7 +50,7 @@ from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
-from ._missing import MOST_FEATURES, GaussianModel, fit_gaussian
+from ._missing import GaussianModel, fit_gaussian, takes_long
 from ._moments import Moments, normalised_moments
 from ._resampling import (
     Bootstrap,

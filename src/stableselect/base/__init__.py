@@ -1,6 +1,7 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
 from ._checks import (
+    FactorModelWarning,
     NoValuesError,
     SketchWarning,
     TargetNotReachedWarning,
@@ -33,6 +34,7 @@ __all__ = [
     "N_JOBS",
     "BaseSelector",
     "Explanation",
+    "FactorModelWarning",
     "Figures",
     "NoValuesError",
     "SamplesSelector",

@@ -46,6 +46,10 @@ class NoValuesError(ValueError):
     """A feature whose values are all missing, so that nothing can be learnt of it."""
 
 
+class FactorModelWarning(UserWarning):
+    """A covariance of all features takes too long: missing values are completed by a model of few factors."""
+
+
 class UnevenFoldsWarning(UserWarning):
     """Folds of very different sizes; ``fold_sizes_`` of the fitted selector has them."""
 
@@ -161,7 +165,7 @@ def resolve_include_exclude(
 
 
 def check_table(X: ArrayLike, name: str, *, missing: str = "raise") -> np.ndarray:
-    """Return ``X`` as a two-dimensional float64 array without infinity, and unless ``missing`` is "em" without NaN."""
+    """Return ``X`` as a two-dimensional float64 array without infinity, and if ``missing`` is "raise" without NaN."""
     X = as_numbers(in_memory(X, "This function", name)[0], name)
     check_columns(X)
     host: Any = to_numpy(X) if is_foreign(X) else X
@@ -171,7 +175,7 @@ def check_table(X: ArrayLike, name: str, *, missing: str = "raise") -> np.ndarra
         if "could not convert" not in str(error):
             raise
         raise ValueError(f"{name} must hold numbers only: {error}; drop or encode features of text first.") from None
-    if not (np.isfinite(table).all() or (missing == "em" and not np.isinf(table).any())):
+    if not (np.isfinite(table).all() or (missing != "raise" and not np.isinf(table).any())):
         raise ValueError(
             f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those values first."
         )

@@ -155,8 +155,8 @@ MinStability = Annotated[
     ),
 ]
 Missing = Annotated[
-    Literal["raise", "em"] | None,
-    typer.Option("--missing", metavar="HOW", help="raise, or em: a Gaussian model stands in for missing values."),
+    Literal["raise", "em", "factors"] | None,
+    typer.Option("--missing", metavar="HOW", help="raise, or em: a Gaussian stands in for missing values; or factors."),
 ]
 Batch = Annotated[
     str | None,

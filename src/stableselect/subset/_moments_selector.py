@@ -17,7 +17,6 @@ from .._core import (
     Stream,
     check_cv,
     check_weights,
-    fit_gaussian,
     hold_out_each,
     leave_one_out_error,
     normalised_moments,
@@ -73,7 +72,7 @@ class MomentsSelector(CompletingSelector):
         "n_jobs": N_JOBS,
         "verbose": ["boolean"],
         "scale": [StrOptions({"standard", "minmax"}), None],
-        "missing": [StrOptions({"raise", "em"})],
+        "missing": [StrOptions({"raise", "em", "factors"})],
     }
 
     def __init__(
@@ -95,7 +94,7 @@ class MomentsSelector(CompletingSelector):
         n_jobs: int | None = None,
         verbose: bool = False,
         scale: Scale = None,
-        missing: Literal["raise", "em"] = "raise",
+        missing: Literal["raise", "em", "factors"] = "raise",
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -176,8 +175,8 @@ class MomentsSelector(CompletingSelector):
             else:
                 folds, held_out = self._gather(X, weights, groups)
                 self._finish(folds, X, weights, held_out=held_out)
-            if self.missing == "em" and not hasattr(self, "covariance_"):  # for samples to come
-                self._keep_model(fit_gaussian(to_dense(X), weights))
+            if self.missing != "raise" and not hasattr(self, "location_"):  # for samples to come
+                self._keep_model(self._fit_model(to_dense(X), weights))
         return self
 
     def _gather(
@@ -290,7 +289,7 @@ class MomentsSelector(CompletingSelector):
 
     def _moments_folds(self) -> int | None:
         # A splitter needs to see the samples, and so does what completes them.
-        return None if has_splitter(self.cv) or self.missing == "em" else self._folds_needed()
+        return None if has_splitter(self.cv) or self.missing != "raise" else self._folds_needed()
 
     def _prefers_stability(self) -> bool:
         return self.criterion == "stability" or self.min_stability is not None

@@ -74,8 +74,9 @@ def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
             return _gathered(table, asked, request, sketched)
         table = _held(table, asked)
         notes = [f"{asked.method}{alone} needs all rows at once, so the whole table was read into memory."]
-    X = numeric_matrix(table, asked.features, missing=request.missing == "em")
-    if request.missing == "em":
+    completes = request.missing in ("em", "factors")
+    X = numeric_matrix(table, asked.features, missing=completes)
+    if completes:
         notes += _missing_notes(X, asked.features)
     together = rows_together(asked.table, request, _fewest_groups(request))
     hold_together(selector, together, request)
@@ -119,7 +120,7 @@ def _missing_notes(X: np.ndarray, names: list[str]) -> list[str]:
     if not gaps[worst]:
         return ["No value is missing, so nothing was filled in."]
     most = f"most in {quoted(names[worst])} ({gaps[worst]:.1%})"
-    return [f"Missing: {gaps.mean():.1%} of the values, {most}; a Gaussian model stands in for them (em)."]
+    return [f"Missing: {gaps.mean():.1%} of the values, {most}; a Gaussian model stands in for them."]
 
 
 def _held(table: TableParts, asked: Prepared) -> Any:

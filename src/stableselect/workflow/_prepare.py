@@ -87,9 +87,9 @@ class SelectionRequest:
     min_stability : float, optional
         Give up as much error, within ``max_error_increase``, as it takes to reach this stability (Nogueira's measure,
         at most 1).
-    missing : {"raise", "em"}, optional
+    missing : {"raise", "em", "factors"}, optional
         What to do where values are missing: nothing ("raise", the default), or fit a Gaussian to those that are there,
-        from whose moments columns are selected.
+        from whose moments columns are selected; "factors" fits one of few factors, for very many columns.
     batch : str, optional
         Column of batches (instruments, days): columns are selected by what varies within batches.
     group_column : str, optional
@@ -126,7 +126,7 @@ class SelectionRequest:
     criterion: Literal["error", "stability"] | None = None
     max_error_increase: float | None = None
     min_stability: float | None = None
-    missing: Literal["raise", "em"] | None = None
+    missing: Literal["raise", "em", "factors"] | None = None
     batch: str | None = None
     group_column: str | None = None
     time_column: str | None = None
@@ -144,7 +144,7 @@ class SelectionRequest:
             )
         if self.group_column is not None and self.time_column is not None:
             raise RequestError("time_column", "holds out blocks of time, which would part groups; name one of the two.")
-        if self.batch is not None and self.missing == "em":
+        if self.batch is not None and self.missing in ("em", "factors"):
             raise RequestError("batch", "needs complete rows; fill in missing values first, or leave it out.")
         if self.sketch not in (None, "auto") and (self.k == "auto" or self.asks_for_stability):
             raise RequestError(

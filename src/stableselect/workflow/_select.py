@@ -18,6 +18,7 @@ from .. import __version__
 from .._core import splits_of
 from ..base import (
     Explanation,
+    FactorModelWarning,
     NoValuesError,
     SketchWarning,
     TargetNotReachedWarning,
@@ -38,6 +39,7 @@ MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
 TOLD_ELSEWHERE = (
+    FactorModelWarning,
     SketchWarning,
     TargetNotReachedWarning,
     UndefinedMetricWarning,
@@ -45,6 +47,9 @@ TOLD_ELSEWHERE = (
     UnscaledFeaturesWarning,
 )
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
+_FACTORS = (
+    "A covariance of all columns takes too long here, so that a model of few factors stands in for missing values."
+)
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
 
 
@@ -188,9 +193,10 @@ def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) ->
 def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     """Return every warning once, on one line."""
     caught = list(caught)
-    uneven = [_UNEVEN] if any(issubclass(warning.category, UnevenFoldsWarning) for warning in caught) else []
+    kinds = {warning.category for warning in caught}
+    own = [_UNEVEN] * (UnevenFoldsWarning in kinds) + [_FACTORS] * (FactorModelWarning in kinds)
     told = (warning for warning in caught if not issubclass(warning.category, TOLD_ELSEWHERE))
-    return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
+    return [*own, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
 def _errors(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> tuple[HeldOutErrors | None, list[str]]:
