@@ -199,7 +199,7 @@ def test_sparse_tables_are_made_dense(planted):
 
 
 def test_factors_are_the_gaussian_that_they_say(planted):
-    X, gaps = planted
+    gaps = planted[1]
     model = fit_factors(gaps)
     # The conditional mean by the covariance, for one sample after the other.
     filled = model.fill(gaps)

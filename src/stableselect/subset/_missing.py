@@ -45,8 +45,8 @@ class CompletingSelector(BatchedSelector):
         ----------
         X : table of shape (n, m)
             Samples with the features of those fitted on, in an array, a data frame, or another container. After a fit
-            with ``missing="em"`` or ``"factors"`` values may be missing: those of selected features are replaced by their means given
-            all values of the sample that are there.
+            with ``missing="em"`` or ``"factors"`` values may be missing: those of selected features are replaced by
+            their means given all values of the sample that are there.
 
         Returns
         -------
