@@ -29,7 +29,7 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     else:
         folds, room = [Moments() for _ in range(max(1, n_folds))], Room()
         for X, weights in stream.pieces():
-            _add_to_folds(folds, X, weights, room)
+            add_to_folds(folds, X, weights, room)
     m, filled = stream.shape[1], [moments for moments in folds if moments.n_samples]
     if n_folds and 2 * sum(moments.n_samples for moments in filled) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
         for moments in filled:  # they will be merged
@@ -37,8 +37,12 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     return folds
 
 
-def _add_to_folds(folds: list[Moments], X: Array, weights: np.ndarray | None, room: Room) -> None:
-    labels = row_folds(X, len(folds)) if len(folds) > 1 else np.zeros(X.shape[0], dtype=np.intp)
+def add_to_folds(
+    folds: list[Moments], X: Array, weights: np.ndarray | None, room: Room, labels: np.ndarray | None = None
+) -> None:
+    """Add samples to the moments of their folds: those of ``labels``, or of :func:`row_folds`."""
+    if labels is None:
+        labels = row_folds(X, len(folds)) if len(folds) > 1 else np.zeros(X.shape[0], dtype=np.intp)
     for fold, moments in enumerate(folds):
         rows = np.flatnonzero(labels == fold)
         if rows.size == X.shape[0]:
@@ -49,7 +53,7 @@ def _add_to_folds(folds: list[Moments], X: Array, weights: np.ndarray | None, ro
 
 def _chunk_folds(n_folds: int, X: Array, weights: np.ndarray | None, number: int) -> list[Moments]:
     folds = [Moments() for _ in range(max(1, n_folds))]
-    _add_to_folds(folds, X, weights, Room())
+    add_to_folds(folds, X, weights, Room())
     return folds
 
 

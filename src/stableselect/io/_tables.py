@@ -147,12 +147,14 @@ def numeric_matrix(table: Table, columns: Sequence[str], *, missing: bool = Fals
     _check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
-    if not missing:
-        _check_present(data)
     X = np.empty((data.num_rows, data.num_columns), order="F")
     for j, column in enumerate(data.columns):
         X[:, j] = column.to_numpy()
-    infinite = [name for name, column in zip(columns, X.T, strict=True) if np.isinf(column).any()]
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # what is not finite, or overflows, shows in the sum
+    if doubtful.size and not missing:
+        _check_present(data)
+    infinite = [columns[j] for j in doubtful if np.isinf(X[:, j]).any()]
     if infinite:
         raise NotFiniteError(f"Infinite values in {listed(infinite)}; replace them first.")
     return X

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from .._core import Moments, SketchedMoments, memory_limit, merged, row_folds, sketch_size, to_dense
+from .._core import Moments, Room, SketchedMoments, add_to_folds, memory_limit, merged, sketch_size, to_dense
 from ..base import StreamingSelector, steps
 from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
 from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
@@ -153,16 +153,14 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
     folds: list[Moments] = [SketchedMoments(sketched)] if sketched else [Moments() for _ in range(n_folds)]
     sample = _Sample(max(1, min(_SAMPLE_ROWS, _SAMPLE_VALUES // m)), request.seed)
     together = rows_together(table, request, _fewest_groups(request))
-    own, start = together.folds(n_folds) if n_folds > 1 else None, 0
+    own, start, room = together.folds(n_folds) if n_folds > 1 else None, 0, Room()
     with steps("blocks") as advance:
         for block in table.blocks(asked.features):
-            if n_folds == 1:
+            if sketched:
                 folds[0].update(block)
             else:
-                labels = row_folds(block, n_folds) if own is None else own[start : start + block.shape[0]]
-                for number, fold in enumerate(folds):
-                    if (labels == number).any():
-                        fold.update(block[labels == number])
+                labels = None if own is None else own[start : start + block.shape[0]]
+                add_to_folds(folds, block, None, room, labels)
             sample.add(block)
             start += block.shape[0]
             advance()
