@@ -154,7 +154,7 @@ def numeric_matrix(table: Table, columns: Sequence[str], *, missing: bool = Fals
         doubtful = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # what is not finite, or overflows, shows in the sum
     if doubtful.size and not missing:
         _check_present(data)
-    infinite = [columns[j] for j in doubtful if np.isinf(X[:, j]).any()]
+    infinite = [columns[j] for j in doubtful.tolist() if np.isinf(X[:, j]).any()]
     if infinite:
         raise NotFiniteError(f"Infinite values in {listed(infinite)}; replace them first.")
     return X
