@@ -69,7 +69,7 @@ from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
-from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments
+from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments, stream_splits
 from ._streams import Stream, open_table, summed
 from ._subset_search import SwapState, best_swap, exchange_search
 from ._sums import Room

@@ -20,6 +20,7 @@ from .._core import (
     hold_out_each,
     leave_one_out_error,
     normalised_moments,
+    stream_splits,
     to_dense,
 )
 from ..base import (
@@ -34,7 +35,7 @@ from ..base import (
 )
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
-from ._gathering import Scale, gather_folds, has_splitter, in_units
+from ._gathering import Scale, gather_folds, has_splitter, in_units, refuse_groups
 from ._missing import CompletingSelector
 from ._n_features import choose_n_features
 from ._problem import Problem
@@ -163,14 +164,16 @@ class MomentsSelector(CompletingSelector):
             check_cv(self.cv)
             X = self._open_table(X, sample_weight)
             self.__dict__.pop("moments_", None)
-            if isinstance(X, Stream) and groups is not None:
-                raise TypeError(f"groups need all samples in memory, but X is {X.kind}; pass {X.advice}.")
             weights = None if isinstance(X, Stream) else check_weights(sample_weight, X.shape[0])
             if self._check_completion(X, batch):
                 self._fit_incomplete(X, weights, groups)
             elif batch is not None:
                 self._fit_batches(X, weights, groups, batch)
+            elif isinstance(X, Stream) and self._keeps_groups():
+                gathered = stream_splits(X, self.cv, groups)
+                self._finish(gathered[0], held_out=gathered[1])
             elif isinstance(X, Stream):
+                refuse_groups(groups)
                 self._fit_stream(X)
             else:
                 folds, held_out = self._gather(X, weights, groups)
