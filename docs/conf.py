@@ -2,99 +2,100 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
+import os
+import sys
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
-from sphinx.application import Sphinx
+from docutils import nodes
 
 import stableselect
+
+# Scripts of the gallery run with one thread, as everything else here does.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "stableselect"
 author = "The stableselect developers"
 version = release = stableselect.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
-exclude_patterns = ["_build"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "api_pages",
+    "command_pages",
+    "mathml",
+    "stored_results",
+]
+exclude_patterns = ["_build", "_ext", "_generated", "_doors.md", "gallery", "auto_examples/sg_execution_times.rst"]
 templates_path = ["_templates"]
+nitpicky = True
+# Types of other packages, and words in place of a type, have no page here.
+nitpick_ignore_regex = [("py:.*", r"(?!stableselect\b).*")]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "stableselect"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
-html_sidebars = {"index": []}
+html_favicon = "_static/mark.svg"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "logo": {
+        "text": "stableselect",
+        "image_light": "_static/mark.svg",
+        "image_dark": "_static/mark.svg",
+        "alt_text": "stableselect, home",
+    },
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_nav_level": 1,
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "start/*": [], "project/*": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
+html_copy_source = False
+html_math_renderer = "mathml"
+copyright = "The stableselect developers, BSD-3-Clause"
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autosummary_generate = True
 numpydoc_show_class_members = False
 
-FAMILIES = {
-    "subset": "Column subset selection",
-    "scorer": "Scorer-selector model",
-    "neural": "Trained networks",
-    "graph": "Graph methods",
-    "filters": "Filters and random selection",
-    "ensemble": "Ensembles",
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"\.py$",
+    "subsection_order": [f"gallery/{name}" for name in ("panels", "trust", "tables", "methods")],
+    "within_subsection_order": "FileNameSortKey",
+    "capture_repr": (),
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "parallel": min(2, os.cpu_count() or 1),
+    "doc_module": ("stableselect",),
+    "backreferences_dir": "auto_examples/used",
 }
-"""The rooms with selectors, and their headings in the reference."""
-ROOMS = ("metrics", "inspection", "plot", "datasets", "pp", "io", "workflow", "experiments", "paper")
-"""The rooms with public names of their own, in the order of the reference; the selectors come before them."""
 
 
-def summary(module: str, title: str, names: list[str]) -> list[str]:
-    """Return a heading and a table of names that links to a page for each of them, or nothing without names."""
-    if not names:
-        return []
-    table = [f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: generated", ""]
-    return [title, "-" * len(title), "", *table, *(f"   {name}" for name in names), ""]
+def trim_examples(app: Any, tree: nodes.document) -> None:
+    """Take off the empty line that ends an example, which a test needs and a reader does not."""
+    for block in tree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.astext().rstrip()
+            block[:] = [nodes.Text(block.rawsource)]
 
 
-def documented(module: ModuleType) -> list[str]:
-    """Return the public classes and functions of a module; constants and modules have no page of their own."""
-    return [name for name in module.__all__ if callable(getattr(module, name))]
-
-
-def selectors_page() -> str:
-    """Return the page of the names in ``stableselect`` itself, under the family each of them comes from."""
-    rooms: dict[str, list[str]] = {}
-    for name in documented(stableselect):
-        room = getattr(stableselect, name).__module__.split(".")[1]
-        rooms.setdefault(room if room in FAMILIES else "other", []).append(name)
-    lines = ["stableselect", "============", ""]
-    for room, title in {**FAMILIES, "other": "What all selectors share"}.items():
-        lines += summary("stableselect", title, rooms.get(room, []))
-    return "\n".join(lines)
-
-
-def room_page(room: str) -> str:
-    """Return the page of one room."""
-    module = importlib.import_module(f"stableselect.{room}")
-    name = module.__name__
-    lines = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
-    for title, wanted in (("Functions", False), ("Classes", True)):
-        chosen = [one for one in documented(module) if inspect.isclass(getattr(module, one)) == wanted]
-        lines += summary(name, title, chosen)
-    return "\n".join(lines)
-
-
-def write_reference(app: Sphinx, config: object) -> None:
-    """Write one page for every room from its ``__all__``, so that a new public name appears by itself."""
-    folder = Path(__file__).parent / "api"
-    pages = {"stableselect": selectors_page(), **{f"stableselect.{room}": room_page(room) for room in ROOMS}}
-    for name, text in pages.items():
-        path = folder / f"{name}.rst"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-
-
-def skip_inherited(app: Sphinx, what: str, name: str, item: object, skip: bool, options: object) -> bool | None:
-    """Leave out what scikit-learn's base classes bring along: its manual describes it."""
-    return True if str(getattr(item, "__module__", "")).startswith("sklearn") else None
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the functions above."""
-    app.connect("config-inited", write_reference)
-    app.connect("autodoc-skip-member", skip_inherited)
+def setup(app: Any) -> None:
+    """Connect the function above."""
+    app.connect("doctree-read", trim_examples)

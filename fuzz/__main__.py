@@ -21,6 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     for command in (run, rerun):
         command.add_argument("--seed", type=int, default=0)
         command.add_argument("--jobs", type=int, default=2)
+        command.add_argument("--family", choices=FAMILIES, help="cases of this family alone, with a state of their own")
         command.add_argument("--state", type=Path, default=Path(".fuzz"), help="folder of what was found")
     one = commands.add_parser("case", help="run one case, with its traceback")
     one.add_argument("number", type=int)
@@ -28,9 +29,9 @@ def main(argv: list[str] | None = None) -> int:
     given = parser.parse_args(argv)
     os.environ.setdefault("COLUMNS", "80")
     if given.command == "run":
-        return fuzz(given.state, given.seed, given.minutes, given.jobs)
+        return fuzz(given.state, given.seed, given.minutes, given.jobs, given.family)
     if given.command == "again":
-        return again(given.state, given.seed, given.jobs)
+        return again(given.state, given.seed, given.jobs, given.family)
     outcome = run_case(given.number, family=given.family, trace=True)
     print(f"case {outcome.case}: {outcome.law} | {outcome.subject} | {outcome.kind}\n{outcome.detail}")
     print(f"{outcome.result}: {outcome.message}" if outcome.message else outcome.result)

@@ -16,9 +16,15 @@ from .files import file_case
 from .kills import kill_case
 from .laws import selector_case
 from .moments import moments_case
+from .preparing import preparing_case
 
-FAMILIES = {"selector": (0.82, selector_case), "moments": (0.07, moments_case), "file": (0.1075, file_case)}
-FAMILIES["kill"] = (0.0025, kill_case)
+FAMILIES = {
+    "selector": (0.64, selector_case),
+    "preparing": (0.18, preparing_case),
+    "moments": (0.07, moments_case),
+    "file": (0.1075, file_case),
+    "kill": (0.0025, kill_case),
+}
 """By name: how often it is drawn (those of kills take seconds), and what runs it."""
 
 

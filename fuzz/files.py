@@ -9,14 +9,18 @@ import lzma
 import os
 import tempfile
 import zipfile
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.feather
+from scipy import sparse
 
 import stableselect as ss
 from stableselect.cli import main
@@ -46,6 +50,16 @@ NASTY = "odd\x1b[31m\n"
 """A file name that would steer the terminal if it were printed as it is."""
 
 
+_PACKED: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    ".csv.gz": (lambda content: gzip.compress(content, mtime=0), gzip.decompress),
+    ".csv.zst": (
+        lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+        lambda content: pa.CompressedInputStream(io.BytesIO(content), "zstd").read(),
+    ),
+}
+"""By extension: how a text is compressed, and how it is read again."""
+
+
 class _Payload:
     """Makes a folder when it is unpickled."""
 
@@ -72,10 +86,21 @@ def sound_file(kind: str) -> bytes:
         path = Path(folder, f"sound{kind}")
         if kind in (".csv", ".tsv", ".parquet"):
             write_table(sound_table().data, path)
-        elif kind == ".csv.gz":
-            path.write_bytes(gzip.compress(sound_file(".csv"), mtime=0))
-        elif kind == ".feather":
-            pa.feather.write_feather(sound_table().data, path)
+        elif kind in _PACKED:
+            path.write_bytes(_PACKED[kind][0](sound_file(".csv")))
+        elif kind in (".feather", ".arrow"):
+            pa.feather.write_feather(sound_table().data, path, compression="uncompressed" if kind == ".arrow" else None)
+        elif kind == ".xlsx":
+            book = openpyxl.Workbook()
+            for row in (sound_table().columns, *zip(*sound_table().data.to_pydict().values(), strict=True)):
+                book.active.append(list(row))
+            book.save(path)
+        elif kind == ".h5ad":
+            with h5py.File(path, "w") as file:
+                file["X"] = X
+                for axis, size in zip(("obs", "var"), X.shape, strict=True):
+                    file.create_group(axis).attrs["_index"] = "names"
+                    file[f"{axis}/names"] = [f"{axis}{j}" for j in range(size)]
         elif kind == ".npy":
             np.save(path, X)
         elif kind == ".npz":
@@ -155,6 +180,42 @@ def edited_zip(content: bytes, rng: Generator, marker: str) -> bytes:
     return stream.getvalue()
 
 
+def edited_h5ad(content: bytes, rng: Generator) -> bytes:
+    """Return an HDF5 file, valid as such, with one item replaced, gone or linked elsewhere."""
+    stream = io.BytesIO(content)
+    with h5py.File(stream, "r+") as file:
+        if rng.random() < 0.5:  # sparse
+            X = sparse.csr_matrix(file["X"][:])
+            del file["X"]
+            group = file.create_group("X")
+            group.attrs.update({"encoding-type": str(rng.choice(["csr_matrix", "csc_matrix"])), "shape": X.shape})
+            for part in ("data", "indices", "indptr"):
+                values = getattr(X, part).copy()
+                if rng.random() < 0.3:
+                    values[rng.integers(len(values))] = rng.choice([-1, 0, 3, 10**6])
+                group[part] = values[: rng.integers(len(values))] if rng.random() < 0.1 else values
+        name = str(rng.choice(["X", "obs", "var", "obs/names", "var/names"]))
+        how = int(rng.integers(5))
+        if how == 0:
+            file[name].attrs[str(rng.choice(["_index", "shape", "encoding-type"]))] = str(
+                rng.choice(["", "X", "../X", "9"])
+            )
+        elif how < 4:
+            del file[name]
+        if how == 1:
+            odd = (
+                np.zeros((0, 4)),
+                np.full((12, 4), np.nan),
+                np.array([b"\xff\x1b"]),
+                np.zeros(()),
+                np.ones((2, 2, 2)),
+            )
+            file[name] = odd[rng.integers(len(odd))]
+        elif how == 2:
+            file[name] = (h5py.ExternalLink("other.h5", "/X"), h5py.SoftLink("/obs"))[rng.integers(2)]
+    return stream.getvalue()
+
+
 def pickled(marker: str) -> bytes:
     """Return an array of objects that make a folder when they are unpickled."""
     stream = io.BytesIO()
@@ -166,14 +227,17 @@ def mutated(kind: str, rng: Generator, marker: str) -> bytes:
     """Return a damaged file of this extension."""
     content = sound_file(kind)
     deep = rng.random() < 0.6
-    if deep and kind in (".npz", ".sselect"):
+    if deep and kind in (".npz", ".sselect", ".xlsx"):
         content = edited_zip(content, rng, marker)
     elif deep and kind == ".selection.json":
         content = edited_text(content, rng)
     elif deep and kind == ".jsonl.xz":
         content = lzma.compress(edited_text(lzma.decompress(content).strip(), rng) + b"\n")
-    elif deep and kind == ".csv.gz":
-        content = gzip.compress(damaged(gzip.decompress(content), rng))
+    elif kind == ".h5ad":  # cut short, or valid as HDF5: with other bytes changed, HDF5's own library can hang
+        content = edited_h5ad(content, rng) if deep else content[: rng.integers(len(content))]
+    elif deep and kind in _PACKED:
+        pack, unpack = _PACKED[kind]
+        content = pack(damaged(unpack(content), rng))
     elif deep and kind == ".npy" and rng.random() < 0.2:
         content = pickled(marker)
     else:
@@ -223,7 +287,7 @@ def run_command(argv: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-TABLES = (".csv", ".tsv", ".csv.gz", ".feather", ".npy", ".npz", ".parquet")
+TABLES = (".csv", ".tsv", *_PACKED, ".feather", ".arrow", ".npy", ".npz", ".parquet", ".xlsx", ".h5ad")
 FORMATS = (*TABLES, ".sselect", ".selection.json", ".jsonl.xz")
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,8 @@ class State:
     Results count in the order of their cases, so that a call that is cut off loses those after the first gap alone.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.path = folder / f"seed-{seed}.json"
+    def __init__(self, folder: Path, seed: int, family: str | None = None) -> None:
+        self.path = folder / f"seed-{seed}{f'-{family}' if family else ''}.json"
         self.next = seed * CASES_PER_SEED
         self.counts: Counter[str] = Counter()
         self.broken: list[dict[str, Any]] = []
@@ -160,9 +161,18 @@ def _result(worker: _Worker, limit: float) -> Outcome | None:
     return None
 
 
-def fuzz(folder: Path, seed: int, minutes: float, jobs: int, runner: Callable[[int], Outcome] = run_case) -> int:
+def fuzz(
+    folder: Path,
+    seed: int,
+    minutes: float,
+    jobs: int,
+    family: str | None = None,
+    *,
+    runner: Callable[..., Outcome] = run_case,
+) -> int:
     """Run cases for some minutes, going on where the last call with this seed ended; return the exit code."""
-    state = State(folder, seed)
+    state = State(folder, seed, family)
+    runner = partial(runner, family=family) if family else runner
     end, saved, first = time.monotonic() + 60 * minutes, time.monotonic(), state.next
     failed = 0
 
@@ -190,10 +200,11 @@ def fuzz(folder: Path, seed: int, minutes: float, jobs: int, runner: Callable[[i
     return 1 if state.broken else 0
 
 
-def again(folder: Path, seed: int, jobs: int) -> int:
+def again(folder: Path, seed: int, jobs: int, family: str | None = None) -> int:
     """Run the broken cases of a seed again and forget those that hold now; return the exit code."""
-    state = State(folder, seed)
-    outcomes = {outcome.case: outcome for outcome in run_cases([item["case"] for item in state.broken], jobs=jobs)}
+    state = State(folder, seed, family)
+    cases, runner = [item["case"] for item in state.broken], partial(run_case, family=family)
+    outcomes = {outcome.case: outcome for outcome in run_cases(cases, jobs=jobs, runner=runner)}
     before, state.broken = len(state.broken), []
     for case in sorted(outcomes):
         if outcomes[case].result == "broken":

@@ -10,14 +10,16 @@ import pytest
 
 from fuzz.cases import Outcome, run_case
 from fuzz.checks import Broken
-from fuzz.laws import Trial, centred, form, loss, optimum, weights_as_repeats
+from fuzz.invariance import form, weights_as_repeats
 from fuzz.machine import CASES_PER_SEED, State, fuzz, run_cases
+from fuzz.optima import loss, optimum
 from fuzz.tables import EXTREME, Table
+from fuzz.trials import Trial, centred
 from stableselect import PFA, ColumnSubset, ScorerSelector
 from stableselect.base import ScoreSelector
 
-SHORT = {"selector": range(0, 240), "moments": range(0, 120), "file": range(0, 120)}
-OPEN: dict[str, set[int]] = {"selector": set(), "moments": set(), "file": set()}
+SHORT = {"selector": range(240), "preparing": range(160), "moments": range(120), "file": range(160)}
+OPEN: dict[str, set[int]] = {"selector": set(), "preparing": set(), "moments": set(), "file": set()}
 """Cases of these that are broken so far; each goes from here with its cause."""
 
 
@@ -195,7 +197,7 @@ def test_repeats_may_make_components_of_equal_variance(counts, held, monkeypatch
         def fit(self, X, y=None, sample_weight=None):
             return super().fit(X)
 
-    monkeypatch.setattr("fuzz.laws.COMPONENTS", {"Weightless"})
+    monkeypatch.setattr("fuzz.trials.COMPONENTS", {"Weightless"})
     X = np.eye(3)[[0, 1, 0, 2, 1]]
     trial = Trial(Drawn(), Table("one-hot", X), Weightless(2, retained_variance=0.5))
     trial.fitted = trial.selector.fit(X)
@@ -215,6 +217,31 @@ def test_a_broken_reader_is_found(monkeypatch):
 def test_broken_moments_are_found(monkeypatch):
     monkeypatch.setattr("stableselect.Moments.merge", lambda self, other: self if self.n_samples else other)
     assert any(run_case(case, family="moments").result == "broken" for case in range(20))
+
+
+@pytest.mark.parametrize(
+    ("where", "broken_by", "told"),
+    [
+        # Scaled by one spread for all features.
+        (
+            "stableselect._core.Moments._scaling",
+            lambda self, kind: (self._mean, np.full(self.n_features, 2.0)),
+            "scale_",
+        ),
+        # Means of other batches.
+        (
+            "stableselect.ColumnSubset._moves",
+            lambda self, batch, n: np.ones((n, self.n_features_in_)),
+            "around the mean of the batch",
+        ),
+        ("stableselect._core.GaussianModel.fill", lambda self, X: X, "ValueError: Input X contains NaN"),
+        ("stableselect.SketchedMoments.remove", lambda self, samples: self, "remove was accepted"),
+    ],
+)
+def test_what_prepares_wrongly_is_found(monkeypatch, where, broken_by, told):
+    monkeypatch.setattr(where, broken_by)
+    outcomes = (run_case(case, family="preparing") for case in range(100))
+    assert any(told in outcome.message for outcome in outcomes)
 
 
 @pytest.mark.parametrize("case", [3, 4, 5])
@@ -239,8 +266,10 @@ def test_a_second_call_goes_on_and_broken_cases_give_exit_code_1(tmp_path, capsy
     after = State(tmp_path, 5)
     assert after.next > 5 * CASES_PER_SEED and after.counts.total() == after.next - 5 * CASES_PER_SEED
     assert fuzz(tmp_path, 5, 0.03, 1, runner=partial(Outcome, result="broken")) == 1
+    assert fuzz(tmp_path, 5, 0.03, 1, "moments", runner=Outcome) == 0
     assert f"from case {after.next};" in capsys.readouterr().out
     assert State(tmp_path, 5).broken[0]["case"] == after.next
+    assert State(tmp_path, 5, "moments").next > 5 * CASES_PER_SEED
 
 
 def test_results_after_a_gap_do_not_count(tmp_path):

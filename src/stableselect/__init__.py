@@ -7,35 +7,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, workflow
+    from . import datasets, experiments, inspection, io, metrics, paper, plot, pp, testing, workflow
     from ._core import Moments, SketchedMoments
-    from ._registry import all_selectors
+    from ._registry import all_selectors, available_selectors
+    from ._report import report
     from .base import BaseSelector, Explanation
     from .ensemble import ConsensusSelector
+    from .experiments import compare
     from .filters import PFA, InfFS, PivotedQR, RandomSelector, VarianceScore
     from .graph import MCFS, NDFS, SPEC, UDFS, LaplacianScore
     from .neural import AEFS, CAE, FAE, AgnoSS, GatedLaplacian, ScorerSelectorNetwork
     from .persistence import TableSelection, load, save
     from .scorer import ScorerSelector
-    from .subset import ColumnSubset, SelectionPath
+    from .subset import ColumnSubset, Conditions, ConditionsCost, Group, InfeasibleConditionsError, SelectionPath
 
 __version__ = "0.1.0"
 
 _ROOMS = {
     "_core": ("Moments", "SketchedMoments"),
-    "_registry": ("all_selectors",),
+    "_registry": ("all_selectors", "available_selectors"),
+    "_report": ("report",),
     "base": ("BaseSelector", "Explanation"),
     "ensemble": ("ConsensusSelector",),
+    "experiments": ("compare",),
     "filters": ("PFA", "InfFS", "PivotedQR", "RandomSelector", "VarianceScore"),
     "graph": ("MCFS", "NDFS", "SPEC", "UDFS", "LaplacianScore"),
     "neural": ("AEFS", "CAE", "FAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"),
     "persistence": ("TableSelection", "load", "save"),
     "scorer": ("ScorerSelector",),
-    "subset": ("ColumnSubset", "SelectionPath"),
+    "subset": (
+        "ColumnSubset",
+        "Conditions",
+        "ConditionsCost",
+        "Group",
+        "InfeasibleConditionsError",
+        "SelectionPath",
+    ),
 }
 """By submodule: the public names that come from it."""
 
-_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "pp", "workflow")
+_SUBMODULES = ("datasets", "experiments", "inspection", "io", "metrics", "paper", "plot", "pp", "testing", "workflow")
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
@@ -50,10 +61,14 @@ __all__ = [
     "AgnoSS",
     "BaseSelector",
     "ColumnSubset",
+    "Conditions",
+    "ConditionsCost",
     "ConsensusSelector",
     "Explanation",
     "GatedLaplacian",
+    "Group",
     "InfFS",
+    "InfeasibleConditionsError",
     "LaplacianScore",
     "Moments",
     "PivotedQR",
@@ -65,6 +80,8 @@ __all__ = [
     "TableSelection",
     "VarianceScore",
     "all_selectors",
+    "available_selectors",
+    "compare",
     "datasets",
     "experiments",
     "inspection",
@@ -74,7 +91,9 @@ __all__ = [
     "paper",
     "plot",
     "pp",
+    "report",
     "save",
+    "testing",
     "workflow",
 ]
 

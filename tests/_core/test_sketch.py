@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from stableselect import Moments, SketchedMoments
+from stableselect import ColumnSubset, Moments, SketchedMoments
 from stableselect._core import exact_columns, sketch_size
 
 
@@ -139,6 +139,18 @@ def test_features_far_from_zero_keep_their_digits(rng):
 def test_samples_cannot_be_taken_out(X):
     with pytest.raises(ValueError, match="cannot be taken out of a sketch"):
         SketchedMoments(60).update(X).remove(X[:1])
+
+
+def test_a_sketch_in_which_all_samples_cancel_says_so():
+    """Of one row, two samples have the same sign for some seed, and they lie on either side of the mean."""
+    told = set()
+    for seed in range(20):
+        moments = SketchedMoments(1, seed=seed).update(np.array([[0.0, 0.0], [2.0, 4.0]]))
+        try:
+            ColumnSubset(1).fit_moments(moments)
+        except ValueError as error:
+            told.add(str(error))
+    assert told == {"The samples cancel in the sketch, which has too few rows (1); take more, or exact moments."}
 
 
 def test_what_cannot_be_merged_is_refused_and_changes_nothing(X):

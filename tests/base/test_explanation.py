@@ -1,6 +1,7 @@
 """Explanations: the printed summary and the data frames."""
 
 import sys
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -55,3 +56,53 @@ def test_no_feature_is_explained_by_more_than_all_of_it(rng):
     X[0, ::2] += 1e5  # one far sample: the selected features are almost copies of each other
     explanation = LaplacianScore(5, include=[0, 2, 4, 6, 8]).fit(X).explain(X)
     assert max(lost.r2 for lost in explanation.discarded) == 1
+
+
+def losses_after(X, kept, exchanges):
+    """Return the unexplained fraction of the variance, by least squares, after exchanges of kept features."""
+    Z = X - X.mean(axis=0)
+    S = Z[:, [exchanges.get(j, j) for j in kept]]
+    return float(np.sum((Z - S @ np.linalg.lstsq(S, Z, rcond=None)[0]) ** 2) / np.sum(Z**2))
+
+
+def test_joint_replacements_are_all_different_and_the_cheapest_such(rng):
+    X = rng.normal(size=(60, 10)) @ (np.eye(10) + 0.1 * rng.normal(size=(10, 10)))
+    explanation = ColumnSubset(4, ridge=0.0).fit(X).explain()
+    kept = [one.feature for one in explanation.selected]
+    others = [j for j in range(10) if j not in kept]
+    base = losses_after(X, kept, {})
+    costs = {(a, j): losses_after(X, kept, {a: j}) - base for a in kept for j in others}
+    joint = [one.joint_replacement for one in explanation.selected]
+    assert len({one.feature for one in joint}) == 4
+    for a, one in zip(kept, joint, strict=True):
+        assert one.error_increase == pytest.approx(costs[a, one.feature], abs=1e-9)
+        assert one.correlation == pytest.approx(np.corrcoef(X[:, a], X[:, one.feature])[0, 1])
+    best = min(sum(costs[a, j] for a, j in zip(kept, way, strict=True)) for way in permutations(others, 4))
+    assert sum(one.error_increase for one in joint) <= best + 4e-4  # of nearly equal ones the more alike
+
+
+def test_where_one_feature_is_best_for_several_the_joint_replacements_still_differ(rng):
+    X = rng.normal(size=(400, 12))
+    X[:, 0] *= 3  # never to be selected, and so the best replacement of every other
+    explanation = ColumnSubset(5, ridge=0.0, exclude=[0]).fit(X).explain()
+    free = ColumnSubset(5, ridge=0.0, include=list(range(1, 6))).fit(X).explain()
+    assert {one.replacement for one in free.selected} == {0}
+    assert len({one.joint_replacement.feature for one in free.selected}) == 5
+    assert 0 not in [one.joint_replacement.feature for one in explanation.selected]
+
+
+def test_with_fewer_features_left_than_selected_some_have_no_joint_replacement(rng):
+    explanation = ColumnSubset(4).fit(rng.normal(size=(50, 6))).explain()
+    joint = [one.joint_replacement for one in explanation.selected]
+    assert sum(one is None for one in joint) == 2
+    assert explanation.to_frame("selected")["joint_replacement"].isna().sum() == 2
+
+
+def test_names_for_indices(rng):
+    X = rng.normal(size=(50, 5))
+    named = ColumnSubset(2).fit(X).explain().named(list("abcde"))
+    plain = ColumnSubset(2).fit(X).explain()
+    assert [one.feature for one in named.selected] == ["abcde"[one.feature] for one in plain.selected]
+    assert named.selected[0].joint_replacement.feature == "abcde"[plain.selected[0].joint_replacement.feature]
+    assert named.selected[0].represents[0][0] == "abcde"[plain.selected[0].represents[0][0]]
+    assert named.discarded[0].explained_by[0][0] == "abcde"[plain.discarded[0].explained_by[0][0]]

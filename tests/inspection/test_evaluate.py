@@ -239,6 +239,12 @@ def test_constant_features_have_no_r2(X):
     assert found.members[1].worth == pytest.approx(0, abs=1e-9) and 5 not in dict(found.discarded)
 
 
+def test_the_summary_has_a_dash_for_a_constant_member(X):
+    X[:, 1] = 3.0
+    lines = str(evaluate([0, 1], X, n_permutations=0)).splitlines()
+    assert "  1: 0.00%, -" in lines
+
+
 def test_the_seed_decides_everything_and_the_table_stays(X):
     before = X.copy()
     first, again, other = (evaluate([0, 3], X, n_random=10, random_state=seed) for seed in (3, 3, 4))

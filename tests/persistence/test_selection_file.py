@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stableselect import load, save
+from stableselect.base import NovelSamplesWarning
 from stableselect.io import Table, TableError, apply, reconstruct
 from stableselect.workflow import SelectionRequest, select_table
 
@@ -152,7 +153,8 @@ def test_values_beyond_double_precision_are_told(record, messy, tmp_path):
     far = load(tmp_path / "far.selection.json")
     with pytest.raises(ValueError, match="Reconstructed values leave the range of double precision"):
         far.reconstruct(np.full((2, 3), 1e3))
-    rebuilt = far.reconstruct(np.array([[np.nan] * 3, [0.0] * 3]))  # what is missing stays so
+    with pytest.warns(NovelSamplesWarning, match="'price' in 1"):
+        rebuilt = far.reconstruct(np.array([[np.nan] * 3, [0.0] * 3]))  # what is missing stays so
     assert np.isnan(rebuilt[0]).all() and np.isfinite(rebuilt[1]).all()
 
 
@@ -236,6 +238,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::stableselect.base.NovelSamplesWarning")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data(), value=JSON)
 def test_a_changed_selection_is_refused_or_usable(record, tmp_path, data, value):

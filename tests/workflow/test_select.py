@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from stableselect import all_selectors
+from stableselect.base import NovelSamplesWarning
 from stableselect.io import Table, TableError, apply, read_table, reconstruct
 from stableselect.workflow import RequestError, SelectionRequest, select_table
 from stableselect.workflow._scaling import fitted_scaler, unscale_map
@@ -123,7 +124,9 @@ def test_nine_rows_have_no_held_out_errors_and_ten_have():
 
 def test_constant_tables_can_be_selected_from():
     selection = select(Table(pa.table({"a": [1.0] * 12, "b": [2.0] * 12}), "t.csv"), 1)
-    assert reconstruct(selection, Table(pa.table({selection.selected_names[0]: [5.0]}), "t.csv")).num_columns == 2
+    given = Table(pa.table({selection.selected_names[0]: [5.0]}), "t.csv")
+    with pytest.warns(NovelSamplesWarning, match="5; 1 to 1 was seen"):
+        assert reconstruct(selection, given).num_columns == 2
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,6 @@ from ._forward_search import (
     TIE,
     TRUST,
     absolute_ridge,
-    forward_search,
-    forward_searches,
     open_columns,
 )
 from ._gram import DualGram, Gram, pseudo_inverse, refined_product
@@ -60,18 +58,30 @@ from ._resampling import (
     Subsample,
     as_splitter,
     check_cv,
+    held_out_splits,
     resamples,
     seed_sequence,
     splits_of,
     units,
 )
 from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
+from ._rules import Rules, Undecided
+from ._search_device import (
+    exchange_each,
+    exchange_search,
+    forward_search,
+    forward_searches,
+    in_lock_step,
+    map_errors,
+    order_each,
+    parts_in_memory,
+)
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
 from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments, stream_splits
 from ._streams import Stream, open_table, summed
-from ._subset_search import SwapState, best_swap, exchange_search
+from ._subset_search import SwapState, best_swap
 from ._sums import Room
 from ._tables import (
     Features,
@@ -83,4 +93,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
+from ._unit_search import greedy_order, search_units
+from ._unit_state import UnitProblem

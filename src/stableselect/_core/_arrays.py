@@ -34,6 +34,11 @@ def is_foreign(X: object) -> bool:
     return bool(array_api_compat.is_array_api_obj(X)) and not array_api_compat.is_numpy_array(X)
 
 
+def on_device(X: object) -> bool:
+    """Tell whether ``X`` is a tensor outside of the processor's own memory."""
+    return is_foreign(X) and "cpu" not in str(array_api_compat.device(X))
+
+
 def namespace(*arrays: Array) -> ModuleType:
     """Return the array-API namespace shared by ``arrays`` (NumPy's for scipy sparse blocks)."""
     dense = [a for a in arrays if not sparse.issparse(a)]

@@ -27,6 +27,7 @@ from ._arrays import (
     index,
     memory_limit,
     namespace,
+    on_device,
     row_blocks,
     take_rows,
     to_numpy,
@@ -56,7 +57,8 @@ def row_hashes(X: Array) -> np.ndarray:
         mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
         return _scramble(_by_row(mixed * places[X.indices], X.indptr))
     xp = namespace(X)
-    rows = max(1, BLOCK_ELEMENTS // 32 // max(1, X.shape[1]))  # that stay in the processor's cache
+    at_once = 16 * BLOCK_ELEMENTS if on_device(X) else BLOCK_ELEMENTS // 32  # what stays in the processor's cache
+    rows = max(1, at_once // max(1, X.shape[1]))
     factors = places if xp is namespace() else xp.asarray(places, device=X.device)
     sums = [np.empty(0, dtype=np.int64)]
     for start in range(0, X.shape[0], rows):
@@ -154,15 +156,15 @@ def merged(parts: Sequence[Moments]) -> Moments:
 
 
 def _hold_sums(parts: Sequence[Moments]) -> bool:
-    """Tell whether all parts hold m x m sums in NumPy arrays."""
-    return all(isinstance(part._second, np.ndarray) and part.n_samples for part in parts)
+    """Tell whether all parts hold m x m sums."""
+    return all(part._second is not None and part.n_samples for part in parts)
 
 
-def _sums(parts: Sequence[Moments]) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:
+def _sums(parts: Sequence[Moments]) -> tuple[list[Array], list[Array], list[float]]:
     return [part._second for part in parts], [part._mean for part in parts], [part.weight_sum for part in parts]
 
 
-def _with_second(parts: Sequence[Moments], second: np.ndarray) -> Moments:
+def _with_second(parts: Sequence[Moments], second: Array) -> Moments:
     """Return the moments of all parts together, whose m x m sums are known."""
     whole = Moments()
     whole.weight_sum = sum(part.weight_sum for part in parts)
@@ -170,8 +172,9 @@ def _with_second(parts: Sequence[Moments], second: np.ndarray) -> Moments:
     whole.n_features = parts[0].n_features
     whole.range_is_exact = all(part.range_is_exact for part in parts)
     whole._mean = sum(part._mean * (part.weight_sum / whole.weight_sum) for part in parts)
-    whole._low = np.min([part._low for part in parts], axis=0)
-    whole._high = np.max([part._high for part in parts], axis=0)
+    xp = namespace(second)
+    whole._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
+    whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
     whole._second, whole._mirrored = second, False
     return whole
 

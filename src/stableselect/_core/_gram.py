@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
-from ._threads import begun
+from ._threads import begun, one_thread
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -104,16 +104,7 @@ class Gram:
 
     def coefficients(self, chosen: object, alpha: float) -> Array:
         """Return the V of :meth:`split` alone, which takes far less."""
-        xp, rows = self.xp, self.rows(chosen)
-        M = rows[:, index(chosen, rows, xp)]
-        total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=self.device)
-        try:
-            pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
-            if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))):
-                return (xp.linalg.inv(total) @ rows).T
-        except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
-            pass
-        return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
+        return coefficients_of(self.rows(chosen), chosen, alpha, self.xp)
 
     def loss(self, chosen: object, alpha: float) -> float:
         """Return tr R for the R of :meth:`split`, to rounding of tr C."""
@@ -146,8 +137,8 @@ class Gram:
         return self.xp.flip(values)
 
     def expect_eigenvalues(self) -> None:
-        """Begin to compute the eigenvalues beside other work, where they take long."""
-        if self.n_features >= _LONG:
+        """Begin to compute the eigenvalues beside other work, where they take long and the processor computes them."""
+        if self.n_features >= _LONG and isinstance(self.diagonal(), np.ndarray):
             self._spectrum = begun(lambda: self.xp.linalg.eigvalsh(self.C))
 
     def trace(self) -> float:
@@ -288,7 +279,8 @@ class DualGram(Gram):
 
     def eigh(self) -> tuple[Array, Array]:
         """Return the positive eigenpairs of A'A from the singular value decomposition of A."""
-        _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
+        with one_thread():  # LAPACK's many small steps, in which threads would wait for each other
+            _, singular, Vt = self.xp.linalg.svd(self.A, full_matrices=False)
         return _positive(singular * singular, Vt.T, self.xp)
 
     def expect_eigenvalues(self) -> None:
@@ -327,6 +319,19 @@ def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
     kept = values > _RANK_TOLERANCE * M.shape[0]
     inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
     return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
+
+
+def coefficients_of(rows: Array, chosen: object, alpha: float, xp: ModuleType) -> Array:
+    """Return the coefficients V = C_S (C_SS + alpha I)^+ (m x k) from the rows C_S' alone."""
+    M = rows[:, index(chosen, rows, xp)]
+    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    try:
+        pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
+        if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))):
+            return (xp.linalg.inv(total) @ rows).T
+    except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
+        pass
+    return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
 
 
 def refined_product(C_S: Array, P: Array, M: Array, alpha: float) -> Array:

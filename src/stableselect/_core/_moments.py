@@ -360,6 +360,9 @@ def normalised_moments(moments: Moments) -> tuple[Gram, float]:
     with np.errstate(over="ignore", invalid="ignore"):
         gram, unit = moments.operator().normalised()
     varies = bool(gram.xp.any(moments._high > moments._low))
+    if varies and gram.trace() == 0 and moments.form == "sketched":
+        rows = f"which has too few rows ({getattr(moments, 'size', 0)})"
+        raise ValueError(f"The samples cancel in the sketch, {rows}; take more, or exact moments.")
     if not np.isfinite(unit) or not np.isfinite(1 / unit) or (varies and gram.trace() == 0):
         raise ValueError("The features' variances leave the range of double precision; scale the table first.")
     return gram, unit

@@ -17,6 +17,10 @@ from sklearn.utils import check_random_state
 
 from ._arrays import is_foreign, to_numpy
 
+_PARTED = (
+    "Samples of one group must stay together but cv parts them; use a splitter for groups, such as GroupKFold or "
+    "GroupShuffleSplit."
+)
 RandomState = int | np.random.RandomState | np.random.SeedSequence | None
 
 
@@ -264,6 +268,45 @@ def splits_of(cv: Any, X: Any, groups: Any = None) -> list[tuple[np.ndarray, np.
     return found
 
 
+def held_out_splits(
+    cv: Any, X: Any, groups: Any = None, random_state: RandomState = 0
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return what :func:`splits_of` does, also for a number of folds, with at least 2 samples to fit on in each.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        Number of folds (of shuffled samples, or of whole groups), a splitter with scikit-learn's interface, or
+        an iterable of (train, test) indices.
+    X : table of shape (n, m)
+        What is split.
+    groups : array-like of shape (n,) or None
+        Labels of samples that belong together.
+    random_state : int, RandomState instance, SeedSequence or None
+        Seed of the folds where ``cv`` is an integer.
+
+    Returns
+    -------
+    list of (train, test)
+    """
+    check_cv(cv)
+    if isinstance(cv, Integral):
+        labels, what = units(groups, X.shape[0])
+        size = np.unique(labels).size
+        if not 2 <= int(cv) <= size:
+            raise ValueError(f"cv must be from 2 to the number of {what}, {size}, but is {cv}; change it.")
+    elif cv is None:
+        raise ValueError("cv must be a number of folds, a splitter or indices but is None; use for example 5.")
+    splits = splits_of(as_splitter(cv, groups, random_state), X, groups)
+    if any(len(train) < 2 for train, _ in splits):
+        raise ValueError("cv must leave at least 2 samples to fit on in every split but does not; give more samples.")
+    if groups is not None:
+        labels = units(groups, X.shape[0])[0]
+        if any(np.isin(labels[train], labels[test]).any() for train, test in splits):
+            raise ValueError(_PARTED)
+    return splits
+
+
 def check_cv(cv: Any) -> None:
     """Raise if ``cv`` is neither None nor a number of folds nor gives splits; text has a method ``split`` too."""
     if isinstance(cv, str | bool) or not (hasattr(cv, "split") or isinstance(cv, Integral | Iterable | None)):
@@ -303,10 +346,7 @@ def _check_groups(found: list[Resample], labels: np.ndarray) -> None:
     for part in found:
         inside = np.bincount(labels[part.rows], minlength=sizes.size)
         if np.any((inside > 0) & (inside < sizes)):
-            raise ValueError(
-                "Samples of one group must stay together but cv parts them; use a splitter for groups, such as "
-                "GroupKFold or GroupShuffleSplit."
-            )
+            raise ValueError(_PARTED)
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:

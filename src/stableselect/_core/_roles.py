@@ -22,8 +22,12 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
+from ._leading import leading_floor
+from ._search_device import in_lock_step
+from ._stand_ins import correlations, stand_ins
 from ._streams import Stream, summed
 from ._subset_search import SwapState
+from ._threads import MANY_FEATURES
 
 _EPSILON = 1e-15
 _REPLACEMENTS = 3
@@ -39,7 +43,7 @@ class Roles:
     coefficients: np.ndarray
     """k x m: the linear map from the kept features to all."""
     loss: float
-    """Ridge objective, tr R / m."""
+    """Ridge objective, tr R / m; with weights tr WR / tr W."""
     worth: np.ndarray
     """m: fraction of the total variance lost if a kept feature is dropped, gained if another is added."""
     r2: np.ndarray
@@ -47,11 +51,11 @@ class Roles:
     shares: np.ndarray
     """k x m: each kept feature's part of ``r2``."""
     substitutes: np.ndarray
-    """k x 3: the features to take instead, best first, -1 where none is left."""
+    """k x 4: the features to take instead, the best three first, then one that stands in for no other; -1 for none."""
     costs: np.ndarray
-    """k x 3: by how much the unexplained share of the variance then rises."""
+    """k x 4: by how much the unexplained share of the variance then rises."""
     likeness: np.ndarray
-    """k x 3: their correlations with the kept feature, nan where one does not vary."""
+    """k x 4: their correlations with the kept feature, nan where one does not vary."""
 
     @property
     def explaining(self) -> tuple[np.ndarray, ...]:
@@ -59,7 +63,14 @@ class Roles:
         return self.r2, self.shares, self.substitutes, self.costs, self.likeness
 
 
-def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Sequence[int] = ()) -> Roles:
+def column_roles(
+    gram: Gram,
+    chosen: Sequence[int],
+    alpha: float,
+    exclude: Sequence[int] = (),
+    weights: Array = None,
+    allowed: np.ndarray | None = None,
+) -> Roles:
     """Work out the roles of all features for the chosen ones.
 
     Parameters
@@ -72,14 +83,18 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
         Ridge weight of the linear map.
     exclude : sequence of int
         Features never offered as a replacement.
+    weights : array of length m, optional
+        How much the error of every feature counts in the loss and in what features are worth.
+    allowed : ndarray of bool, shape (k, m), optional
+        Which features may replace each of the kept ones.
 
     Returns
     -------
     Roles
     """
-    xp, m = gram.xp, gram.n_features
-    total = gram.trace() or 1.0
-    state = SwapState(gram, chosen, alpha)
+    xp, m = gram.xp, gram.n_features if weights is None else float(gram.xp.sum(weights))
+    total = (gram.trace() if weights is None else float(xp.sum(gram.diagonal() * weights))) or 1.0
+    state = SwapState(gram, chosen, alpha, None, weights)
     coefficients, loss = to_numpy(state.V), state.loss
     variance = to_numpy(state.variance)
     varies = variance > 0
@@ -89,14 +104,17 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
     shares = np.where(varies, coefficients * (2 * C_S - C_S[:, list(chosen)] @ coefficients) / safe, 0.0)
     if loss <= EXHAUSTED * total and alpha < absolute_ridge(gram, BEYOND_RANK_RIDGE):
         # The kept features span the table: without a ridge they could all replace one another freely.
-        state = SwapState(gram, chosen, absolute_ridge(gram, BEYOND_RANK_RIDGE))
+        state = SwapState(gram, chosen, absolute_ridge(gram, BEYOND_RANK_RIDGE), None, weights)
     gain = state.g / xp.where(state.h + state.alpha > 0, state.h + state.alpha, 1.0)
     # What is left of a near copy of the kept features is rounding.
     gain = xp.where(state.h + state.alpha > _NEAR_COPY * state.variance, gain, 0.0)
     worth = to_numpy(gain) / total
     worth[list(chosen)] = to_numpy(state.drop_costs) / total
     swaps = np.array(to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude]))))
-    best, gains = np.empty((2, len(swaps), _REPLACEMENTS))
+    if allowed is not None:
+        swaps = np.where(allowed, swaps, -np.inf)
+    best, gains = np.empty((2, len(swaps), _REPLACEMENTS + 1))
+    best[:, -1], gains[:, -1] = stand_ins(swaps, total, C_S, variance, chosen)
     for place in range(_REPLACEMENTS):
         best[:, place], gains[:, place] = np.argmax(swaps, axis=1), np.max(swaps, axis=1)
         np.put_along_axis(swaps, np.argmax(swaps, axis=1)[:, None], -np.inf, axis=1)
@@ -111,14 +129,6 @@ def column_roles(gram: Gram, chosen: Sequence[int], alpha: float, exclude: Seque
         costs=np.where(substitutes < 0, np.nan, -gains / total),
         likeness=correlations(C_S, variance, chosen, substitutes),
     )
-
-
-def correlations(C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int], others: np.ndarray) -> np.ndarray:
-    """Return the correlation of every kept feature with some others (k x p, -1 for none), from the k x m moments."""
-    product = variance[list(chosen)][:, None] * variance[others]
-    known = (others >= 0) & (product > 0)
-    found = np.take_along_axis(C_S, np.maximum(others, 0), axis=1) / np.sqrt(np.where(known, product, 1.0))
-    return np.where(known, np.clip(found, -1.0, 1.0), np.nan)
 
 
 def least_squares_map(X: Array | Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +165,10 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     float
     """
     left = gram.split(include, alpha)[2] if len(include) else gram
-    return max(left.floor(k - len(include), alpha), _bound_by_the_others(gram, k, alpha, include, exclude))
+    # On a device nearly all else takes less than the eigenvalues of many features.
+    short = in_lock_step(gram) and gram.n_features >= MANY_FEATURES
+    floor = leading_floor(left, k - len(include), alpha) if short else left.floor(k - len(include), alpha)
+    return max(floor, _bound_by_the_others(gram, k, alpha, include, exclude))
 
 
 def _bound_by_the_others(gram: Gram, k: int, alpha: float, include: Sequence[int], exclude: Sequence[int]) -> float:
@@ -175,6 +188,21 @@ def _bound_by_the_others(gram: Gram, k: int, alpha: float, include: Sequence[int
     return max(0.0, float(kept.sum())) + out
 
 
+def _inverse_on_device(gram: Gram, alpha: float) -> np.ndarray | None:
+    """Return the diagonal of (C + alpha I)^-1, computed where the tensor is; None where that is singular."""
+    xp = gram.xp
+    unit = 1 / xp.sqrt(gram.diagonal() + alpha)
+    scaled = gram.dense() * unit[:, None] * unit[None, :]
+    scaled.diagonal().fill_(1.0)
+    try:
+        factor = xp.linalg.cholesky(scaled)
+    except RuntimeError:  # not positive definite
+        return None
+    eye = xp.eye(gram.n_features, dtype=factor.dtype, device=gram.device)
+    inverse = xp.linalg.solve_triangular(factor, eye, upper=False)
+    return to_numpy(xp.vecdot(inverse, inverse, axis=0) * unit * unit)
+
+
 def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
     """Return the diagonal of (C + alpha I)^-1 or slightly more, for rounding; None where that is singular."""
     pivots = to_numpy(gram.diagonal()) + alpha
@@ -186,6 +214,9 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
         return np.asarray((1 - (half * half).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
     if isinstance(gram, DualGram) or not (pivots > 0).all():
         return None
+    if in_lock_step(gram):
+        Q = _inverse_on_device(gram, alpha)
+        return None if Q is None else np.asarray(Q * (1 + _EPSILON * len(Q) * (Q * pivots).sum()))
     unit = 1 / np.sqrt(pivots)
     scaled = to_numpy(gram.dense()) * unit[:, None] * unit[None, :]
     np.fill_diagonal(scaled, 1.0)

@@ -19,7 +19,8 @@ from ._arrays import SMALLEST, Array, is_foreign, namespace, row_blocks, to_nump
 from ._gram import DualGram, pseudo_inverse, refined_product
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._roles import Roles, correlations
+from ._roles import Roles
+from ._stand_ins import correlations
 from ._sums import Block, Room, read_blocks, writable
 
 LEAST_SIZE = 500
@@ -136,7 +137,8 @@ class SketchedMoments(Moments):
         centred = self._known("_sketch") - self._signs[:, None] * (self._mean - self._shift)[None, :]
         norms = np.einsum("ij,ij->j", centred, centred)
         variance = np.where(self._high - self._low >= SMALLEST, self._squares / self.weight_sum, 0.0)
-        centred *= np.sqrt(np.divide(variance, norms, out=np.zeros_like(norms), where=norms > 0))[None, :]
+        seen = norms > 1e-20 * self.weight_sum * variance  # else the samples cancel, and rounding is left
+        centred *= np.sqrt(np.divide(variance, norms, out=np.zeros_like(norms), where=seen))[None, :]
         return DualGram(centred)
 
     def _multiply(self, factor: Array) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._arrays import Array, is_foreign, to_dense
+from ._arrays import Array, on_device, to_dense
 
 _MOST = 2**20
 """Values of a table that is sorted before its moments are gathered; larger ones are read as they come."""
@@ -53,7 +53,7 @@ def in_own_order(X: Array, weights: np.ndarray | None = None) -> tuple[Array, np
     Equal samples are sorted by their weights. A larger table, or a tensor on a device, comes back as it is: its moments
     follow the order of its samples by rounding.
     """
-    if X.shape[0] * X.shape[1] > _MOST or (is_foreign(X) and "cpu" not in str(X.device)):
+    if X.shape[0] * X.shape[1] > _MOST or on_device(X):
         return X, weights
     values = dense_rows(X)[0]
     order = byte_order(values if weights is None else np.column_stack([values, weights]))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._arrays import Array, index, to_numpy
 from ._forward_search import EXHAUSTED, ROUNDING, TIE, TRUST, gain_rounding, open_columns
-from ._gram import Gram
+from ._gram import DualGram, Gram, column_products
 
 _REFRESH = 32
 """Swaps between two recomputations of the state, to keep rounding from building up."""
@@ -31,13 +31,16 @@ class SwapState:
 
     A swap costs one product of C with a vector and a few passes over k x m arrays; :meth:`refresh` recomputes all.
     ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept feature. With ``prices`` (length m, none below
-    zero) a subset costs its loss and the prices of its features, and gains are falls of that cost.
+    zero) a subset costs its loss and the prices of its features, and gains are falls of that cost. With ``weights``
+    (length m, none below zero) the loss is tr WR for W = diag(weights): g holds the diagonal of R W R, and Y = R W V.
     """
 
-    def __init__(self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None) -> None:
+    def __init__(
+        self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None, weights: Array = None
+    ) -> None:
         self.gram = gram
         self.alpha = alpha
-        self.prices = prices
+        self.prices, self.weights = prices, weights
         self.chosen = list(chosen)
         self.variance = gram.diagonal()
         self.refresh()
@@ -46,17 +49,25 @@ class SwapState:
         """Recompute everything from C and the subset."""
         xp = self.gram.xp
         self.P, V, R = self.gram.split(self.chosen, self.alpha)
-        self.Y = xp.asarray(R.dot(V).T, copy=True)
+        self.Y = xp.asarray(R.dot(self._weighed(V.T).T).T, copy=True)
         self.V = xp.asarray(V.T, copy=True)
         self.C_S = xp.asarray(self.gram.columns(self.chosen).T, copy=True)
-        self.g, self.h = self.gram.residual_norms(self.chosen, V, R), R.diagonal()
+        self.h = R.diagonal()
+        if self.weights is None:
+            self.g = self.gram.residual_norms(self.chosen, V, R)
+        else:
+            self.g = weighted_norms(R, self.weights)
         self.drop_costs = self._drop_costs()
         self.stale = 0
 
+    def _weighed(self, rows: Array) -> Array:
+        """Return W v for a vector, or every row, v."""
+        return rows if self.weights is None else rows * self.weights
+
     @property
     def loss(self) -> float:
-        """Return tr R."""
-        return float(self.gram.xp.sum(self.h))
+        """Return tr WR."""
+        return float(self.gram.xp.sum(self._weighed(self.h)))
 
     @property
     def cost(self) -> float:
@@ -86,8 +97,8 @@ class SwapState:
         return self.gram.xp.where(p > 0, p, float("inf"))
 
     def _drop_costs(self) -> Array:
-        """Return by how much the loss rises when each kept feature is dropped, |V_a|^2 / P_aa."""
-        return self.gram.xp.sum(self.V * self.V, axis=1) / self._pivots()
+        """Return by how much the loss rises when each kept feature is dropped, V_a'WV_a / P_aa."""
+        return self.gram.xp.sum(self.V * self._weighed(self.V), axis=1) / self._pivots()
 
     def swap_gains(self, allowed: Array, part: slice | Array = slice(None)) -> Array:
         """Return how much swapping the a-th kept feature for feature j lowers the cost, k x the features of ``part``.
@@ -153,8 +164,8 @@ class SwapState:
         v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
         row = self.P[a, :] / p
         V -= row[:, None] * v[None, :]
-        pull = (V @ v) / p
-        g = self.g + 2 * v * y / p + (xp.sum(v * v) / p**2) * (v * v)
+        pull = (V @ self._weighed(v)) / p
+        g = self.g + 2 * v * y / p + (xp.sum(v * self._weighed(v)) / p**2) * (v * v)
         h = self.h + v * v / p
         P = self.P - p * row[:, None] * row[None, :]
 
@@ -165,15 +176,16 @@ class SwapState:
         if tau <= TRUST * float(self.variance[j]):  # the feature is a combination of the kept ones after all
             self.refresh()
             return False
-        q = gram.dot(r) - (self.C_S @ r) @ V
+        weighed = self._weighed(r)
+        q = gram.dot(weighed) - (self.C_S @ weighed) @ V
         self.C_S[a, :] = column
         last = -V[:, j] / tau
         last[a] = 1 / tau
         V += last[:, None] * r[None, :]
-        push = (V @ r) / tau
-        # Y = R V under both changes: four rank-one terms at once.
+        push = (V @ weighed) / tau
+        # Y = R W V under both changes: four rank-one terms at once.
         Y += xp.stack([-row, pull, last, -push], axis=1) @ xp.stack([y, v, q, r])
-        self.g = g - 2 * r * q / tau + (xp.sum(r * r) / tau**2) * (r * r)
+        self.g = g - 2 * r * q / tau + (xp.sum(r * weighed) / tau**2) * (r * r)
         self.h = h - r * r / tau
         self.P = P + tau * last[:, None] * last[None, :]
         self.drop_costs = self._drop_costs()
@@ -182,6 +194,13 @@ class SwapState:
         if self.stale >= _REFRESH:
             self.refresh()
         return True
+
+
+def weighted_norms(R: Gram, weights: Array) -> Array:
+    """Return the diagonal of R W R for W = diag(weights), length m."""
+    if isinstance(R, DualGram):
+        return column_products(R.A, ((R.A * weights[None, :]) @ R.A.T) @ R.A, R.xp)
+    return R.xp.vecdot(R.dense(), R.dense() * weights[None, :])
 
 
 def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, float, int, int]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import local
 
+import array_api_compat
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dsyrk
@@ -23,6 +24,7 @@ from ._arrays import (
     is_foreign,
     like,
     namespace,
+    on_device,
     row_blocks,
     take_rows,
 )
@@ -33,6 +35,8 @@ _PANEL = 512
 """Columns of the product of sparse samples that are computed at a time."""
 _CACHED = 2**16
 """Values of an array that are worked on at a time, so that they stay in the processor's cache."""
+_ON_DEVICE = 2**26
+"""The same for a tensor: every call on a device takes microseconds, however little it does."""
 _SPARSE_COST = 100
 """Time for two stored values of a sample in a sparse product, against that for two values in a dense one."""
 _CANCELLED = 1e-6
@@ -133,6 +137,8 @@ def read_blocks(
     Block
     """
     n, m = X.shape[0] if rows is None else len(rows), X.shape[1]
+    if size is None and on_device(X):
+        size = max(1024, _ON_DEVICE // m)
     stays_sparse = sparse.issparse(X) and room is not None and (keep_sparse or _sparse_pays(X))
     for part in _sparse_blocks(X, n, size, keep_sparse) if stays_sparse else row_blocks(n, m, size):
         block, chosen = (as_block(X[part]), None) if rows is None else (X, rows[part])
@@ -222,6 +228,8 @@ def writable(sums: Array) -> Array:
 
 def add_products(second: Array, rows: Array, sign: float = 1.0) -> Array:
     """Add rows' rows (or take it away), to the lower triangle of a NumPy array, and return the sums."""
+    if array_api_compat.is_torch_array(second):
+        return second.addmm_(rows.T, rows, alpha=sign)
     if not isinstance(second, np.ndarray):
         second += sign * (rows.T @ rows)
         return second
@@ -241,7 +249,7 @@ def add_sparse_products(second: np.ndarray, values: sparse.csr_array, weights: n
 def add_outer(second: Array, factor: float, row: Array) -> None:
     """Add factor row row', symmetric to the last bit."""
     scaled = abs(factor) ** 0.5 * row
-    for band, _ in _bands(int(second.shape[0])):
+    for band, _ in _bands(int(second.shape[0]), _CACHED if isinstance(second, np.ndarray) else _ON_DEVICE):
         outer = scaled[band, None] * scaled[None, :]
         second[band, :] += outer if factor > 0 else -outer
 
@@ -259,26 +267,32 @@ def mirror(second: Array) -> Array:
     return second
 
 
-def pooled_sums(seconds: Sequence[np.ndarray], means: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
-    """Return the lower triangle of the centred sums of squares of several parts of a table together.
+def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Sequence[float]) -> Array:
+    """Return the lower triangle of the centred sums of squares of several parts of a table together; tensors whole.
 
     These are sum_p M_p + sum_p w_p (mean_p - mean)(mean_p - mean)' over the parts p.
 
     Parameters
     ----------
-    seconds : sequence of ndarray of shape (m, m)
+    seconds : sequence of arrays of shape (m, m)
         Centred sums of squares of the parts.
-    means : sequence of ndarray of shape (m,)
+    means : sequence of arrays of shape (m,)
         Their means.
     weights : sequence of float
         Their weights.
 
     Returns
     -------
-    ndarray of shape (m, m)
+    array of shape (m, m)
     """
-    root, found = _spread(means, weights), np.empty_like(seconds[0])
-    for band in _bands(len(found)):
+    root = _spread(means, weights)
+    if not isinstance(root, np.ndarray):
+        total = root.T @ root
+        for second in seconds:
+            total += second
+        return total
+    found = np.empty_like(seconds[0])
+    for band in _bands(len(found), _CACHED):
         total = root[:, band[0]].T @ root[:, band[1]]
         for second in seconds:
             total += second[band]
@@ -286,13 +300,15 @@ def pooled_sums(seconds: Sequence[np.ndarray], means: Sequence[np.ndarray], weig
     return found
 
 
-def _spread(means: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+def _spread(means: Sequence[Array], weights: Sequence[float]) -> Array:
     """Return rows whose products are the sum of w (mean - mean of all)(mean - mean of all)'."""
-    rows, w = np.stack(means), np.array(weights)
-    return (rows - (w @ rows) / w.sum()) * np.sqrt(w)[:, None]
+    xp = namespace(means[0])
+    rows = xp.stack(list(means))
+    w = like(weights, rows, xp)
+    return (rows - (w @ rows) / xp.sum(w)) * xp.sqrt(w)[:, None]
 
 
-def _bands(m: int) -> list[tuple[slice, slice]]:
-    """Return the lower triangle of an m x m array in bands of rows that fit in the processor's cache."""
-    step = max(1, _CACHED // m)
+def _bands(m: int, values: int) -> list[tuple[slice, slice]]:
+    """Return the lower triangle of an m x m array in bands of rows of about so many values."""
+    step = max(1, values // m)
     return [(slice(start, start + step), slice(0, start + step)) for start in range(0, m, step)]

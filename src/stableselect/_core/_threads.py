@@ -24,6 +24,8 @@ Result = TypeVar("Result")
 
 MANY_FEATURES = 4096
 """From here on BLAS shares a product over all features well enough among its own threads."""
+MANY_SAMPLES = 256
+"""With fewer samples than this it does not, whatever the features: beside a busy process threads cost a third more."""
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 """The threads that BLAS could use outside of :func:`one_thread`."""
 _SETTING = Lock()

@@ -9,6 +9,7 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.preprocessing import FunctionTransformer
 
 from ..base import resolve_columns
+from ..subset import Conditions, in_indices
 from ._repeated_fits import steps_of
 
 
@@ -18,7 +19,8 @@ def resolve_names(selector: Any, m: int, names: Sequence[str] | None) -> tuple[l
     Parameters
     ----------
     selector : estimator
-        Changed in place: every ``include`` and ``exclude`` in it becomes a list of indices.
+        Changed in place: every ``include`` and ``exclude`` in it becomes a list of indices; so do names in
+        ``conditions``.
     m : int
         Number of features of the table.
     names : sequence of str or None
@@ -33,9 +35,13 @@ def resolve_names(selector: Any, m: int, names: Sequence[str] | None) -> tuple[l
     exclude: list[int] = []
     for path, value in selector.get_params(deep=True).items():
         *owners, kind = path.split("__")
-        if kind not in ("include", "exclude") or value is None:
+        if kind not in ("include", "exclude", "conditions") or value is None:
             continue
         decides = _decides(selector, owners, kind)
+        if isinstance(value, Conditions):
+            selector.set_params(**{path: (conditions := in_indices(value, m, names))})
+            exclude += [j % m for j in conditions.only_reconstruct if isinstance(j, int)]
+            continue
         features = resolve_columns(value, m, names, kind)
         selector.set_params(**{path: features})
         if kind == "exclude":

@@ -31,6 +31,8 @@ class Source:
         The selector; not changed.
     X : table of shape (n, m)
         The table.
+    y : array of shape (n,), optional
+        Labels, for a selector that needs them.
 
     Attributes
     ----------
@@ -40,9 +42,9 @@ class Source:
         What it needs otherwise: samples are then taken out of sums that are gathered once.
     """
 
-    def __init__(self, selector: Any, X: Any) -> None:
+    def __init__(self, selector: Any, X: Any, y: np.ndarray | None = None) -> None:
         n_folds = selector._moments_folds() if isinstance(selector, BaseSelector) else None
-        self.X = X if n_folds is None else None
+        self.X, self.y = X if n_folds is None else None, y
         self.moments: ResampledMoments | None = None
         self._feature_names: list[str] | None = None
         if n_folds is not None:
@@ -56,7 +58,10 @@ class Source:
         with whole_fits(), one_thread():
             if self.moments is not None:
                 return model.fit_moments(self.moments.of(part), self._feature_names)
-            return model.fit(self.X if part is None else take_rows(self.X, part.drawn))
+            X = self.X if part is None else take_rows(self.X, part.drawn)
+            if self.y is None:
+                return model.fit(X)
+            return model.fit(X, self.y if part is None else self.y[part.drawn])
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +180,7 @@ def repeated_fits(
     distinct = dict(zip(keys, runs, strict=True))
     if source.moments is not None and any(source.moments.removes(part) for part in parts):
         source.moments.prepare()
-    found = in_processes(partial(_fit, selector, source), distinct.values(), "fits", n_jobs)
+    found = in_processes(partial(single_fit, selector, source), distinct.values(), "fits", n_jobs)
     counts = Counter(warning for fit in found for warning in dict.fromkeys(fit.warned))
     for (category, text), count in counts.items():
         warnings.warn(f"{text} (in {count} of {len(found)} fits)", category, stacklevel=3)
@@ -190,7 +195,8 @@ def repeated_fits(
     return [by_key[key] for key in keys]
 
 
-def _fit(selector: Any, source: Source, run: tuple[Resample | None, int | None]) -> Fit:
+def single_fit(selector: Any, source: Source, run: tuple[Resample | None, int | None]) -> Fit:
+    """Fit a copy of the selector on a resample (None for all samples), with a seed (None for its own)."""
     part, seed = run
     model = clone(selector, safe=False)
     if seed is not None:

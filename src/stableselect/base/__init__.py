@@ -1,5 +1,6 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
+from ._calibration import Calibration, NovelSamplesWarning, check_noise
 from ._checks import (
     FactorModelWarning,
     NoValuesError,
@@ -23,20 +24,25 @@ from ._checks import (
 )
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
-from ._figures import Figures, data_frame
+from ._figures import Figures, data_frame, html_table
 from ._progress import N_JOBS, counted, in_processes, in_threads, progress_text, steps, told_to, verbose_steps
-from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, may_stop_short, unchanged_on_error, whole_fits
+from ._residuals import HeldOutResiduals
+from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
 from ._streaming import StreamingSelector
+from ._whole_fits import may_stop_short, whole_fits
 
 __all__ = [
     "FEATURES",
     "N_FEATURES",
     "N_JOBS",
     "BaseSelector",
+    "Calibration",
     "Explanation",
     "FactorModelWarning",
     "Figures",
+    "HeldOutResiduals",
     "NoValuesError",
+    "NovelSamplesWarning",
     "SamplesSelector",
     "ScoreSelector",
     "Selection",
@@ -49,6 +55,7 @@ __all__ = [
     "check_columns",
     "check_count",
     "check_labels",
+    "check_noise",
     "check_number",
     "check_pair",
     "check_some_selected",
@@ -56,6 +63,7 @@ __all__ = [
     "check_table",
     "counted",
     "data_frame",
+    "html_table",
     "in_processes",
     "in_threads",
     "may_stop_short",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ._figures import data_frame
+from ._figures import data_frame, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -75,6 +75,9 @@ class SelectedFeature:
         By how much the unexplained fraction of the total variance then rises (nan without a replacement).
     replacements : list of Replacement
         The best three, that one first.
+    joint_replacement : Replacement or None
+        The one to take when several selected features fail: no two of them have the same. Together these cost least,
+        each taken by itself; of nearly equal ones the more correlated is taken. None when too few are left.
     represents : list of (feature, fraction)
         Up to three discarded features to whose ``r2`` it contributes most, largest first.
     """
@@ -83,6 +86,7 @@ class SelectedFeature:
     replacement: str | int | None
     error_increase: float
     replacements: list[Replacement]
+    joint_replacement: Replacement | None
     represents: list[tuple[str | int, float]]
 
 
@@ -127,6 +131,57 @@ class Explanation:
         lines += _more(self.discarded, "discarded")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        kept: dict[str, list] = {
+            "selected feature": [one.feature for one in self.selected],
+            "represents": [[name for name, _ in one.represents] for one in self.selected],
+            "best replacements": [[other.feature for other in one.replacements] for one in self.selected],
+            "rise of the unexplained variance": [f"{one.error_increase:+.2%}" for one in self.selected],
+            "if several fail": [one.joint_replacement and one.joint_replacement.feature for one in self.selected],
+        }
+        lost: dict[str, list] = {
+            "discarded feature": [one.feature for one in self.discarded],
+            "R2": [one.r2 for one in self.discarded],
+            "explained by": [[name for name, _ in one.explained_by] for one in self.discarded],
+        }
+        return html_table("Selected features", kept) + html_table("Discarded features, worst explained first", lost)
+
+    def named(self, names: Sequence[str]) -> Explanation:
+        """Return an explanation with names for indices.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Name of every feature.
+
+        Returns
+        -------
+        Explanation
+        """
+
+        def name(one: str | int) -> str:
+            return one if isinstance(one, str) else str(names[one])
+
+        def renamed(one: Replacement) -> Replacement:
+            return replace(one, feature=name(one.feature))
+
+        selected = [
+            replace(
+                kept,
+                feature=name(kept.feature),
+                replacement=None if kept.replacement is None else name(kept.replacement),
+                replacements=[renamed(one) for one in kept.replacements],
+                joint_replacement=None if kept.joint_replacement is None else renamed(kept.joint_replacement),
+                represents=[(name(j), part) for j, part in kept.represents],
+            )
+            for kept in self.selected
+        ]
+        discarded = [
+            replace(lost, feature=name(lost.feature), explained_by=[(name(j), part) for j, part in lost.explained_by])
+            for lost in self.discarded
+        ]
+        return Explanation(selected, discarded)
+
     def to_frame(self, which: Literal["selected", "discarded"] = "discarded") -> DataFrame:
         """Return one of the two lists as a pandas data frame.
 
@@ -139,20 +194,16 @@ class Explanation:
         -------
         pandas.DataFrame
             "selected": the columns feature, replacement, error_increase, correlation, the next two replacements as
-            replacement_2, error_increase_2, correlation_2 and so on, and what it represents as represents_1, fraction_1
-            and so on. "discarded": feature, r2 and, for the three selected features that explain it best,
-            explained_by_1, fraction_1 and so on.
+            replacement_2, error_increase_2, correlation_2 and so on, the same for joint_replacement, and what it
+            represents as represents_1, fraction_1 and so on. "discarded": feature, r2 and, for the three selected
+            features that explain it best, explained_by_1, fraction_1 and so on.
         """
         if which == "selected":
             found: dict[str, list] = {"feature": [kept.feature for kept in self.selected]}
             for place in range(_EXPLAINING):
-                ends = f"_{place + 1}" if place else ""
-                for name, attribute in (("replacement", "feature"), *((name, name) for name in _FIGURES)):
-                    none = None if name == "replacement" else np.nan
-                    found[name + ends] = [
-                        getattr(kept.replacements[place], attribute) if place < len(kept.replacements) else none
-                        for kept in self.selected
-                    ]
+                at = [kept.replacements[place] if place < len(kept.replacements) else None for kept in self.selected]
+                found |= _as_columns(at, "replacement", f"_{place + 1}" if place else "")
+            found |= _as_columns([kept.joint_replacement for kept in self.selected], "joint_replacement", "_joint")
             return data_frame(found | _in_places("represents", [kept.represents for kept in self.selected]))
         if which != "discarded":
             raise ValueError(f"which must be 'selected' or 'discarded', got {which!r}.")
@@ -160,6 +211,16 @@ class Explanation:
             name: [getattr(lost, name) for lost in self.discarded] for name in ("feature", "r2")
         }
         return data_frame(columns | _in_places("explained_by", [lost.explained_by for lost in self.discarded]))
+
+
+def _as_columns(replacements: Sequence[Replacement | None], name: str, ends: str) -> dict[str, list]:
+    """Return replacements as three columns."""
+    columns: dict[str, list] = {
+        name + (ends if name == "replacement" else ""): [one and one.feature for one in replacements]
+    }
+    for figure in _FIGURES:
+        columns[figure + ends] = [np.nan if one is None else getattr(one, figure) for one in replacements]
+    return columns
 
 
 def _in_places(name: str, lists: Sequence[list[tuple[str | int, float]]]) -> dict[str, list]:
@@ -194,16 +255,18 @@ def build_explanation(
     out = np.setdiff1d(np.arange(len(r2)), selected)
     kept = []
     for a, j in enumerate(selected):
-        others = [
-            Replacement(label(s), float(cost), float(alike))
+        offered = [
+            Replacement(label(s), float(cost), float(alike)) if s >= 0 else None
             for s, cost, alike in zip(substitutes[a], costs[a], likeness[a], strict=True)
-            if s >= 0
         ]
+        others = [one for one in offered[:-1] if one is not None]
         largest = out[np.argsort(-shares[a, out], kind="stable")[:_EXPLAINING]]
         represents = [(label(i), float(shares[a, i])) for i in largest if shares[a, i] > 0]
         best = others[0] if others else Replacement(-1, float("nan"), float("nan"))
         kept.append(
-            SelectedFeature(label(j), best.feature if others else None, best.error_increase, others, represents)
+            SelectedFeature(
+                label(j), best.feature if others else None, best.error_increase, others, offered[-1], represents
+            )
         )
     out = out[np.argsort(np.nan_to_num(r2[out], nan=np.inf), kind="stable")]
     discarded = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from numbers import Real
+from html import escape
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,38 @@ def data_frame(columns: Mapping[str, Any]) -> DataFrame:
     return DataFrame(dict(columns))
 
 
+def html_table(title: str, columns: Mapping[str, Sequence[Any]], *, most: int = 10) -> str:
+    """Return a compact table of HTML for notebooks, every text escaped.
+
+    Parameters
+    ----------
+    title : str
+        What it shows.
+    columns : mapping of str to sequence
+        Headings and cells, all of one length.
+    most : int, default=10
+        More rows than this are left out, and counted.
+
+    Returns
+    -------
+    str
+    """
+    rows = list(zip(*columns.values(), strict=True))
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows[:most])
+    rest = f"<p>... and {len(rows) - most} more</p>" if len(rows) > most else ""
+    caption = f'<caption style="text-align: left">{escape(title)}</caption>'
+    return f"<div><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return "" if value != value else f"{float(value):.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_cell(entry) for entry in value)
+    return "" if value is None else str(value)
+
+
 class Figures:
     """Base of a data class of single numbers: printed one a line, and one row of a data frame."""
 
@@ -46,6 +79,11 @@ class Figures:
         figures = self._figures()
         width = max(map(len, figures))
         return "\n".join(f"{name.replace('_', ' '):<{width}}  {_shown(value)}" for name, value in figures.items())
+
+    def _repr_html_(self) -> str:
+        figures = self._figures()
+        named = [name.replace("_", " ") for name in figures]
+        return html_table(type(self).__name__, {"figure": named, "value": list(figures.values())}, most=30)
 
     def _figures(self) -> dict[str, Any]:
         """Return the fields that hold numbers, by name; an interval as its two ends."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -38,6 +37,7 @@ from .._core import (
     to_dense,
     to_numpy,
 )
+from ._calibrated import Calibrated
 from ._explanation import Explanation, build_explanation
 from ._reading import TableReader, one_table, places_of, reconstruct_parts, take_selected
 
@@ -45,8 +45,6 @@ N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0
 """Constraint of ``n_features_to_select``."""
 FEATURES = [Iterable, Integral, None]
 """Constraint of ``include`` and ``exclude``."""
-_WHOLE = ContextVar("whole", default=False)
-"""Whether a fit that is interrupted ends all the work it is part of, or may return what it has."""
 
 
 @dataclass
@@ -78,25 +76,6 @@ class Selection:
 
 
 @contextmanager
-def whole_fits() -> Iterator[None]:
-    """Let Ctrl-C through: a fit in here is finished or raises ``KeyboardInterrupt``.
-
-    For work in which one fit is a part: repeated, stored, or written to a file. Set it where the fit is called, in the
-    worker's own process or thread, since workers do not inherit it.
-    """
-    token = _WHOLE.set(True)
-    try:
-        yield
-    finally:
-        _WHOLE.reset(token)
-
-
-def may_stop_short() -> bool:
-    """Tell whether a fit that is interrupted may keep what it has reached: only one that was asked for by itself."""
-    return not _WHOLE.get()
-
-
-@contextmanager
 def unchanged_on_error(selector: BaseEstimator) -> Iterator[None]:
     """Give a selector its earlier attributes back when a fit fails."""
     before = dict(selector.__dict__)
@@ -108,7 +87,7 @@ def unchanged_on_error(selector: BaseEstimator) -> Iterator[None]:
         raise
 
 
-class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
+class BaseSelector(Calibrated, TableReader, SelectorMixin, BaseEstimator):
     """Base of every selector: implement ``fit`` so that it ends in ``_store``, and inherit the rest.
 
     A selector that needs the samples derives from :class:`SamplesSelector`, one that scores every feature from
@@ -177,23 +156,48 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         self._check_tensor(X, None, reset=False)
         return take_features(X, np.flatnonzero(self.support_))
 
-    def reconstruct(self, X_selected: Any) -> Array:
+    def reconstruct(self, X_selected: Any, *, return_std: bool = False, noise: Any = None) -> Any:
         """Reconstruct all features from the selected ones, which are returned unchanged.
+
+        After :meth:`calibrate`, samples that are unlike those fitted on give a ``NovelSamplesWarning``.
 
         Parameters
         ----------
         X_selected : table of shape (n, k)
             The selected features, in the order of :meth:`transform`; where they have names, they are found by name.
+        return_std : bool, default=False
+            Whether to return standard deviations too, which need :meth:`calibrate`. Those of selected features are 0,
+            or their noise.
+        noise : float, array of shape (k,) or dict, optional
+            With ``return_std``: standard deviation of the noise that the selected features have here beyond that of
+            the samples fitted on; one for all, one for each, or by name.
 
         Returns
         -------
         array of shape (n, m)
             The selected features as they are, and every other as predicted from them. A Dask array or dataframe gives
             one, lazily.
+        std : array of shape (n, m)
+            Only with ``return_std``.
         """
         check_is_fitted(self)
+        if return_std or noise is not None:
+            return self.reconstruct(X_selected), self._deviations(X_selected, return_std, noise)
         if one_table(X_selected) is not None:
             return reconstruct_parts(self, X_selected)
+        X_selected = self._selected_values(X_selected)
+        xp = namespace(X_selected)
+        check_values(X_selected)
+        values = xp.astype(X_selected, xp.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = self._predict_features(values)
+        check_reconstructed(predicted, values)
+        self._warn_if_novel(values)
+        predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
+        return predicted
+
+    def _selected_values(self, X_selected: Any) -> Array:
+        """Return the selected features of a plain table as an array or tensor; they may be missing or infinite."""
         k = int(self.support_.sum())
         if hasattr(X_selected, "columns") and hasattr(self, "feature_names_in_"):
             wanted = list(self.get_feature_names_out())
@@ -203,19 +207,12 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         X_selected = as_numbers(X_selected)
         if not is_foreign(X_selected):
             X_selected = to_dense(X_selected)
-        xp = namespace(X_selected)
         if X_selected.ndim != 2 or X_selected.shape[1] != k:
             raise ValueError(
                 f"reconstruct expects the {k} selected features, got an array of shape {tuple(X_selected.shape)}; "
                 "pass the output of transform."
             )
-        check_values(X_selected)
-        values = xp.astype(X_selected, xp.float64, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            predicted = self._predict_features(values)
-        check_reconstructed(predicted, values)
-        predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
-        return predicted
+        return X_selected
 
     def _predict_features(self, values: Array) -> Array:
         """Return all features as the fitted map predicts them, the selected ones too, in double precision."""
@@ -307,6 +304,7 @@ class BaseSelector(TableReader, SelectorMixin, BaseEstimator):
         m = self.n_features_in_
         order = np.asarray(selection.order, dtype=np.int64)
         scores = np.asarray(selection.scores, dtype=np.float64)
+        self.__dict__.pop("_calibration", None)  # of an earlier fit
         self.selected_ = order
         self.support_ = np.zeros(m, dtype=bool)
         self.support_[order] = True

@@ -12,6 +12,7 @@ import numpy as np
 from .._compat import validates_parameters
 from .._core import (
     MANY_FEATURES,
+    MANY_SAMPLES,
     Array,
     Moments,
     Stream,
@@ -169,7 +170,8 @@ class StreamingSelector(BaseSelector):
             )
         low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
         check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
-        threads = one_thread() if low.shape[1] < MANY_FEATURES else nullcontext()
+        shared = low.shape[1] >= MANY_FEATURES and sum(fold.n_samples for fold in folds) >= MANY_SAMPLES
+        threads = nullcontext() if shared else one_thread()
         with threads, verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
             self._store(self._select_from_folds(folds, X, sample_weight, **given), X)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 from .. import __version__
 from .._files import complain
 from ._apply import apply, reconstruct
+from ._compare import compare
 from ._demo import demo
+from ._doctor import doctor
 from ._evaluate import evaluate
 from ._frontier import frontier
 from ._methods import methods
@@ -45,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (select, evaluate, frontier, apply, reconstruct, methods, demo):
+for command in (select, evaluate, compare, frontier, apply, reconstruct, methods, demo, doctor):
     app.command(cls=_Command)(command)
 for info in paper.registered_commands:
     info.cls = _Command
@@ -68,10 +72,27 @@ def _top(
     pass
 
 
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Tell of a package whose selectors cannot be used in one sentence, without a line of code."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **how: Any) -> None:
+            if category.__name__ == "EntryPointWarning":  # its module takes a second to import
+                complain(str(message))
+            else:
+                usual(message, category, *where, **how)
+
+        warnings.showwarning = show
+        yield
+
+
 def run(argv: Sequence[str]) -> int:
     """Run one command and return the exit code; a misused option gets one sentence, as any other bad input does."""
     try:
-        return app(list(argv) or ["--help"], prog_name="stableselect", standalone_mode=False) or 0
+        with _plain_warnings():
+            return app(list(argv) or ["--help"], prog_name="stableselect", standalone_mode=False) or 0
     except typer.Abort:
         return 130
     except Exception as error:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import Annotated, Any
+import warnings
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 from .._files import check_outputs, printable
 from . import _options as options
 from ._shell import Debug, Quiet, console, counted, reported
+
+Score = Annotated[
+    str | None,
+    typer.Option(
+        "--score", metavar="NAME", help="Add a column of this name: how unlike those selected on a row is; limit: 1."
+    ),
+]
+LiveRows = Annotated[
+    bool, typer.Option("--live", help="Take rows from standard input as they come, and write each at once, as CSV.")
+]
 
 
 def apply(
@@ -25,6 +38,8 @@ def apply(
     na: options.Na = None,
     transpose: options.Transpose = False,
     id_column: options.NamingColumn = None,
+    score: Score = None,
+    live: LiveRows = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,
@@ -33,6 +48,8 @@ def apply(
     """Copy the selected columns of another TABLE.
 
     Its columns may be in any order; columns that are not selected are ignored.
+
+    Rows that are unlike those selected on are told of.
 
     Without -o the result is printed as CSV.
     """
@@ -55,6 +72,27 @@ def reconstruct(
     na: options.Na = None,
     transpose: options.Transpose = False,
     id_column: options.NamingColumn = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            metavar="LEVEL",
+            min=0.5,
+            max=0.99,
+            help="Add NAME_low and NAME_high, which hold each value with this probability, such as 0.9.",
+        ),
+    ] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--noise",
+            metavar="NAME=SD",
+            help="With --interval: noise that a selected column has now beyond that of the table selected on; or one "
+            "number for all.",
+        ),
+    ] = None,
+    score: Score = None,
+    live: LiveRows = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
     quiet: Quiet = False,
@@ -62,7 +100,8 @@ def reconstruct(
 ) -> None:
     """Reconstruct all columns from the selected ones.
 
-    Selected columns stay as they are; the others are estimated from them.
+    Selected columns stay as they are; the others are estimated from them. Rows
+    that are unlike those selected on are told of.
 
     Without -o the result is printed as CSV.
     """
@@ -71,7 +110,7 @@ def reconstruct(
         _use("reconstruct", given)
 
 
-def _use(how: str, given: dict[str, Any]) -> None:
+def _use(how: Literal["apply", "reconstruct"], given: dict[str, Any]) -> None:
     """Read both files, use the selection on the table, and write the result to a file or, as CSV, to stdout."""
     from ..io import (
         apply,
@@ -90,6 +129,12 @@ def _use(how: str, given: dict[str, Any]) -> None:
     output, header = given["output"], not given["no_header"]
     suffix = ".csv" if output is None else table_format(output)
     options.check_quoting(suffix, given["quote_formulas"])
+    added = {"score": given["score"]}
+    if how == "reconstruct":
+        added |= {"interval": given["interval"], "noise": _noise(given["noise"], given["interval"])}
+    if given["live"]:
+        _live(how, given, added)
+        return
     if output is not None:
         inputs = [given["selection"], *options.files_of(given["table"])]
         check_outputs([output], inputs=inputs, overwrite=given["force"])
@@ -97,13 +142,16 @@ def _use(how: str, given: dict[str, Any]) -> None:
     ids = id_columns(made, header=header, selected_only=how == "reconstruct")
     ids = [given["id_column"]] if given["transpose"] and given["id_column"] else ids
     data = needed(made, open_table(given["table"], verbatim=ids, **options.reading(given)))
-    result = apply(made, data) if how == "apply" else reconstruct(made, data)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = apply(made, data, **added) if how == "apply" else reconstruct(made, data, **added)
     result, notes = options.for_spreadsheets(result, suffix, given["quote_formulas"])
     report = console(stderr=output is None, quiet=given["quiet"])
     if other := data.not_numbers([name for name in data.columns if name not in {*ids, *data.ids}]):
         told = ", ".join(f"{quoted(name)}: {held}" for name, held in list(other.items())[:2])
         notes = [f"Copied as they are, though not numbers: {listed(other)} ({told}).", *notes]
-    for note in (*data.notes, *notes):
+    warned = [str(warning.message) for warning in caught]
+    for note in (*data.notes, *warned, *_about(made, given["selection"], added.get("interval")), *notes):
         report.print(f"Note: {options.with_option(note)}")
     if output is None:
         if sys.stdout is None:
@@ -114,3 +162,70 @@ def _use(how: str, given: dict[str, Any]) -> None:
     write_table(result, output)
     size = f"{counted(result.num_rows, 'row')}, {counted(result.num_columns, 'column')}"
     report.print(f"Wrote {printable(str(output))} ({size}).")
+
+
+def _live(how: Literal["apply", "reconstruct"], given: dict[str, Any], added: dict[str, Any]) -> None:
+    """Read a row from standard input, write a row to standard output, and so on."""
+    from ..io import Live
+    from ..persistence import load
+
+    if given["table"] != ["-"] or given["output"] is not None or given["transpose"]:
+        raise typer.BadParameter("is for rows from standard input ('-') to standard output.", param_hint="--live")
+    if sys.stdin is None or sys.stdout is None:
+        raise ValueError("Standard input or output is closed; leave out --live and give files.")
+    style = options.reading(given)["style"]
+    made = load(given["selection"])
+    rows = Live(
+        how,
+        **added,
+        separator=style.separator or ",",
+        decimal=style.decimal or ".",
+        na=style.na,
+        header=not given["no_header"],
+    )
+    report = console(stderr=True, quiet=given["quiet"])
+
+    def tell(sentence: str) -> None:
+        report.print(f"Note: {printable(sentence)}")
+
+    for note in _about(made, given["selection"], added.get("interval")):
+        tell(note)
+    lines = (line.decode(style.encoding or "utf-8", "replace") for line in sys.stdin.buffer)
+    for line in rows.rows(made, lines, tell):
+        sys.stdout.buffer.write(line.encode())
+        sys.stdout.buffer.flush()
+
+
+def _about(made: Any, path: Path, interval: float | None) -> list[str]:
+    """Return what there is to say of a selection that is used."""
+    from ..persistence import TableSelection
+
+    if isinstance(made, TableSelection) and made.calibration is None:
+        return [
+            f"{path.name} does not say what its rows were like (few rows, or an earlier version), so rows unlike them "
+            "are not told of; select again from the table for that."
+        ]
+    if interval is not None and made.calibrated().is_short_of(interval):
+        held = counted(made.calibrated().n_held_out, "row")
+        return [f"{held} held out are too few for intervals of {interval:g}; they reach as far as the largest error."]
+    return []
+
+
+def _noise(given: list[str] | None, interval: float | None) -> Any:
+    """Return the noise that was typed: one number, or one for each of some columns."""
+    if not given:
+        return None
+    if interval is None:
+        raise typer.BadParameter("widens intervals; ask for them with --interval.", param_hint="--noise")
+    found: dict[str, float] = {}
+    for part in given:
+        name, _, number = part.rpartition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            found[name] = -1.0
+        if not 0 <= found[name] < math.inf:
+            raise typer.BadParameter(f"must be SD or NAME=SD, of at least 0, got '{part}'.", param_hint="--noise")
+    if "" in found and len(found) > 1:
+        raise typer.BadParameter("is either one number or NAME=SD; give one of the two.", param_hint="--noise")
+    return found.get("", found)

@@ -9,6 +9,7 @@ import typer
 
 from .._files import check_outputs, printable, write_whole
 from . import _options as options
+from ._conditions import columns_named
 from ._shell import Debug, Quiet, console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def evaluate(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of folds and random panels.")
     ] = 0,
+    report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
     decimal: options.Decimal = None,
@@ -64,7 +66,8 @@ def evaluate(
     components; what each of its columns is worth, which are redundant, the best
     swap, and what to add. It also says where there is nothing to select at all.
 
-    With -o OUT all figures are written there as JSON.
+    With -o OUT all figures are written there as JSON, with --report PAGE as one
+    page for people who were not there.
     """
     how = options.reading(locals())
     with reported(debug, may_drop=True):
@@ -75,7 +78,8 @@ def evaluate(
         if output is not None:
             table_format(output, (".json",), "a report, ")
         targets = [] if output is None else [output]
-        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
+        pages = options.check_report(report)
+        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             data = open_table(
@@ -84,12 +88,12 @@ def evaluate(
             if not isinstance(data, Table):
                 raise ValueError(f"{printable(data.name)} is too large to be judged at once; give a part of its rows.")
             request = EvaluationRequest(
-                _names(columns, data.columns, files=True),
+                columns_named(columns, data.columns, files=True),
                 labels=labels,
                 group_column=group_column,
                 time_column=time_column,
-                drop=_names(drop_columns or [], data.columns),
-                id_columns=_names(id_column or [], data.columns),
+                drop=columns_named(drop_columns or [], data.columns),
+                id_columns=columns_named(id_column or [], data.columns),
                 scale=scale,
                 folds=folds,
                 n_random=random,
@@ -97,49 +101,23 @@ def evaluate(
                 seed=seed,
             )
             found = evaluate_table(data, request, progress=begin)
-            if targets:
-                judged = found.evaluation
-                first = {
-                    "format": "stableselect evaluation",
-                    "version": 1,
-                    "verdict": judged.verdict,
-                    "nothing_to_select": judged.nothing_to_select,
-                    "n_beaten": judged.n_beaten,
-                }
-                with write_whole(*targets, overwrite=force) as (stream,):
-                    stream.write(as_json(found, **first).encode())
-        _report(found, targets, quiet)
+            judged = found.evaluation
+            first = {
+                "format": "stableselect evaluation",
+                "version": 1,
+                "verdict": judged.verdict,
+                "nothing_to_select": judged.nothing_to_select,
+                "n_beaten": judged.n_beaten,
+            }
+            with write_whole(*targets, *pages, overwrite=force) as streams:
+                if targets:
+                    streams[0].write(as_json(found, **first).encode())
+                if pages:
+                    streams[-1].write(options.page_of(found))
+        _report(found, targets, pages, quiet)
 
 
-def _names(values: list[str], known: list[str], *, files: bool = False) -> list[str]:
-    """Return the columns that a person named: by names, by several with commas, or by a file of names."""
-    found: list[str] = []
-    for value in values:
-        if value in known:  # a comma may belong to the name of a column
-            found.append(value)
-        elif files and Path(value).is_file():
-            found += _names_in(Path(value))
-        else:
-            found += [name.strip() for name in value.split(",")]
-    return found
-
-
-def _names_in(path: Path) -> list[str]:
-    """Return the columns that a file names: a selection, or text with a name on each line."""
-    if path.suffix == ".sselect" or path.name.endswith(".selection.json"):
-        from ..persistence import TableSelection, load
-
-        chosen = load(path)
-        return chosen.selected_names if isinstance(chosen, TableSelection) else chosen.get_feature_names_out().tolist()
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        name = printable(str(path))
-        raise ValueError(f"{name} is not a text of names; write one column name on each line.") from None
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:
+def _report(found: TableEvaluation, targets: list[Path], pages: list[Path], quiet: bool) -> None:
     from ._report import evaluation_tables
 
     report, judged = console(quiet=quiet), found.evaluation
@@ -150,5 +128,5 @@ def _report(found: TableEvaluation, targets: list[Path], quiet: bool) -> None:
     report.print(*evaluation_tables(judged, found.scaling, file), sep="\n")
     for note in found.notes:
         report.print(f"Note: {options.with_option(note)}")
-    if targets:
-        report.print(f"Wrote {printable(str(targets[0]))}.")
+    if targets or pages:
+        report.print(f"Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}.")

@@ -14,6 +14,8 @@ from . import _options as options
 from ._shell import Debug, Quiet, console, counted, program, progress_bar, reported
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..subset import StabilityFrontier
     from ..workflow import TableFrontier
 
@@ -42,6 +44,7 @@ def frontier(
     min_stability: options.MinStability = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
+    report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
     decimal: options.Decimal = None,
@@ -60,7 +63,8 @@ def frontier(
     how stable the whole procedure is, choice of the setting included.
 
     With -o OUT the picture is written there. A second file, named after OUT
-    and ending in .frontier.csv, holds the figures of all settings tried.
+    and ending in .frontier.csv, holds the figures of all settings tried. With
+    --report PAGE both are written as one page.
     """
     given = options.parsed(locals())
     given["criterion"] = "stability" if min_stability is None else None
@@ -71,37 +75,48 @@ def frontier(
         if output is not None:
             table_format(output, _PICTURES, "a picture, ")
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
-        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
+        pages = options.check_report(report)
+        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             found = measure_frontier(*options.read_request(given), progress=begin)
-            wrote = _write(found, targets, force) if targets else ""
+            wrote = _write(found, targets, pages, force) if targets or pages else ""
         _report(found, _command(given), wrote, quiet)
 
 
-def _write(found: TableFrontier, targets: list[Path], force: bool) -> str:
-    """Write the picture and the figures, or without matplotlib the figures alone, and return what was done."""
+def _write(found: TableFrontier, targets: list[Path], pages: list[Path], force: bool) -> str:
+    """Write the picture, without matplotlib not, the figures and the page, and return what was done."""
     from ..io import write_stream
 
-    picture, figures = targets
-    try:
-        from ..plot import stability_frontier
-    except ImportError as error:
-        missing, targets = f"No picture: {error}. ", [figures]
-    else:
-        missing = ""
-        from matplotlib.figure import Figure
+    missing, drawn = "", None
+    if targets:
+        try:
+            drawn = _picture(found)
+        except ImportError as error:
+            missing, targets = f"No picture: {error}. ", targets[1:]
+    with write_whole(*targets, *pages, overwrite=force) as streams:
+        if drawn is not None:
+            drawn.savefig(streams[0], format=targets[0].suffix[1:].lower(), dpi=150)
+        if targets:
+            write_stream(found.as_table(), streams[len(targets) - 1], ".csv")
+        if pages:
+            streams[-1].write(options.page_of(found))
+    return f"{missing}Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}."
 
-        drawn = Figure(figsize=(8.4, 4.8), layout="constrained")
-        stability_frontier(found.frontier, ax=drawn.subplots())
-        of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')}"
-        title = f"{printable(found.source)}: {of}, {found.method}"
-        drawn.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, parse_math=False)
-    with write_whole(*targets, overwrite=force) as streams:
-        write_stream(found.as_table(), streams[-1], ".csv")
-        if not missing:
-            drawn.savefig(streams[0], format=picture.suffix[1:].lower(), dpi=150)
-    return f"{missing}Wrote {' and '.join(printable(str(path)) for path in targets)}."
+
+def _picture(found: TableFrontier) -> Figure:
+    """Draw the frontier; ImportError without matplotlib."""
+    from ..plot import stability_frontier  # first: its error says what to install
+
+    # isort: split
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(8.4, 4.8), layout="constrained")
+    stability_frontier(found.frontier, ax=drawn.subplots())
+    of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')}"
+    title = f"{printable(found.source)}: {of}, {found.method}"
+    drawn.suptitle(title, x=0.01, horizontalalignment="left", fontsize=11, parse_math=False)
+    return drawn
 
 
 def _command(given: dict[str, Any]) -> str:

@@ -11,7 +11,9 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from types import FrameType
 
+from .. import __version__
 from .._files import complain
+from ._doctor import doctor
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _PIPE_CLOSED = 128 + 13
@@ -53,6 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str]) -> int:
     missing = [name for name in ("typer", "rich", "pyarrow") if find_spec(name) is None]
+    if missing and list(argv) == ["--version"]:
+        print(f"stableselect {__version__}")
+        return 0
+    if missing and list(argv) == ["doctor"]:
+        return doctor()
     if missing:
         print(f'The command line needs {", ".join(missing)}: pip install "stableselect[cli]"', file=sys.stderr)
         return 2
@@ -81,7 +88,11 @@ def ending(run: Callable[[], int]) -> int:
         exec("")
     except Ended as ended:
         code = ended.exit_code
-    except (BrokenPipeError, SystemExit):  # rich and typer exit with 1 at a closed pipe, and at nothing else
+    except SystemExit as left:  # typer and click, after the completion of a word; rich and typer at a closed pipe
+        if left.code in (None, 0) or "_STABLESELECT_COMPLETE" in os.environ:
+            return left.code if isinstance(left.code, int) else 0
+        code = _PIPE_CLOSED
+    except BrokenPipeError:
         code = _PIPE_CLOSED
     except OSError as error:
         if not code:

@@ -13,13 +13,13 @@ from ._shell import console
 def methods(
     names: Annotated[bool, typer.Option("--names", help="Print the names alone, one a line.")] = False,
 ) -> None:
-    """List the methods that select can use."""
+    """List the methods that select and compare can use, also those of other packages."""
     from rich.table import Table
 
-    from .._registry import all_selectors
+    from .._registry import available_selectors
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for name, cls in sorted(all_selectors().items()):
+    for name, cls in available_selectors().items():
         if names:
             print(name)
         table.add_row(name, (inspect.getdoc(cls) or "").partition("\n")[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from ._conditions import columns_named, conditions_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +70,7 @@ def _parse_sketch(text: str | None) -> Any:
     return int(text)
 
 
-def _parse_k(text: str | None) -> Any:
+def parsed_k(text: str | None) -> Any:
     """Return K as a number of columns or as a fraction; None and "auto" stay."""
     if text is None or text == "auto":
         return text
@@ -105,7 +106,7 @@ Keep = Annotated[
 Method = Annotated[str, typer.Option("--method", metavar="NAME", help="Selection method; see 'stableselect methods'.")]
 Include = Annotated[
     list[str] | None,
-    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, or with commas."),
+    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, with commas, or a file."),
 ]
 Exclude = Annotated[
     list[str] | None,
@@ -216,6 +217,10 @@ QuoteFormulas = Annotated[
         help="For spreadsheets: write text that they would run as a formula (=...) with an apostrophe before it.",
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="PAGE", help="Page to write for people who were not there: .html."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -225,7 +230,7 @@ def parsed(options: dict[str, Any]) -> dict[str, Any]:
         raise typer.BadParameter(f"must be from 0 to 2**32 - 1, got {options['seed']}.", param_hint="--seed")
     numbers = {name: _number(name, options[name]) for name in _NUMBERS}
     columns = {"drop": options["drop_columns"] or [], "id_columns": options["id_column"] or []}
-    made = {"k": _parse_k(options["k"]), "n_jobs": options["jobs"], "sketch": _parse_sketch(options.get("sketch"))}
+    made = {"k": parsed_k(options["k"]), "n_jobs": options["jobs"], "sketch": _parse_sketch(options.get("sketch"))}
     return options | numbers | columns | made
 
 
@@ -254,6 +259,24 @@ def with_option(note: str) -> str:
     """Return a note with the option that does what it says."""
     found = next((name for words, name in _HINTS.items() if words in note), None)
     return printable(note if found is None else f"{note.removesuffix('.')} ({found}).")
+
+
+def check_report(page: Path | None) -> list[Path]:
+    """Return the page to write, if one is; raise at once where it cannot be made."""
+    if page is None:
+        return []
+    from ..io import table_format
+
+    table_format(page, (".html", ".htm"), "a page, ")
+    page_of(None)
+    return [page]
+
+
+def page_of(result: Any, **about: Any) -> bytes:
+    """Return a result as a page; nothing for None, but an error where pages cannot be made."""
+    from .._report import report_html
+
+    return b"" if result is None else report_html(result, **about).encode()
 
 
 def files_of(tables: list[str]) -> list[PathLike]:
@@ -287,9 +310,9 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
     table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
-        # A comma may belong to the name of a column.
-        values = ([value] if value in table.columns else _split(value) for value in known[role] or ())
-        known[role] = [name for names in values for name in names]
+        known[role] = columns_named(known[role] or [], table.columns, files=role in ("include", "exclude"))
+    known["conditions"], include = conditions_of(given, table.columns)
+    known["include"] += include
     if given["transpose"]:  # the column that named the rows is gone
         known["id_columns"] = [name for name in known["id_columns"] if name in table.columns]
     return table, SelectionRequest(**known)

@@ -103,6 +103,7 @@ def run(
         batch = Batch(request)
         if batch.absent:
             report.print(f"Datasets that are missing, and left out: {', '.join(batch.absent)}.", soft_wrap=True)
+            report.print(batch.advice, soft_wrap=True)
         for text in batch.missing:
             report.print(text, soft_wrap=True)
         if not can_draw():

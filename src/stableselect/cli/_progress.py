@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from ..experiments import Report, Stored
+from ..base import progress_text
+from ..experiments import Report, Run, Stored
 
 
 @contextmanager
-def progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[Report | None]:
+def progress(
+    stream: TextIO | None = None, *, quiet: bool = False, named: Callable[[Run], str] = str
+) -> Iterator[Report | None]:
     """Give a function to report to.
 
     Parameters
@@ -20,19 +24,27 @@ def progress(stream: TextIO | None = None, *, quiet: bool = False) -> Iterator[R
         Where to write; standard error by default.
     quiet : bool
         Write nothing.
+    named : callable
+        From a run to the words for it.
     """
     stream = sys.stderr if stream is None else stream
+    begun = time.monotonic()
+
+    def line(item: Stored, ended: int, total: int) -> str:
+        text = progress_text("", ended, total, time.monotonic() - begun).partition(",")[2]
+        return _line(item, ended, total, named) + (f" ({text.strip()})" if text else "")
+
     if quiet:
         yield None
     elif not stream.isatty():
-        yield lambda item, ended, total: print(_line(item, ended, total), file=stream, flush=True)
+        yield lambda item, ended, total: print(line(item, ended, total), file=stream, flush=True)
     else:
-        with _bar(stream) as report:
+        with _bar(stream, named) as report:
             yield report
 
 
 @contextmanager
-def _bar(stream: TextIO) -> Iterator[Report]:
+def _bar(stream: TextIO, named: Callable[[Run], str]) -> Iterator[Report]:
     from rich import progress as parts
     from rich.console import Console
 
@@ -47,13 +59,13 @@ def _bar(stream: TextIO) -> Iterator[Report]:
         def report(item: Stored, ended: int, total: int) -> None:
             bar.update(task, completed=ended, total=total)
             if item.status == "failed":
-                bar.console.print(_line(item, ended, total), soft_wrap=True)
+                bar.console.print(_line(item, ended, total, named), soft_wrap=True)
 
         yield report
 
 
-def _line(item: Stored, ended: int, total: int) -> str:
+def _line(item: Stored, ended: int, total: int, named: Callable[[Run], str]) -> str:
     taken = item.record.get("seconds")
     seconds = "" if taken is None else f" in {taken:.1f} s"
     error = f": {item.error}" if item.error else ""
-    return f"[{ended}/{total}] {item.run}: {item.status}{seconds}{error}"
+    return f"[{ended}/{total}] {named(item.run)}: {item.status}{seconds}{error}"

@@ -14,7 +14,7 @@ from .._files import printable
 from ..base import Explanation
 from ..inspection import HeldOutErrors, PanelEvaluation
 from ..persistence import BatchFigures, TableSelection
-from ..subset import SelectionPath, StabilityFrontier
+from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
 from ._shell import counted
 
 _ROWS = 20
@@ -32,11 +32,24 @@ def selected_table(selection: TableSelection, file: str) -> RenderableType:
     return Group(_with_rest(table, len(selection.selected), file), Text(words, style="dim"))
 
 
-def gap_line(gap: float, k: int) -> RenderableType:
+def gap_line(gap: float, k: int, conditions: bool = False) -> RenderableType:
     """Return how far a selection can be from the best, in one sentence."""
+    if gap == 0 and conditions:
+        return Text("Proven optimal: no other choice that meets the conditions has a lower error on these rows.")
     if gap == 0:
         return Text(f"Proven optimal: no other choice of {counted(k, 'column')} has a lower error on these rows.")
     return Text(f"No other choice can lower the error on these rows by more than {_percent(gap)}.")
+
+
+def conditions_line(cost: ConditionsCost, k: int) -> RenderableType:
+    """Return what conditions cost against the free choice, in a sentence or two."""
+    lost = round(100 * (cost.free_explained_variance - cost.explained_variance), 1) + 0.0
+    spent = "" if cost.spent is None else f" The selected columns cost {cost.spent:g}."
+    return Text(
+        f"Conditions: {_percent(cost.explained_variance)} of the variance of these rows is explained; the free choice "
+        f"of {counted(k, 'column')} explains {_percent(cost.free_explained_variance)}, so they cost {lost:.1f} "
+        f"points.{spent}"
+    )
 
 
 def path_lines(path: SelectionPath) -> RenderableType:
@@ -220,6 +233,17 @@ def evaluation_tables(judged: PanelEvaluation, scaling: str, file: str | None) -
     if swap is None:
         parts.append(Text("No swap of one column lowers the error on these rows."))
     return [*parts, Text(""), worst] if lost else parts
+
+
+def comparison_legend(scaling: str) -> RenderableType:
+    """Return what the headings of a comparison of methods mean."""
+    legend = (
+        f"Error: mean squared error on held-out rows, {_UNITS[scaling]}, by one ridge regression for all. Vs best: "
+        "beside the lowest error, ± half the 95% interval over the paired folds. Explained: part of the variance. "
+        "Stable: agreement of the columns selected on different rows; seeds: on the same rows with different seeds "
+        f"({_SCALE}). Seconds: to select once, on one thread."
+    )
+    return Text(f"\n{legend}", style="dim")
 
 
 def _change(fraction: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from .._files import check_outputs, printable, write_whole
 from . import _options as options
+from ._conditions import Budget, Files, GrowFrom, MinDistance, ShrinkFrom
 from ._shell import Debug, Quiet, console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ def select(
     batch: options.Batch = None,
     group_column: options.GroupColumn = None,
     time_column: options.TimeColumn = None,
+    conditions: Files = None,
+    budget: Budget = None,
+    min_distance: MinDistance = None,
+    grow_from: GrowFrom = None,
+    shrink_from: ShrinkFrom = None,
     scale: options.Scale = "standard",
     ridge: options.Ridge = None,
     min_explained_variance: options.MinExplainedVariance = None,
@@ -41,6 +48,7 @@ def select(
         bool,
         typer.Option("--explain", help="Explain discarded columns and name replacements for selected ones."),
     ] = False,
+    report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
     decimal: options.Decimal = None,
@@ -59,43 +67,53 @@ def select(
     With -o OUT they are written there as they are, unscaled. A second file,
     named after OUT and ending in .selection.json, holds the selection: columns,
     errors, settings and the linear map that reconstructs the other columns.
+
+    With --report PAGE all that is known of the choice is written as one page.
     """
     given = options.parsed(locals())
     with reported(debug, may_drop=True):
+        from ..base import NovelSamplesWarning
         from ..io import apply, check_writable, needed, table_format, write_stream
         from ..persistence import to_json
-        from ..workflow import select_table
+        from ..workflow import inspect_table, select_table
 
         suffix = "" if output is None else table_format(output)
         options.check_quoting(suffix or ".csv", quote_formulas)
         targets = [] if output is None else [output, output.with_suffix(".selection.json")]
+        pages = options.check_report(report)
         notes: list[str] = []
-        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
-        with progress_bar(3, quiet=quiet) as begin:
+        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
+        with progress_bar(4 if pages else 3, quiet=quiet) as begin:
             begin("Reading the table")
             data, request = options.read_request(given)
             if output is not None:
                 ids = [name for name in data.columns if name in {*request.id_columns, *data.ids}]
                 if ids:
                     check_writable(data.head(ids).data, suffix)
-            selection = select_table(data, request, progress=begin)
+            looked_at = inspect_table(data, request, progress=begin) if pages else None
+            selection = select_table(data, request, progress=begin) if looked_at is None else looked_at.selection
             if targets:
-                kept, notes = options.for_spreadsheets(
-                    apply(selection, needed(selection, data)), suffix, quote_formulas
-                )
-                with write_whole(*targets, overwrite=force) as (kept_file, selection_file):
-                    write_stream(kept, kept_file, suffix)
-                    selection_file.write(to_json(selection).encode())
+                with warnings.catch_warnings():  # these are the rows selected on, or some of them
+                    warnings.simplefilter("ignore", NovelSamplesWarning)
+                    chosen = apply(selection, needed(selection, data))
+                kept, notes = options.for_spreadsheets(chosen, suffix, quote_formulas)
+            with write_whole(*targets, *pages, overwrite=force) as streams:
+                if targets:
+                    write_stream(kept, streams[0], suffix)
+                    streams[1].write(to_json(selection).encode())
+                if looked_at is not None:
+                    streams[-1].write(options.page_of(looked_at))
         if not targets:
             for column in selection.selected:
                 print(printable(column.name))
-        _report(selection, notes, targets, quiet)
+        _report(selection, notes, targets, pages, quiet)
 
 
-def _report(selection: TableSelection, notes: list[str], targets: list[Path], quiet: bool) -> None:
+def _report(selection: TableSelection, notes: list[str], targets: list[Path], pages: list[Path], quiet: bool) -> None:
     """Print the report; to standard error where standard output carries the selected columns."""
     from ._report import (
         batch_table,
+        conditions_line,
         errors_table,
         explanation_tables,
         gap_line,
@@ -111,7 +129,9 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
         f"{selection.method} selected {of} of {printable(selection.source)} ({counted(selection.rows, 'row')}).{ridge}"
     )
     if selection.optimality_gap is not None:
-        report.print(gap_line(selection.optimality_gap, len(selection.selected)))
+        report.print(gap_line(selection.optimality_gap, len(selection.selected), selection.conditions_cost is not None))
+    if selection.conditions_cost is not None:
+        report.print(conditions_line(selection.conditions_cost, len(selection.selected)))
     if selection.path is not None:
         report.print(path_lines(selection.path))
     if selection.stability is not None:
@@ -127,5 +147,5 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], qu
         report.print(*explanation_tables(selection.explanation, file), sep="\n")
     for note in (*selection.notes, *notes):
         report.print(f"Note: {options.with_option(note)}")
-    if targets:
-        report.print(f"Wrote {printable(str(targets[0]))} and {printable(str(targets[1]))}.")
+    if targets or pages:
+        report.print(f"Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}.")

@@ -2,6 +2,7 @@
 
 from ._dataset import Dataset, load, verify
 from ._fetch import fetch
+from ._own import add, own_names
 from ._registry import DatasetError, DatasetInfo, info, names, registry
 from ._splits import FASHION_TRAIN, TEST_SIZE, Scale, Split, cut, hold_out_groups, hold_out_rows
 from ._storage import resolve_home
@@ -14,6 +15,7 @@ __all__ = [
     "DatasetInfo",
     "Scale",
     "Split",
+    "add",
     "cut",
     "fetch",
     "hold_out_groups",
@@ -21,6 +23,7 @@ __all__ = [
     "info",
     "load",
     "names",
+    "own_names",
     "registry",
     "resolve_home",
     "verify",

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ._fetch import fetch
-from ._registry import DatasetInfo, info
+from ._own import own_names
+from ._registry import DatasetInfo, info, registry
 from ._splits import PROTOCOLS, Kind, Protocol, Scale, Split, check_choice, cut, split_rows
 from ._storage import read_verified, resolve_home
 
@@ -166,15 +167,16 @@ def load(
     >>> dataset.split().X_train.shape  # doctest: +SKIP
     (1036, 400)
     """
+    if name not in registry:
+        own_names(data_home)
     found = info(name)
     check_choice(protocol, PROTOCOLS, "protocol")
     path = resolve_home(data_home) / f"{name}.npz"
     if download and not path.is_file():
         fetch(name, data_home)
     arrays = read_verified(found, path)
-    return Dataset(
-        arrays["X"], arrays["y"], found, arrays.get("feature_names"), arrays.get("mouse_id"), protocol=protocol
-    )
+    groups = arrays.get("mouse_id", arrays.get("groups"))
+    return Dataset(arrays["X"], arrays["y"], found, arrays.get("feature_names"), groups, protocol=protocol)
 
 
 def verify(name: str, data_home: str | os.PathLike[str] | None = None) -> None:

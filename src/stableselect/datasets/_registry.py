@@ -145,6 +145,9 @@ def _read_registry() -> Mapping[str, DatasetInfo]:
 registry: Mapping[str, DatasetInfo] = _read_registry()
 """Every benchmark table by name, in the order of Table 1; read-only."""
 
+own: dict[str, DatasetInfo] = {}
+"""Tables of the user's own, as far as this process has seen them."""
+
 
 def names() -> list[str]:
     """Return the names of the benchmark tables, in the order of Table 1 of Wu & Cheng (2021).
@@ -168,7 +171,7 @@ def info(name: str) -> DatasetInfo:
     Parameters
     ----------
     name : str
-        One of :func:`names`.
+        One of :func:`names`, or of :func:`own_names`.
 
     Returns
     -------
@@ -180,6 +183,7 @@ def info(name: str) -> DatasetInfo:
     >>> datasets.info("glioma").class_counts
     (14, 7, 14, 15)
     """
-    if not isinstance(name, str) or name not in registry:
-        raise ValueError(f"There is no dataset {name!r}; the names are {', '.join(registry)}.")
-    return registry[name]
+    found = (registry.get(name) or own.get(name)) if isinstance(name, str) else None
+    if found is None:
+        raise ValueError(f"There is no dataset {name!r}; the names are {', '.join((*registry, *own))}.")
+    return found

@@ -21,7 +21,7 @@ from ._registry import MEBIBYTE, DatasetError, DatasetInfo
 
 MAX_STORED_BYTES = 512 * MEBIBYTE
 LABEL_DTYPE = "uint8"
-EXTRA_ARRAYS = {"feature_names": "U32", "class_names": "U6", "mouse_id": "U8", "group": "uint8"}
+EXTRA_ARRAYS = {"feature_names": "U32", "class_names": "U6", "mouse_id": "U8", "group": "uint8", "groups": "int64"}
 """What a table may have beside X and y, and of which type."""
 NEEDED = ("X", "y", "mouse_id")
 """What a file has to hold where the table has it; all else follows from these or is for the reader."""

@@ -279,6 +279,8 @@ class ConsensusSelector(BaseSelector):
             )
         estimator = clone(estimator)
         known = estimator.get_params(deep=False)
+        if any(path.endswith("conditions") and value is not None for path, value in estimator.get_params().items()):
+            raise ValueError("Votes do not keep to the conditions of the estimator; leave the conditions out.")
         if "n_features_to_select" in known and known["n_features_to_select"] is None:
             estimator.set_params(n_features_to_select=k)
         m = self.n_features_in_

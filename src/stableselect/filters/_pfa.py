@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from .._compat import Constraints, Interval
-from .._core import Array, Moments, column_roles, merged, normalised_moments, to_numpy
+from .._core import Array, Moments, column_roles, merged, normalised_moments, one_thread, to_numpy
 from ..base import Selection, StreamingSelector, resolve_k
 
 _STARTS = 10
@@ -184,7 +184,7 @@ def _nearest_to_centres(
     # Equal features have equal loadings to rounding only; without this k-means would split them.
     rows = np.round(rows, _DIGITS)
     k = min(k, len(np.unique(rows, axis=0)))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         # A cluster that empties is no fault: the missing feature is made up afterwards.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(k, n_init=_STARTS, random_state=random_state).fit(rows)

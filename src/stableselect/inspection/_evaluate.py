@@ -17,15 +17,13 @@ from .._core import (
     Moments,
     Subsample,
     SwapState,
-    as_splitter,
     best_swap,
-    check_cv,
     feature_names,
     forward_search,
+    held_out_splits,
     in_memory,
     open_columns,
     seed_sequence,
-    splits_of,
     to_numpy,
     units,
 )
@@ -136,7 +134,7 @@ def evaluate(
         if check_count(value, name, 0) == 1:
             raise ValueError(f"{name} must be 0 or at least 2 but is 1, which says nothing of the spread; raise it.")
     fold_seed, draw_seed, shuffle_seed, resample_seed = seed_sequence(random_state).spawn(4)
-    splits = _splits(table, cv, groups, fold_seed)
+    splits = held_out_splits(cv, table, groups, fold_seed)
     rng = np.random.default_rng(draw_seed)
 
     whole = table if scaler is None else np.asarray(clone(scaler).fit_transform(table.copy()))
@@ -214,22 +212,6 @@ def _resolve(panel: Any, m: int, names: Sequence[str] | None) -> np.ndarray:
     if chosen.size == m:
         raise ValueError(f"panel holds all {m} features, so nothing is left to reconstruct; leave some of them out.")
     return chosen
-
-
-def _splits(X: np.ndarray, cv: Any, groups: Any, seed: np.random.SeedSequence) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the folds, of which there can be no more than samples or groups."""
-    check_cv(cv)
-    if isinstance(cv, Integral):
-        labels, what = units(groups, X.shape[0])
-        size = np.unique(labels).size
-        if not 2 <= int(cv) <= size:
-            raise ValueError(f"cv must be from 2 to the number of {what}, {size}, but is {cv}; change it.")
-    elif cv is None:
-        raise ValueError("cv must be a number of folds, a splitter or indices but is None; use for example 5.")
-    splits = splits_of(as_splitter(cv, groups, seed), X, groups)
-    if any(len(train) < 2 for train, _ in splits):
-        raise ValueError("cv must leave at least 2 samples to fit on in every split but does not; give more samples.")
-    return splits
 
 
 def _random_panels(m: int, chosen: np.ndarray, wanted: int, rng: np.random.Generator) -> list[np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._core import check_batch, splits_of, units
 from .._refit import resolve_names
-from ..base import BaseSelector, check_table, whole_fits
+from ..base import BaseSelector, Figures, HeldOutResiduals, check_table, whole_fits
 from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
 
 _TEST_FRACTION = 0.2
@@ -22,7 +22,7 @@ _REFIT_SAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class HeldOutErrors:
+class HeldOutErrors(Figures):
     """Mean squared errors on samples kept out of both selection and refit, averaged over samples and features.
 
     Attributes
@@ -68,6 +68,8 @@ def held_out_report(
     groups: Any = None,
     batch: Any = None,
     random_state: int | np.random.RandomState | None = 0,
+    residuals: list[HeldOutResiduals] | None = None,
+    all_folds: bool = False,
 ) -> HeldOutErrors:
     """Select features on a part of the samples and measure the reconstruction of the rest.
 
@@ -91,6 +93,10 @@ def held_out_report(
         :meth:`ColumnSubset.fit() <stableselect.ColumnSubset.fit>`.
     random_state : int, RandomState or None, default=0
         Draws the held-out samples and the random features.
+    residuals : list, optional
+        Gets what is left of the held-out samples, in the units of X: one entry for every split.
+    all_folds : bool, default=False
+        Whether ``residuals`` gets four more entries, where there is no ``cv``: the other samples, held out in turn.
 
     Returns
     -------
@@ -121,16 +127,20 @@ def held_out_report(
     if codes is not None and len(codes) != n:
         raise ValueError(f"batch must hold one label for each of the {n} samples, but holds {len(codes)}.")
 
-    def measured(fit_on: np.ndarray, held_out: np.ndarray) -> HeldOutErrors:
+    def measured(fit_on: np.ndarray, held_out: np.ndarray, only_residuals: bool = False) -> Any:
         train, test = X[fit_on], X[held_out]
         if codes is not None:
             train, test = _within_batches(train, codes[fit_on], test, codes[held_out])
         own = {} if labels is None or not getattr(model, "_keeps_groups", bool)() else {"groups": labels[fit_on]}
-        return _errors(clone(model), train, test, scaler, roles, rng, own)
+        if only_residuals:
+            return _fit(clone(model), train, test, scaler, residuals, own)
+        return _errors(clone(model), train, test, scaler, roles, rng, residuals, own)
 
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
+        for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
+            measured(np.setdiff1d(order, rows), rows, only_residuals=True)
         return measured(order[n_test:], order[:n_test])
     found = [astuple(measured(rng.permutation(train), test)) for train, test in splits_of(cv, X, groups)]
     means = np.mean(found, axis=0)
@@ -149,6 +159,33 @@ def _within_batches(
     return train - moves[before], test - moves[after]
 
 
+def _fit(
+    model: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    scaler: Any,
+    residuals: list[HeldOutResiduals] | None,
+    own: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit the selector, note what it leaves of the held-out samples, and return both parts of the samples, scaled."""
+    unit: Any = 1.0
+    if scaler is not None:
+        scaler = clone(scaler)
+        train, test = scaler.fit_transform(train), scaler.transform(test)
+        zero, one = (scaler.inverse_transform(np.full((1, train.shape[1]), value)) for value in (0.0, 1.0))
+        unit = one - zero
+    with whole_fits():
+        model.fit(train, **own)
+    if residuals is not None:
+        kept = model.support_
+        seen = train[:, kept]
+        if hasattr(model, "location_"):
+            seen = model._model().part(np.flatnonzero(kept)).fill(seen)
+        left = HeldOutResiduals.of(seen, test, model.reconstruct(test[:, kept]), kept)
+        residuals.append(replace(left, residuals=left.residuals * unit))
+    return train, test
+
+
 def _errors(
     model: Any,
     train: np.ndarray,
@@ -156,15 +193,13 @@ def _errors(
     scaler: Any,
     roles: tuple[list[int], list[int]],
     rng: np.random.RandomState,
+    residuals: list[HeldOutResiduals] | None,
     own: dict[str, Any],
 ) -> HeldOutErrors:
     """Return the errors of one split; the samples to fit on are in random order, ``own`` are arguments of ``fit``."""
     (include, exclude), m = roles, train.shape[1]
-    if scaler is not None:
-        scaler = clone(scaler)
-        train, test = scaler.fit_transform(train), scaler.transform(test)
-    with whole_fits():
-        chosen = model.fit(train, **own).selected_
+    train, test = _fit(model, train, test, scaler, residuals, own)
+    chosen = model.selected_
     test, there, given = _completed(model, test)
     train = train if there is None else model._model().fill(train)
 

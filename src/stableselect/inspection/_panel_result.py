@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..base import data_frame
+from ..base import data_frame, html_table
 from ._panel_structure import Structure
 
 if TYPE_CHECKING:
@@ -203,6 +203,21 @@ class PanelEvaluation:
         names = [field.name for field in fields(kind)]
         return data_frame({name: [getattr(row, name) for row in rows] for name in names})
 
+    def _repr_html_(self) -> str:
+        compared: dict[str, list] = {
+            "reconstructed from": [row.name for row in self.comparison],
+            "explained variance": [row.explained_variance for row in self.comparison],
+            "neighbours kept": [row.neighbor_overlap for row in self.comparison],
+            "accuracy": [row.accuracy for row in self.comparison],
+        }
+        members = sorted(self.members, key=lambda one: -one.worth)
+        worth: dict[str, list] = {
+            "member": [one.feature for one in members],
+            "worth": [one.worth for one in members],
+            "explained by the others": [one.r2_from_others for one in members],
+        }
+        return html_table(self.verdict, compared) + html_table("Members", worth)
+
     def __repr__(self) -> str:
         return f"<PanelEvaluation of {len(self.panel)} of {self.n_features} features: {self.verdict}>"
 
@@ -211,10 +226,10 @@ class PanelEvaluation:
         lines = [self.verdict, "explained variance of held-out samples, neighbours kept, accuracy"]
         for row in self.comparison:
             shown = [row.explained_variance, row.neighbor_overlap, row.accuracy]
-            lines.append(f"  {row.name:<10} " + " ".join(f"{'-' if np.isnan(x) else f'{x:.1%}':>6}" for x in shown))
+            lines.append(f"  {row.name:<10} " + " ".join(f"{_percent(x):>6}" for x in shown))
         lines.append("members worth most: loss without it, explained by the other members")
         best = sorted(self.members, key=lambda member: -member.worth)
-        lines += [f"  {one.feature}: {one.worth:.2%}, {one.r2_from_others:.1%}" for one in best[:_SHOWN]]
+        lines += [f"  {one.feature}: {one.worth:.2%}, {_percent(one.r2_from_others)}" for one in best[:_SHOWN]]
         if redundant := [str(one.feature) for one in self.members if one.redundant]:
             lines.append(f"redundant: {', '.join(redundant[:_SHOWN])}" + " ..." * (len(redundant) > _SHOWN))
         worst = [f"{name} {r2:.1%}" for name, r2 in self.discarded[:_SHOWN]]
@@ -223,3 +238,7 @@ class PanelEvaluation:
         lines.append("best swap: " + swap + ("" if self.swap is None else f" ({self.swap.gain:+.2%})"))
         lines.append("add next: " + ", ".join(f"{one.add} ({one.gain:+.2%})" for one in self.additions))
         return "\n".join(lines)
+
+
+def _percent(fraction: float) -> str:
+    return "-" if np.isnan(fraction) else f"{fraction:.1%}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core import to_numpy, wilson_interval
-from ..base import check_count, check_number, check_supports, data_frame
+from ..base import check_count, check_number, check_supports, data_frame, html_table
 from ..metrics import (
     NoChoiceWarning,
     RankingStability,
@@ -204,6 +204,11 @@ class StabilityAnalysis:
             lines.append(f"scores (Pearson)          {self.score:.2f}")
         lines.append(f"features selected         {always} always, {ever - always} sometimes, {m - ever} never")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = ("feature", "frequency", "low", "high")
+        columns = dict(zip(names, zip(*self.table(), strict=True), strict=True))
+        return html_table(" \N{MIDDLE DOT} ".join(" ".join(line.split()) for line in str(self).splitlines()), columns)
 
     def __repr__(self) -> str:
         return f"<StabilityAnalysis: Nogueira {self.stability.nogueira:.3f}, {self.n_repeats} runs, {self.varied}>"

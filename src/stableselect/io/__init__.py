@@ -11,6 +11,7 @@ except ImportError as error:
 from ._apply import apply, id_columns, needed, reconstruct
 from ._find import find_parts
 from ._formulas import formulas, quote_formulas
+from ._live import Live
 from ._parts import TableParts, open_table
 from ._read import read_table
 from ._sources import FORMATS, READABLE, table_format
@@ -34,6 +35,7 @@ from ._write import check_writable, write_stream, write_table
 __all__ = [
     "FORMATS",
     "READABLE",
+    "Live",
     "NotFiniteError",
     "NotNumericError",
     "Table",

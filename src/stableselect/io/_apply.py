@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._files import printable
-from ..base import BaseSelector
+from ..base import BaseSelector, Calibration, NovelSamplesWarning
 from ..persistence import TableSelection
 from ._parts import TableParts
-from ._tables import Table, TableError, headerless, listed, numeric_matrix
+from ._tables import Table, TableError, headerless, listed, numeric_matrix, quoted
 
 Made = TableSelection | BaseSelector
 
@@ -33,6 +34,8 @@ class _Plan:
         False where columns are known by position alone.
     reconstruct : callable
         From the values of the selected columns to those of all features.
+    calibration : Calibration or None
+        How sure the reconstruction is.
     fills : bool
         Whether missing values of selected columns are filled in.
     """
@@ -43,7 +46,13 @@ class _Plan:
     features: list[str]
     named: bool
     reconstruct: Callable[[np.ndarray], np.ndarray]
+    calibration: Calibration | None
     fills: bool = False
+
+    def check(self, values: np.ndarray) -> None:
+        """Warn of rows that are unlike those selected on."""
+        if told := self.calibration and self.calibration.unlike(values, self.selected, "rows"):
+            warnings.warn(told, NovelSamplesWarning, stacklevel=3)
 
 
 def id_columns(made: Made, *, header: bool = True, selected_only: bool = False) -> list[str]:
@@ -51,14 +60,14 @@ def id_columns(made: Made, *, header: bool = True, selected_only: bool = False) 
 
     ``selected_only`` is for a table that has the identifiers and the selected columns, and no others.
     """
-    plan = _plan(made)
+    plan = plan_of(made)
     layout = [*plan.ids, *plan.selected] if selected_only else plan.columns
     return plan.ids if header else [f"c{layout.index(name)}" for name in plan.ids]
 
 
 def needed(made: Made, table: Table | TableParts) -> Table:
     """Return those columns of a table that a selection uses; where the columns have no names, all."""
-    plan = _plan(made)
+    plan = plan_of(made)
     if not (plan.named and table.named):
         return table.take(table.columns)
     wanted = {*plan.ids, *plan.selected}
@@ -66,11 +75,12 @@ def needed(made: Made, table: Table | TableParts) -> Table:
     return table.take([name for name in table.columns if name in wanted] or table.columns[:2])
 
 
-def apply(made: Made, table: Table) -> pa.Table:
+def apply(made: Made, table: Table, *, score: str | None = None) -> pa.Table:
     """Return the identifier columns that ``table`` has, then the selected columns, as they are.
 
     Other columns and the order of columns do not matter. Where the table or the selector has no column names, the
-    table must have the columns of the one the selection was made from, in that order.
+    table must have the columns of the one the selection was made from, in that order. Rows that are unlike those
+    selected on give a ``NovelSamplesWarning``, where the columns are numbers without gaps.
 
     Parameters
     ----------
@@ -78,25 +88,41 @@ def apply(made: Made, table: Table) -> pa.Table:
         The selection, or a fitted selector.
     table : Table
         The table.
+    score : str, optional
+        Name of a column to add: how unlike those selected on every row is; above 1 it is unlike them.
 
     Returns
     -------
     pyarrow.Table
     """
-    plan = _plan(made)
-    if not plan.named:
+    plan = plan_of(made)
+    if plan.named:
+        table = _name_columns(table, plan.columns, "all columns of the table the selection was made from")
+        made_of = table.data.select(_present(plan, table))
+    else:
         _check_width(table, len(plan.columns), "the columns that the selector was fitted on")
-        names = [table.columns[plan.columns.index(name)] for name in plan.selected]
-        table = Table(table.data.select(names).rename_columns(plan.selected), table.name)
-        return _filled(plan, table).rename_columns(names)
-    table = _name_columns(table, plan.columns, "all columns of the table the selection was made from")
-    return _filled(plan, table.take(_present(plan, table)))
+        made_of = table.data.select([table.columns[plan.columns.index(name)] for name in plan.selected])
+    if score is None and plan.calibration is None:
+        return _filled(plan, made_of)
+    names = made_of.column_names[-len(plan.selected) :]
+    try:
+        values = numeric_matrix(Table(made_of, table.name), names, missing=plan.fills)
+    except TableError:
+        if score is None:
+            return made_of
+        raise
+    plan.check(values)
+    made_of = _filled(plan, made_of)
+    return made_of if score is None else _with_columns(made_of, {score: made.novelty(values)})
 
 
-def reconstruct(made: Made, table: Table) -> pa.Table:
+def reconstruct(
+    made: Made, table: Table, *, interval: float | None = None, noise: Any = None, score: str | None = None
+) -> pa.Table:
     """Return the identifier columns that ``table`` has, then every column that the selection was made from.
 
-    Selected columns are passed through as they are; the others are reconstructed from them.
+    Selected columns are passed through as they are; the others are reconstructed from them. Rows that are unlike those
+    selected on give a ``NovelSamplesWarning``.
 
     Parameters
     ----------
@@ -104,49 +130,82 @@ def reconstruct(made: Made, table: Table) -> pa.Table:
         The selection, or a fitted selector.
     table : Table
         The selected columns, with identifiers or without.
+    interval : float, optional
+        Add two columns for every one that is reconstructed, NAME_low and NAME_high, the ends of an interval that holds
+        the value with this probability. With ``noise`` for selected columns too.
+    noise : float, array of shape (k,) or dict, optional
+        Standard deviation of the noise that the selected columns have here beyond that of the table selected on.
+    score : str, optional
+        Name of a column to add: how unlike those selected on every row is; above 1 it is unlike them.
 
     Returns
     -------
     pyarrow.Table
     """
-    plan = _plan(made)
+    plan = plan_of(made)
     if not plan.named:
         _check_width(table, len(plan.selected), "the selected columns")
         table = Table(table.data.rename_columns(plan.selected), table.name)
     table = _name_columns(table, [*plan.ids, *plan.selected], "the selected columns")
     ids = _present(plan, table)[: -len(plan.selected)]
-    rebuilt = plan.reconstruct(numeric_matrix(table, plan.selected, missing=plan.fills))
-    table = Table(_filled(plan, table), table.name)
+    values = numeric_matrix(table, plan.selected, missing=plan.fills)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NovelSamplesWarning)  # told below, in the words of tables
+        rebuilt = plan.reconstruct(values)
+        ends = None if interval is None else made.reconstruct_interval(values, interval, noise=noise)
+    plan.check(values)
+    table = Table(_filled(plan, table.data, rebuilt), table.name)
     kept = set(plan.selected)
     arrays: list[Any] = [table.data[name] for name in ids]
-    for name, values in zip(plan.features, rebuilt.T, strict=True):
-        arrays.append(table.data[name] if name in kept else pa.chunked_array([values]))
-    return pa.Table.from_arrays(arrays, names=[*ids, *plan.features])
+    for name, column in zip(plan.features, rebuilt.T, strict=True):
+        arrays.append(table.data[name] if name in kept else pa.chunked_array([column]))
+    result = pa.Table.from_arrays(arrays, names=[*ids, *plan.features])
+    added = {} if ends is None else interval_columns(plan.features, kept if noise is None else set(), *ends)
+    return _with_columns(result, added if score is None else {**added, score: made.novelty(values)})
 
 
-def _filled(plan: _Plan, table: Table) -> pa.Table:
-    """Return a table of identifiers and selected columns, with missing values filled in where that can be done."""
-    data = table.data
-    gaps = [name for name in plan.selected if pc.any(pc.is_null(data[name], nan_is_null=True)).as_py()]
+def _filled(plan: _Plan, data: pa.Table, rebuilt: np.ndarray | None = None) -> pa.Table:
+    """Return a table whose last columns are the selected ones, with missing values filled in where that can be done."""
+    names = data.column_names[-len(plan.selected) :]
+    gaps = [j for j, name in enumerate(names) if pc.any(pc.is_null(data[name], nan_is_null=True)).as_py()]
     if not (plan.fills and gaps):
         return data
-    whole = plan.reconstruct(numeric_matrix(table, plan.selected, missing=True))
-    for name in gaps:
-        values = whole[:, plan.features.index(name)]
-        data = data.set_column(data.column_names.index(name), name, pa.chunked_array([values]))
+    if rebuilt is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NovelSamplesWarning)
+            rebuilt = plan.reconstruct(numeric_matrix(Table(data, ""), names, missing=True))
+    for j in gaps:
+        values = rebuilt[:, plan.features.index(plan.selected[j])]
+        data = data.set_column(data.column_names.index(names[j]), names[j], pa.chunked_array([values]))
     return data
 
 
-def _plan(made: Made) -> _Plan:
+def interval_columns(features: list[str], without: set[str], low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
+    """Return the ends of intervals by the names of their columns, for all features but some."""
+    ends = {"low": low, "high": high}
+    told = [(j, name) for j, name in enumerate(features) if name not in without]
+    return {f"{name}_{end}": values[:, j] for j, name in told for end, values in ends.items()}
+
+
+def _with_columns(table: pa.Table, added: dict[str, np.ndarray]) -> pa.Table:
+    """Return a table with more columns; raise if it has one of that name."""
+    for name, values in added.items():
+        if name in table.column_names:
+            raise TableError(f"There is a column {quoted(name)} already; rename it, or call the new one otherwise.")
+        table = table.append_column(name, pa.array(values))
+    return table
+
+
+def plan_of(made: Made) -> _Plan:
     if isinstance(made, TableSelection):
-        features, ids = list(made.features), list(made.id_columns)
-        return _Plan(
-            list(made.columns), ids, made.selected_names, features, True, made.reconstruct, made.completion is not None
-        )
+        features, ids, fills = list(made.features), list(made.id_columns), made.completion is not None
+        known = (list(made.columns), ids, made.selected_names, features, True)
+        return _Plan(*known, made.reconstruct, made.calibration, fills)
     names = getattr(made, "feature_names_in_", None)
     features = [f"c{j}" for j in range(made.n_features_in_)] if names is None else [str(name) for name in names]
-    kept = [features[j] for j in np.flatnonzero(made.support_)]
-    return _Plan(features, [], kept, features, names is not None, made.reconstruct, hasattr(made, "location_"))
+    kept, calibration = [features[j] for j in np.flatnonzero(made.support_)], getattr(made, "calibration_", None)
+    fills = hasattr(made, "location_")
+    return _Plan(features, [], kept, features, names is not None, made.reconstruct, calibration, fills)
 
 
 def _present(plan: _Plan, table: Table) -> list[str]:

@@ -5,6 +5,7 @@ Every measure is a function of arrays, so it judges the result of any selection 
 
 from ._accuracy import downstream_accuracy
 from ._clustering import ClusteringQuality, clustering_quality
+from ._correlated_groups import correlated_groups
 from ._ranking_stability import RankingStability, ranking_stability, score_stability
 from ._reconstruction import mean_predictor_error, pca_reconstruction_error, random_error, reconstruction_error
 from ._similarity_stability import SimilarityStability, feature_similarity, similarity_stability
@@ -19,6 +20,7 @@ __all__ = [
     "Stability",
     "StabilityTest",
     "clustering_quality",
+    "correlated_groups",
     "downstream_accuracy",
     "feature_similarity",
     "mean_predictor_error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..datasets import resolve_home
+from ..datasets import names, own_names, resolve_home
 from ..experiments import Mode, Report, Run, Status, Store, execute, has_results
 from ._files import write_document, write_index
 from ._measure import evaluate
@@ -92,13 +92,25 @@ class Batch:
         wanted = dict.fromkeys(run.dataset for runs in self._runs.values() for run in runs)
         self.absent = [name for name in wanted if not is_available(name, request.home)]
         if wanted and len(self.absent) == len(wanted) and not self._ended("done"):
-            first = self.absent[0]
             raise FileNotFoundError(
                 f"There is nothing to compute: no dataset of {', '.join(request.names)} is in "
-                f"{resolve_home(request.home)}; expected a file like {first}.npz. Name the folder of the datasets with "
-                f"--data (data_home in Python) or in the variable STABLESELECT_DATA, or get one with "
-                f"stableselect.datasets.fetch({first!r})."
+                f"{resolve_home(request.home)}; expected a file like {self.absent[0]}.npz. {self.advice}"
             )
+
+    @property
+    def advice(self) -> str:
+        """What to do about datasets that are missing, and what can be computed without them; empty where none is."""
+        if not self.absent:
+            return ""
+        get = (
+            "Name the folder of the datasets with --data (data_home in Python) or in the variable STABLESELECT_DATA, "
+            f"or get one with stableselect.datasets.fetch({self.absent[0]!r})."
+        )
+        every = (*names(), *own_names(self.request.home))
+        if here := [name for name in every if is_available(name, self.request.home)]:
+            return f"What is there can be run: {' '.join(f'--dataset {name}' for name in here)}. {get}"
+        free = [name for name in EXPERIMENTS if not any(Request(name).runs()[name])]
+        return f"{get} Without data: stableselect paper run {' '.join(free)}, or paper show of results that are there."
 
     def run(self, name: str, *, report: Report | None = None) -> Document:
         """Compute what one of the experiments lacks, write its files and return what it shows."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..datasets import info
+from ..datasets import info, own_names
 from ..experiments import Run
 from ._registry import EXPERIMENTS, find_experiment
 from .methods import FAULTY, PROTOCOLS, Options, find_method
@@ -32,8 +32,10 @@ class Request(Options):
         Published splits, scaling and settings; or corrected ones.
     datasets, methods : sequence of str, optional
         Compute the runs of these only, named as in the tables; all by default, but for PivotedQR, VarianceScore and
-        those of other packages ("fastcan", "linselect", "scipy ID"), which are added where they are named. What is
-        shown is all that has been run.
+        those of other packages ("fastcan", "linselect", "scipy ID"), which are added where they are named. So are a
+        table of your own (:func:`stableselect.datasets.add`) and a method of your own: "package.module:Class", a
+        subclass of :class:`~stableselect.BaseSelector`, or the name under which a package registers it. What is shown
+        is all that has been run.
     splits, seeds : int
         Splits under "corrected", and seeds of a method that depends on one. More of either adds runs.
     fast : bool
@@ -62,7 +64,6 @@ class Request(Options):
     experiments: str | Sequence[str]
     results: Folder = "results"
     protocol: Literal["paper", "corrected", "both"] = "both"
-    datasets: Sequence[str] | None = None
     jobs: int = 1
     retry: bool = False
     data_home: Folder | None = None
@@ -71,7 +72,10 @@ class Request(Options):
         for name in self.names:
             find_experiment(name)
         for method in self.methods or ():
-            find_method(method)
+            found = find_method(method)
+            if found.kind == "own" and (text := found.missing()):
+                raise ValueError(text)
+        own_names(self.home)
         for dataset in self.datasets or ():
             info(dataset)
         if self.protocol not in (*PROTOCOLS, "both"):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core import GaussianModel, check_reconstructed
-from ..base import Explanation
+from ..base import Calibration, Explanation, NovelSamplesWarning, check_noise, data_frame, html_table
 from ..inspection import HeldOutErrors
-from ..subset import SelectionPath, StabilityFrontier
+from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class TableSelection:
         How the number of columns was chosen, where it was; positions are those in ``features``.
     stability : StabilityFrontier or None
         The settings compared, where stability was asked for.
+    conditions_cost : ConditionsCost or None
+        What the conditions cost against the free choice, where there were conditions; ``settings`` has them.
     explanation : Explanation or None
         Which selected columns explain each discarded one, and the best replacement of each selected one.
     notes : tuple of str
@@ -103,6 +109,9 @@ class TableSelection:
         Rows follow the selected columns in table order, columns follow ``features``; in the table's own units.
     versions : dict
         Versions of the software that made the selection.
+    calibration : Calibration or None
+        How sure reconstructed values are, and what the rows were like; None where too few could be held out, and in
+        files of earlier versions.
     completion : Completion or None
         What fills in missing values of selected columns, where the selection was made with ``missing="em"``.
     batches : BatchFigures or None
@@ -138,11 +147,13 @@ class TableSelection:
     errors: HeldOutErrors | None
     path: SelectionPath | None
     stability: StabilityFrontier | None
+    conditions_cost: ConditionsCost | None
     explanation: Explanation | None
     notes: tuple[str, ...]
     intercept: np.ndarray
     coefficients: np.ndarray
     versions: dict[str, str]
+    calibration: Calibration | None = None
     completion: Completion | None = None
     batches: BatchFigures | None = None
 
@@ -167,12 +178,30 @@ class TableSelection:
         for what, array, shape in arrays:
             if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
                 raise ValueError(f"{what} should be finite numbers of shape {shape}")
+        if self.calibration is not None:
+            self.calibration.check(len(chosen), len(self.features))
 
     @property
     def selected_names(self) -> list[str]:
         """Names of the selected columns in table order."""
         chosen = {column.name for column in self.selected}
         return [name for name in self.features if name in chosen]
+
+    def to_frame(self) -> DataFrame:
+        """Return the selected columns in order of selection as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns name, index and score.
+        """
+        names = ("name", "index", "score")
+        return data_frame({name: [getattr(column, name) for column in self.selected] for name in names})
+
+    def _repr_html_(self) -> str:
+        of = f"{len(self.selected)} of {len(self.features)} columns of {self.source}, by {self.method}"
+        names = ("name", "index", "score")
+        return html_table(of, {name: [getattr(column, name) for column in self.selected] for name in names})
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X.
@@ -189,34 +218,110 @@ class TableSelection:
         """
         if hasattr(X, "columns"):
             return X[self._present(X)]
-        return _checked(X, len(self.features), "the features")[:, np.isin(self.features, self.selected_names)]
+        return _checked(X, len(self.features), "the features")[:, self.support]
 
-    def reconstruct(self, X_selected: Any) -> Any:
+    @property
+    def support(self) -> np.ndarray:
+        """Which of the features are selected, as a mask."""
+        return np.isin(self.features, self.selected_names)
+
+    def reconstruct(self, X_selected: Any, *, return_std: bool = False, noise: Any = None) -> Any:
         """Return all features: the selected ones as they are, the others reconstructed from them.
+
+        Rows that are unlike those of the table give a ``NovelSamplesWarning``.
 
         Parameters
         ----------
         X_selected : data frame or array of shape (n, k)
             The selected columns, as :meth:`transform` returns them; a data frame's columns are found by name. Where the
             selection was made with ``missing="em"``, values may be missing: they are filled in from the others.
+        return_std : bool, default=False
+            Whether to return standard deviations too. Those of selected columns are 0, or their noise.
+        noise : float, array of shape (k,) or dict, optional
+            With ``return_std``: standard deviation of the noise that the selected columns have here beyond that of the
+            table; one for all, one for each, or by name.
 
         Returns
         -------
         data frame or ndarray of shape (n, m)
+        std : data frame or ndarray of shape (n, m)
+            Only with ``return_std``.
         """
-        frame = hasattr(X_selected, "columns")
-        values = X_selected[self._present(X_selected)] if frame else X_selected
-        values = _checked(values, len(self.selected), "the selected columns").astype(np.float64)
+        values = self._values(X_selected)
+        if return_std or noise is not None:
+            if not return_std:
+                raise ValueError("noise is part of the standard deviations; ask for them with return_std=True.")
+            extra = check_noise(noise, self.selected_names)
+            std = self.calibrated().deviations(values, self.coefficients, self.support, extra)
+            return self.reconstruct(X_selected), self._like(X_selected, std)
         if self.completion is not None and np.isnan(values).any():
             values = GaussianModel(self.completion.mean, self.completion.covariance).fill(values)
         with np.errstate(over="ignore", invalid="ignore"):
             rebuilt = (self.coefficients.T @ values.T).T  # column after column in memory, as tables are kept
             rebuilt += self.intercept
         check_reconstructed(rebuilt, values)
-        rebuilt[:, np.isin(self.features, self.selected_names)] = values
-        if not frame:
-            return rebuilt
-        made = type(X_selected)(dict(zip(self.features, rebuilt.T, strict=True)))
+        if told := self.calibration and self.calibration.unlike(values, self.selected_names, "rows"):
+            warnings.warn(told, NovelSamplesWarning, stacklevel=2)
+        rebuilt[:, self.support] = values
+        return self._like(X_selected, rebuilt)
+
+    def reconstruct_interval(self, X_selected: Any, level: float = 0.9, *, noise: Any = None) -> tuple[Any, Any]:
+        """Return intervals that hold each value with a given probability.
+
+        Parameters
+        ----------
+        X_selected : data frame or array of shape (n, k)
+            The selected columns.
+        level : float, default=0.9
+            The fraction of values to hold, from 0.5 to 0.99.
+        noise : float, array of shape (k,) or dict, optional
+            As for :meth:`reconstruct`.
+
+        Returns
+        -------
+        low, high : data frame or ndarray of shape (n, m)
+            The ends of the intervals. Both are the value itself for a selected column without noise.
+        """
+        reach = self.calibrated().reach(level, self.support)
+        made, std = self.reconstruct(X_selected, return_std=True, noise=noise)
+        return made - std * reach, made + std * reach
+
+    def novelty(self, X_selected: Any) -> np.ndarray:
+        """Return how unlike those of the table rows are: above 1 they are unlike them.
+
+        It is the Mahalanobis distance in the selected columns, relative to one and a half times the distance that 99 %
+        of the held-out rows keep, or to that of the farthest row of the table if this is larger.
+
+        Parameters
+        ----------
+        X_selected : data frame or array of shape (n, k)
+            The selected columns.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.calibrated().novelty(self._values(X_selected))
+
+    def calibrated(self) -> Calibration:
+        """Return the calibration, or raise if there is none."""
+        if self.calibration is None:
+            raise ValueError(
+                "This selection does not say how sure it is: too few rows were held out, or an earlier version made "
+                "it. Select again from the table."
+            )
+        return self.calibration
+
+    def _values(self, X_selected: Any) -> np.ndarray:
+        named = hasattr(X_selected, "columns")
+        values = X_selected[self._present(X_selected)] if named else X_selected
+        return _checked(values, len(self.selected), "the selected columns").astype(np.float64)
+
+    def _like(self, X_selected: Any, values: np.ndarray) -> Any:
+        """Return values of all features as the same kind of table."""
+        if not hasattr(X_selected, "columns"):
+            return values
+        made = type(X_selected)(dict(zip(self.features, values.T, strict=True)))
         if hasattr(X_selected, "index"):
             made.index = X_selected.index
         return made

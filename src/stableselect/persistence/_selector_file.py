@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._registry import all_selectors
-from ..base import BaseSelector
+from ..base import BaseSelector, Calibration
 from ._checks import ADVICE, Refusal, check_version, no_constant
 from ._tree import KINDS, Packer, Unpacker, Unstorable, check_array, expect, is_plain_array
 
@@ -168,6 +168,8 @@ def _check_result(fitted: dict[str, Any]) -> None:
         array = _expect_array(fitted, name)
         if array.shape != shape or array.dtype.kind not in kinds.get(name, "f"):
             raise ValueError(f"{name} is not of the shape or type that goes with the other attributes")
+    if "_calibration" in fitted:
+        Calibration(**expect(fitted["_calibration"], dict)).check(len(selected), m)
     if not np.array_equal(np.sort(selected), np.flatnonzero(support)):
         raise ValueError("selected_ and support_ are not the same features")
 

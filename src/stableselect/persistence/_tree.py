@@ -19,6 +19,7 @@ import numpy as np
 from .._core import Moments, SketchedMoments, to_numpy
 from .._registry import all_selectors
 from ..base import BaseSelector
+from ..subset import Conditions
 
 KINDS = "biufcU"
 """The kinds of array that are stored: bool, integers, floats, complex numbers and text."""
@@ -89,6 +90,8 @@ class Packer:
                     key: self._pack(item, name) for key, item in vars(value).items()
                 }
             }
+        if kind is Conditions:
+            return {"conditions": self._pack(value.as_plain(), name)}
         if isinstance(value, BaseSelector) and all_selectors().get(kind.__name__) is kind:
             parameters = value.get_params(deep=False).items()
             return {"selector": [kind.__name__, {key: self._pack(item, name) for key, item in parameters}]}
@@ -132,6 +135,7 @@ class Unpacker:
             "moments": lambda body: self._moments(body, Moments()),
             "sketch": lambda body: self._sketch(self._moments(body, SketchedMoments())),
             "selector": self._selector,
+            "conditions": lambda body: Conditions.from_plain(expect(self.unpack(body), dict)),
             "random_state": self._random_state,
             "generator": lambda body: np.random.Generator(self._bits(self._dict(body["dict"]))),
         }

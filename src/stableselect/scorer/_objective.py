@@ -18,6 +18,9 @@ with E the k-vectors whose rows of U have full length (nothing outside S says an
 M_E = (E'U_S diag(1/values) U_S'E)^-1, Sigma = E M_E E', and
 Q = weight diag(values) + D N^-1 D' - weight H M_E H' for D = diag(values) U_S' + weight H M_E E' and H = U_S'E.
 
+Where the errors of features have weights W (diagonal, the ridge term included), the eigenvalues are those of
+W^1/2 Q W^1/2: with W^1/2 U = O F (O'O = I) those of F Q F' in r dimensions.
+
 References
 ----------
 .. [1] Wu & Cheng (2021), Algorithmic stability and generalization of an unsupervised feature selection algorithm,
@@ -67,14 +70,38 @@ class ScorerObjective:
         Ridge weight of the selector's map.
     eigen : pair of arrays, optional
         What ``gram.eigh()`` returns, where that is known.
+    targets : array of length m, optional
+        How much the error of every feature counts.
     """
 
     def __init__(
-        self, gram: Gram, width: int, weight: float, alpha: float, eigen: tuple[Array, Array] | None = None
+        self,
+        gram: Gram,
+        width: int,
+        weight: float,
+        alpha: float,
+        eigen: tuple[Array, Array] | None = None,
+        targets: Array = None,
     ) -> None:
         self.gram, self.width, self.weight, self.alpha = gram, width, weight, alpha
         self.values, self.U = gram.eigh() if eigen is None else eigen
-        self.total = gram.trace()
+        self.targets, self.total, self.size, self._frame = targets, gram.trace(), float(gram.n_features), None
+        if targets is not None:
+            self.total, self.size = float(gram.xp.sum(gram.diagonal() * targets)), float(gram.xp.sum(targets))
+            self._frame = gram.xp.linalg.qr(gram.xp.sqrt(targets)[:, None] * self.U)[1]
+
+    def _inner(self, Y: Array) -> Array:
+        """Return F'Y."""
+        return Y if self._frame is None else self._frame.T @ Y
+
+    def _weighted(self, p: _Pieces, Y: Array) -> Array:
+        """Return F Q F'Y."""
+        applied = self._apply(p, self._inner(Y))
+        return applied if self._frame is None else self._frame @ applied
+
+    def directions(self, top: Array) -> Array:
+        """Return what J keeps of all features (m x d), for the vectors of :meth:`exact`; unit vectors times W^1/2."""
+        return self.U @ self._inner(top)
 
     def floor(self, k: int) -> float:
         """Return a lower bound on J over all subsets of k features.
@@ -82,15 +109,18 @@ class ScorerObjective:
         The selector's map has rank min(k, d) at most and the scorer's d, so neither can do better than as many
         principal components.
         """
-        gram = self.gram
-        return gram.floor(min(k, self.width), self.alpha) + self.weight * gram.floor(self.width)
+        gram, alpha = self.gram, self.alpha
+        if self.targets is not None:  # that of the weighted features, without a ridge
+            root, alpha = gram.xp.sqrt(self.targets), 0.0
+            gram = Gram(gram.dense() * root[:, None] * root[None, :])
+        return gram.floor(min(k, self.width), alpha) + self.weight * gram.floor(self.width)
 
     def exact(self, chosen: Sequence[int]) -> tuple[float, Array]:
         """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d), zero where Q(S) has none."""
         xp = self.gram.xp
         pieces = self._pieces(chosen)
         eye = xp.eye(self.values.shape[0], dtype=xp.float64, device=self.gram.device)
-        Q = self._apply(pieces, eye)
+        Q = self._weighted(pieces, eye)
         values, vectors = xp.linalg.eigh((Q + Q.T) / 2)
         top = xp.flip(values)[: self.width]
         J = (1 + self.weight) * self.total - float(xp.sum(top))
@@ -108,16 +138,18 @@ class ScorerObjective:
         pieces = self._pieces(chosen)
         Y = start
         for _ in range(steps):
-            Y, _ = xp.linalg.qr(self._apply(pieces, Y))
-        return (1 + self.weight) * self.total - float(xp.sum(Y * self._apply(pieces, Y))), Y
+            Y, _ = xp.linalg.qr(self._weighted(pieces, Y))
+        return (1 + self.weight) * self.total - float(xp.sum(Y * self._weighted(pieces, Y))), Y
 
     def weights(self, chosen: Sequence[int], top: Array) -> tuple[Array, Array]:
         """Return M = Phi W_E (m x d) and the decoder W_D (d x m) that attain J(S), for the vectors of :meth:`exact`.
 
-        M_S = N^-1 T G and M_c is the least-squares answer of least norm, C_cc^+ (C_c G - C_cS M_S).
+        M_S = N^-1 T G and M_c is the least-squares answer of least norm, C_cc^+ (C_c G - C_cS M_S). With weights G
+        becomes W^1/2 G, and W_D the best decoder for M, also of features whose error does not count.
         """
         xp = self.gram.xp
         p = self._pieces(chosen)
+        top = self._inner(top)
         M_S = p.N_root @ (p.DN_root.T @ top)
         left = top - p.U_S.T @ M_S
         left = left - (p.H @ (p.M_E @ (p.H.T @ left))) / self.values[:, None]
@@ -128,21 +160,27 @@ class ScorerObjective:
         left = left + p.U_S.T @ (p.axes @ (inverse[:, None] * (p.axes.T @ (p.U_S @ left))))
         M = self.U @ left
         M[index(chosen, M, xp), :] = M_S
-        return M, (self.U @ top).T
+        if self._frame is None:
+            return M, (self.U @ top).T
+        applied = self._apply(p, top)
+        sizes = xp.sum(top * applied, axis=0)  # the eigenvalues
+        held = sizes > _RANK * xp.max(sizes)
+        return M, (self.U @ xp.where(held[None, :], applied / xp.where(held, sizes, 1.0)[None, :], 0.0)).T
 
     def losses(self, M: Array, W_D: Array, chosen: Sequence[int]) -> tuple[float, float, float]:
-        """Return the mean squared error of the selector and of the scorer path, and the objective of these weights."""
+        """Return the (weighted) mean squared error of the selector and of the scorer path, and the objective."""
         xp = self.gram.xp
         only = xp.zeros_like(M)
         rows = index(chosen, M, xp)
         only[rows, :] = xp.take(M, rows, axis=0)
-        K = W_D @ W_D.T
+        weighed = W_D if self.targets is None else W_D * self.targets[None, :]
+        K = weighed @ W_D.T
         errors = []
         for part in (only, M):
             CM = self.gram.dot(part)
-            errors.append(self.total - 2 * float(xp.sum(CM * W_D.T)) + float(xp.sum((part.T @ CM) * K)))
-        selector, scorer = (max(0.0, error) / self.gram.n_features for error in errors)  # below zero is rounding
-        ridge = self.alpha * float(xp.sum((only.T @ only) * K)) / self.gram.n_features
+            errors.append(self.total - 2 * float(xp.sum(CM * weighed.T)) + float(xp.sum((part.T @ CM) * K)))
+        selector, scorer = (max(0.0, error) / self.size for error in errors)  # below zero is rounding
+        ridge = self.alpha * float(xp.sum((only.T @ only) * K)) / self.size
         return selector, scorer, selector + self.weight * scorer + ridge
 
     def _pieces(self, chosen: Sequence[int]) -> _Pieces:

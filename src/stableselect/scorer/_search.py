@@ -6,7 +6,7 @@ swaps by the trace gain and by the first-order gain within J's own top direction
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -27,6 +27,7 @@ def search_scorer(
     include: Sequence[int],
     exclude: Sequence[int],
     prices: Array = None,
+    swappable: Callable[[list[int]], np.ndarray] | None = None,
 ) -> tuple[list[int], int]:
     """Lower J, and the prices of the features where they have any, by swaps; return the features and how many swaps.
 
@@ -40,6 +41,8 @@ def search_scorer(
         Features that must or must not be selected.
     prices : array of length m, optional
         What selecting a feature costs beside J.
+    swappable : callable, optional
+        From the features chosen to which may replace each of them, k x m.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def search_scorer(
     start = list(chosen)
     if len(start) == gram.n_features or objective.values.shape[0] <= objective.width:
         return start, 0
-    state = SwapState(gram, start, objective.alpha, prices)
+    state = SwapState(gram, start, objective.alpha, prices, objective.targets)
     price = np.zeros(gram.n_features) if prices is None else to_numpy(prices)
     if state.loss <= EXHAUSTED * objective.total:
         return start, 0
@@ -62,7 +65,7 @@ def search_scorer(
     while True:
         slack = TIE * cost + ROUNDING * objective.total
         best: tuple[float, int, int, Array] | None = None
-        for a, j in _candidates(state, objective.U @ top, include, exclude):
+        for a, j in _candidates(state, objective.directions(top), include, exclude, swappable):
             trial = list(state.chosen)
             trial[a] = j
             J, reached = objective.bound(trial, top)
@@ -83,11 +86,17 @@ def search_scorer(
 
 
 def _candidates(
-    state: SwapState, directions: Array, include: Sequence[int], exclude: Sequence[int]
+    state: SwapState,
+    directions: Array,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    swappable: Callable[[list[int]], np.ndarray] | None,
 ) -> list[tuple[int, int]]:
     """Return the best few swaps (position, feature) by each of the two gains, no swap twice."""
     allowed = open_columns(state.gram, [*state.chosen, *exclude])
-    held = np.isin(state.chosen, list(include))
+    fixed = np.isin(state.chosen, list(include))[:, None]
+    if swappable is not None:
+        fixed = ~swappable(state.chosen)
     unit = _UNIT * (state.cost + state.gram.trace() * ROUNDING / TIE)
     found: dict[tuple[int, int], None] = {}
 
@@ -95,7 +104,7 @@ def _candidates(
         return swap[0], swap[1], state.chosen[swap[2]]
 
     for gains in (state.swap_gains(allowed), state.projected_gains(allowed, directions)):
-        table = np.where(held[:, None], -np.inf, to_numpy(gains))
+        table = np.where(fixed, -np.inf, to_numpy(gains))
         table = np.round(table / unit)
         least = np.partition(table, -min(_CANDIDATES, table.size), axis=None)[-min(_CANDIDATES, table.size)]
         near = [(-table[a, j], int(j), int(a)) for a, j in np.argwhere((table >= least) & np.isfinite(table))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Constraints, Interval, StrOptions, without
 from .._core import column_roles, to_dense, to_numpy
 from ..base import Selection
-from ..subset import MomentsSelector, Problem, Task, Wanted, bounds
+from ..subset import Conditions, MomentsSelector, Problem, Task, Wanted, bounds, replaceable, weights_of
 from ._frontier import scorer_finisher
 from ._objective import ScorerObjective, canonical_scores
 from ._search import search_scorer
@@ -184,6 +185,7 @@ class ScorerSelector(MomentsSelector):
         verbose: bool = False,
         scale: Literal["standard", "minmax"] | None = None,
         missing: Literal["raise", "em", "factors"] = "raise",
+        conditions: Conditions | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.score_function = score_function
@@ -203,6 +205,7 @@ class ScorerSelector(MomentsSelector):
         self.verbose = verbose
         self.scale = scale
         self.missing = missing
+        self.conditions = conditions
 
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run the data through the autoencoder.
@@ -228,18 +231,24 @@ class ScorerSelector(MomentsSelector):
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
 
     def _select_from(self, problem: Problem) -> Selection:
-        gram, mean, unit, m = problem.gram, problem.mean, problem.unit, problem.gram.n_features
+        gram, mean, unit = problem.gram, problem.mean, problem.unit
         self.latent_width_ = int(self.latent_width or problem.k)
         found = problem.found
-        objective = ScorerObjective(gram, self.latent_width_, float(self.scorer_weight), problem.ridge)
+        choice, targets = problem.choice, weights_of(gram, problem.choice)
+        weight = float(self.scorer_weight)
+        objective = ScorerObjective(gram, self.latent_width_, weight, problem.ridge, targets=targets)
         chosen, self.n_swaps_ = found.chosen, found.n_swaps
         if problem.setting.exchange:
-            chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices)
+            swappable = None if choice is None else partial(replaceable, choice)
+            chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices, swappable)
             self.n_swaps_ += swaps
+        most = problem.k if choice is None else choice.most
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
-        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, objective.floor(problem.k) / m, problem)
+        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(
+            J, objective.floor(most) / objective.size, problem
+        )
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)
@@ -249,7 +258,8 @@ class ScorerSelector(MomentsSelector):
         self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
         self.scorer_intercept_ = -(mean @ M)
         self.decoder_intercept_ = mean
-        self._keep_roles(column_roles(gram, chosen, problem.ridge, problem.exclude))
+        allowed = None if choice is None else replaceable(choice, chosen)
+        self._keep_roles(column_roles(gram, chosen, problem.ridge, problem.exclude, targets, allowed))
         return Selection(order, weights, coefficients)
 
     def _frontier_task(self, wanted: Wanted, numbers: Sequence[int]) -> Task:

@@ -1,6 +1,9 @@
 """Column subset selection: search over subsets of features on second moments alone."""
 
+from ._choice import Choice, in_indices, resolve_choice
 from ._column_subset import ColumnSubset, bounds
+from ._conditioned import ConditionsCost, replaceable, weights_of
+from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
 from ._moments_selector import MomentsSelector
@@ -14,9 +17,14 @@ __all__ = [
     "FEWEST_STABILITY_FOLDS",
     "N_FOLDS",
     "STABILITY_FOLDS",
+    "Choice",
     "ColumnSubset",
+    "Conditions",
+    "ConditionsCost",
     "Finish",
     "Found",
+    "Group",
+    "InfeasibleConditionsError",
     "MomentsSelector",
     "Problem",
     "Round",
@@ -26,5 +34,9 @@ __all__ = [
     "Task",
     "Wanted",
     "bounds",
+    "in_indices",
     "map_error",
+    "replaceable",
+    "resolve_choice",
+    "weights_of",
 ]

@@ -47,7 +47,7 @@ class BatchedSelector(StreamingSelector):
     batch_explained_variance_: np.ndarray
     batch_specific_: np.ndarray
 
-    def reconstruct(self, X_selected: Any, batch: Any = None) -> Array:
+    def reconstruct(self, X_selected: Any, batch: Any = None, *, return_std: bool = False, noise: Any = None) -> Any:
         """Reconstruct all features from the selected ones, which are returned unchanged.
 
         Parameters
@@ -57,13 +57,23 @@ class BatchedSelector(StreamingSelector):
         batch : array of shape (n,), optional
             After a fit with ``batch``: labels of the samples, each reconstructed around the mean of its batch. Without
             them, around the mean of all samples.
+        return_std : bool, default=False
+            Whether to return standard deviations too, which need :meth:`calibrate`. Those of selected features are 0,
+            or their noise.
+        noise : float, array of shape (k,) or dict, optional
+            With ``return_std``: standard deviation of the noise that the selected features have here beyond that of
+            the samples fitted on; one for all, one for each, or by name.
 
         Returns
         -------
         array of shape (n, m)
             The selected features as they are, and every other as predicted from them. A Dask array or dataframe gives
             one, lazily.
+        std : array of shape (n, m)
+            Only with ``return_std``.
         """
+        if return_std or noise is not None:
+            return self.reconstruct(X_selected, batch), self._deviations(X_selected, return_std, noise)
         rebuilt = super().reconstruct(X_selected)
         if batch is None:
             return rebuilt

@@ -21,6 +21,7 @@ from .._core import (
     merged,
 )
 from ..base import Selection, resolve_k
+from ._conditioned import bound_under_conditions, replaceable, weights_of
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._sketching import (
@@ -258,7 +259,7 @@ class ColumnSubset(MomentsSelector):
 
     def _obstacle_to_sketch(self) -> str | None:
         stable = self._prefers_stability()
-        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv)
+        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv, self.conditions)
 
     def _check_sketch(self) -> None:
         obstacle = self._obstacle_to_sketch()
@@ -292,7 +293,9 @@ class ColumnSubset(MomentsSelector):
     def _select_from(self, problem: Problem) -> Selection:
         gram, found, moments = problem.gram, problem.found, problem.moments
         order, self.n_swaps_ = found.chosen, found.n_swaps
-        roles = column_roles(gram, order, problem.ridge, problem.exclude)
+        choice = problem.choice
+        allowed = None if choice is None else replaceable(choice, order)
+        roles = column_roles(gram, order, problem.ridge, problem.exclude, weights_of(gram, choice), allowed)
         self.sketch_size_ = sketched_size(moments)
         if self.sketch_size_ is not None:
             X = problem.samples[0]
@@ -305,11 +308,15 @@ class ColumnSubset(MomentsSelector):
             return Selection(order, roles.worth, roles.coefficients)
         self._keep_roles(roles)
         bound = roles.loss
-        if not found.proven:
+        if choice is not None and not (found.proven and found.prices is None):
+            size = gram.n_features if choice.weights is None else float(choice.weights.sum())
+            floor = bound_under_conditions(gram, choice, problem.ridge, problem.include)
+            bound = max(floor, found.lower_bound) / size
+        elif not found.proven:
             floor = loss_bound(gram, problem.k, problem.ridge, problem.include, problem.exclude)
             bound = max(floor, found.lower_bound) / gram.n_features
         self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(roles.loss, bound, problem)
-        self.proven_optimal_ = self.optimality_gap_ == 0
+        self.proven_optimal_ = found.proven if choice is not None else self.optimality_gap_ == 0
         return Selection(order, roles.worth, roles.coefficients)
 
 

@@ -27,9 +27,21 @@ import numpy as np
 from array_api_compat import is_numpy_array
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import MAX_SUBSETS, Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, memory_limit, merged
+from .._core import (
+    MAX_SUBSETS,
+    Gram,
+    HeldOut,
+    KeptSamples,
+    Moments,
+    hold_out_each,
+    in_lock_step,
+    kept_samples,
+    memory_limit,
+    merged,
+)
 from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes, in_threads
 from ._default import Known, Searched, Wanted, search_default, search_few_samples
+from ._lock_step import search_ahead
 from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
 from ._stability_task import LONG_PROOFS, PROVEN_VOTES, SMALL_SET, Round, Task, held_out_groups, voting_groups
@@ -143,7 +155,7 @@ class Procedure:
         # Features that nobody chose would make any choice look stable.
         self._free = np.setdiff1d(np.arange(self.n_features), [*wanted.include, *wanted.exclude])
         n_subsets = comb(len(self._free), wanted.k - len(wanted.include))
-        self._prove_votes = wanted.plain.exchange and n_subsets <= PROVEN_VOTES
+        self.prove_votes = wanted.plain.exchange and n_subsets <= PROVEN_VOTES
         few = wanted.plain.search != "training"
         quick = not few and not LONG_PROOFS < n_subsets <= MAX_SUBSETS
         self.groups = held_out_groups(len(folds), every=quick and wanted.k <= SMALL_SET)
@@ -151,8 +163,9 @@ class Procedure:
             self.groups = self.groups[-len(folds) :]  # these searches take longest
         self.voters = voting_groups(len(folds))
         self.defaults: dict[tuple[int, ...], Searched] = {}
+        self.searched: dict[tuple[tuple[int, ...], Setting], Searched] = {}
         self.known: dict[tuple[int, ...], Known] = {}
-        self._ballots: dict[tuple[int, ...], list[int]] = {}
+        self.ballots: dict[tuple[int, ...], list[int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the arrays of all samples, which rounds and votes in other processes do not need."""
@@ -161,7 +174,11 @@ class Procedure:
     @cached_property
     def whole(self) -> Part:
         """All samples."""
-        return Part(self, ())
+        return self.part(())
+
+    def part(self, held: tuple[int, ...]) -> Part:
+        """Return the samples without some folds."""
+        return Part(self, held)
 
     def measure(self) -> tuple[list[Setting], Measured]:
         """Return the settings tried, part by part until one is stable enough, and what was measured of them."""
@@ -170,9 +187,11 @@ class Procedure:
         masks: list[np.ndarray] = []
         errors: list[np.ndarray] = []
         for step in self.task.steps():
-            if step[-1].vote_weight and not self._ballots:
+            if self.task.wanted.plain.search == "training" and in_lock_step(self.folds[0]):
+                search_ahead(self, step)
+            if step[-1].vote_weight and not self.ballots:
                 vote = partial(self._ballot, self.whole.default.setting.ridge)
-                self._ballots.update(zip(self.voters, self._searched(vote, self.voters, "votes"), strict=True))
+                self.ballots.update(zip(self.voters, self._searched(vote, self.voters, "votes"), strict=True))
             found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)
             error = np.zeros((len(step), len(self.groups)))
             rounds = self._searched(partial(self._round, step), self.groups, "rounds")
@@ -202,7 +221,7 @@ class Procedure:
         free = [voter for voter in self.voters if not set(voter) & set(outside)]
         votes = np.zeros(self.n_features)
         for voter in free:
-            votes[self._ballots[voter]] += 1
+            votes[self.ballots[voter]] += 1
         return votes / len(free)
 
     def _ballot(self, ridge: float | None, voter: tuple[int, ...]) -> list[int]:
@@ -211,12 +230,12 @@ class Procedure:
         gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
         plain = Setting(ridge, wanted.plain.exchange)
         found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
-        if self._prove_votes:
+        if self.prove_votes:
             found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
         return found.chosen
 
     def _round(self, settings: Sequence[Setting], group: tuple[int, ...]) -> Ended:
-        part = Part(self, group)
+        part = self.part(group)
         return Ended([part.finish(setting) for setting in settings], part.default, part.known)
 
     def _searched(
@@ -287,7 +306,7 @@ class Part:
         """What is selected without regard to stability."""
         known = self.procedure.defaults
         if self.held not in known:
-            known[self.held] = search_default(self.gram, self.samples, self._held_out(), self.wanted, self.known)
+            known[self.held] = search_default(self.gram, self.samples, self.held_out(), self.wanted, self.known)
         return known[self.held]
 
     def taken(self, setting: Setting) -> Setting:
@@ -303,6 +322,8 @@ class Part:
         wanted, taken = self.wanted, self.taken(setting)
         if setting == wanted.plain:
             return self.default
+        if (self.held, setting) in self.procedure.searched:
+            return self.procedure.searched[self.held, setting]
         if taken.search != "training" and self.samples is not None:
             few, taken = search_few_samples(self.samples, wanted.k, taken, wanted.include, wanted.exclude, self.known)
             return Searched(few.found, taken, few)
@@ -319,7 +340,7 @@ class Part:
         # Below this an error is rounding, and a fraction of it means nothing.
         return chosen, part.weight * max(error, 1e-12 * self.procedure.n_features)
 
-    def _held_out(self) -> list[HeldOut]:
+    def held_out(self) -> list[HeldOut]:
         """Return the parts by whose error the default chooses its ridge."""
         if self.samples is not None or self.wanted.plain.ridge is not None:
             return []

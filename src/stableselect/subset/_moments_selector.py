@@ -33,10 +33,13 @@ from ..base import (
     unchanged_on_error,
     warn_if_uneven,
 )
+from ._choice import Choice, resolve_choice
+from ._conditioned import conditions_cost, free_choice, search_conditions
+from ._conditioned_selector import ConditionedSelector
+from ._conditions import Conditions
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
 from ._gathering import Scale, gather_folds, has_splitter, in_units, refuse_groups
-from ._missing import CompletingSelector
 from ._n_features import choose_n_features
 from ._problem import Problem
 from ._search import FEWEST_FOLDS, N_FOLDS, Setting
@@ -46,7 +49,7 @@ from ._stability_frontier import StabilityFrontier
 from ._stability_task import Task
 
 
-class MomentsSelector(CompletingSelector):
+class MomentsSelector(ConditionedSelector):
     """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
     exchange: bool = True
@@ -74,6 +77,7 @@ class MomentsSelector(CompletingSelector):
         "verbose": ["boolean"],
         "scale": [StrOptions({"standard", "minmax"}), None],
         "missing": [StrOptions({"raise", "em", "factors"})],
+        "conditions": [Conditions, None],
     }
 
     def __init__(
@@ -96,6 +100,7 @@ class MomentsSelector(CompletingSelector):
         verbose: bool = False,
         scale: Scale = None,
         missing: Literal["raise", "em", "factors"] = "raise",
+        conditions: Conditions | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.ridge = ridge
@@ -114,6 +119,7 @@ class MomentsSelector(CompletingSelector):
         self.verbose = verbose
         self.scale = scale
         self.missing = missing
+        self.conditions = conditions
 
     @property
     def path_(self) -> SelectionPath:
@@ -227,16 +233,21 @@ class MomentsSelector(CompletingSelector):
             held_out = hold_out_each(folds) if len(folds) > 1 else []
         gram, unit = normalised_moments(moments)
         self._forget()
-        for name in ("_path", "_frontier", "selection_frequency_", "leave_one_out_error_"):
+        for name in ("_path", "_frontier", "_conditions_cost", "selection_frequency_", "leave_one_out_error_"):
             self.__dict__.pop(name, None)
-        k, include, exclude = self._wanted(held_out, moments)
+        k, include, exclude, choice = self._wanted(held_out, moments)
         kind: Literal["training", "few_samples", "leave_one_out"] = "training"
         if samples is not None:
             kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
         ridge = None if isinstance(self.ridge, str) else float(self.ridge)
         plain = Setting(ridge, bool(self.exchange), search=kind)
         wanted = Wanted(k, include, exclude, plain, self._fewest_folds())
-        if self._prefers_stability():
+        beside: tuple[Choice, list[int]] | None = None  # the conditions, and what would be selected without them
+        if choice is not None:
+            searched, free = search_conditions(gram, held_out, wanted, choice)
+            beside = choice, free
+            k = len(searched.found.chosen)
+        elif self._prefers_stability():
             stable = choose_stable(folds, self._frontier_task(wanted, numbers))
             searched, self._frontier = stable.searched, vars(stable.frontier)
             if stable.votes is not None:
@@ -244,6 +255,10 @@ class MomentsSelector(CompletingSelector):
         else:
             gram.expect_eigenvalues()  # for the lower bound
             searched = search_default(gram, samples, held_out, wanted)
+            if include and searched.criterion == "training" and moments.form != "sketched":
+                bare = resolve_choice(Conditions(), k, self.n_features_in_, None, include, exclude)
+                ridge, exchange = searched.setting.refit, searched.setting.exchange
+                beside = bare, free_choice(gram, bare, ridge, exchange, searched.found.chosen)
         self.search_criterion_ = searched.criterion
         mean, setting = gathered.mean, searched.setting
         if searched.few is not None and samples is not None:
@@ -252,8 +267,11 @@ class MomentsSelector(CompletingSelector):
                 error = leave_one_out_error(samples, searched.found.chosen, setting.refit) / self.n_features_in_
             self.leave_one_out_error_ = error * unit
         known = searched.found, moments, (X, sample_weight)
-        problem = Problem(gram, unit, mean, gathered.scale, k, setting.refit, include, exclude, setting, *known)
+        problem = Problem(gram, unit, mean, gathered.scale, k, setting.refit, include, exclude, setting, *known, choice)
         selection = self._select_from(problem)
+        if beside is not None:
+            names = getattr(self, "feature_names_in_", None)
+            self._conditions_cost = vars(conditions_cost(problem, *beside, list(selection.order), names))
         if selection.coefficients is not None:
             selection.coefficients *= gathered.scale / gathered.scale[selection.order, None]
         selection.mean, selection.include = mean, include
@@ -262,7 +280,7 @@ class MomentsSelector(CompletingSelector):
 
     def _leaves_one_out(self) -> bool:
         """Tell whether the leave-one-out error may decide, where the samples are kept."""
-        if self.search_criterion == "training":
+        if self.search_criterion == "training" or (self.conditions is not None and self.search_criterion == "auto"):
             return False
         obstacle = obstacle_to_leave_one_out(self.ridge, self.cv, self._prefers_stability())
         if obstacle and self.search_criterion == "leave_one_out":
@@ -301,9 +319,11 @@ class MomentsSelector(CompletingSelector):
         """Tell whether the number of features is to be chosen by held-out error."""
         return isinstance(self.n_features_to_select, str)
 
-    def _wanted(self, held_out: Sequence[HeldOut], moments: Moments) -> tuple[int, list[int], list[int]]:
-        """Return how many features to select, and those that must or must not be among them."""
+    def _wanted(self, held_out: Sequence[HeldOut], moments: Moments) -> tuple[int, list[int], list[int], Choice | None]:
+        """Return how many features to select, those that must or must not be among them, and the conditions."""
         m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        if self.conditions is not None:
+            return self._wanted_under(self.conditions, m, names)
         k = None if self._counts_features() else resolve_k(self.n_features_to_select, m)
         include, exclude = resolve_include_exclude(self.include, self.exclude, m, k, names)
         if k is None:
@@ -318,4 +338,4 @@ class MomentsSelector(CompletingSelector):
                 fewest_folds=self._fewest_folds(),
             )
             self._path, k = vars(path), path.n_features
-        return k, include, exclude
+        return k, include, exclude, None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core import Array, Gram, Moments
+from ._choice import Choice
 from ._search import Found, Setting
 
 
@@ -38,6 +39,8 @@ class Problem:
         The moments, in the units of the search.
     samples : (array or None, array or None)
         The table and its weights; no table where only moments are known.
+    choice : Choice or None
+        The conditions, where there are some.
     """
 
     gram: Gram
@@ -52,3 +55,4 @@ class Problem:
     found: Found
     moments: Moments
     samples: tuple[Array, np.ndarray | None]
+    choice: Choice | None = None

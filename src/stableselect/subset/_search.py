@@ -6,7 +6,7 @@ ridge weight is the one of least error on folds held out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .._core import (
+    MANY_FEATURES,
     Array,
     Gram,
     HeldOut,
@@ -22,9 +23,12 @@ from .._core import (
     exchange_search,
     forward_search,
     forward_searches,
+    in_lock_step,
     index,
     like,
+    map_errors,
     memory_limit,
+    parts_in_memory,
     side_by_side,
 )
 
@@ -174,9 +178,15 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
     """
+    searched = errors_by_ridge(held_out, lambda: k, include, exclude, RIDGE_GRID, held_out_error)
+    return least_ridge((sum(part), scale) for part, scale in searched)
+
+
+def least_ridge(searched: Iterable[tuple[float, float]]) -> float:
+    """Return the grid's weight of least error, from the error and the scale of one after the other."""
     errors: list[float] = []
-    for part, scale in errors_by_ridge(held_out, lambda: k, include, exclude, RIDGE_GRID, held_out_error):
-        errors.append(sum(part))
+    for error, scale in searched:
+        errors.append(error)
         if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
@@ -215,32 +225,62 @@ def errors_by_ridge(
         The variance of all features, in these units.
     """
     m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
+    test = held_out[0].test
+    if not thin and in_lock_step(test):
+        yield from _by_ridge(_in_lock_step(held_out, reach(), include, exclude, ridges, measure), len(ridges))
+        return
     step = len(ridges) if thin or m >= _LARGE else _AT_ONCE
     if not thin:  # each search may come to hold a residual, and two arrays of k x m
         step = max(1, min(step, int(memory_limit() / 4 / (8 * m * (m + 2 * reach())))))
     for start in range(0, len(ridges), step):
         part, k = ridges[start : start + step], reach()
         n = max(1, _TOGETHER // (len(part) * m))
-        some = partial(_errors_of, k=k, include=include, exclude=exclude, ridges=part, measure=measure)
+        some = partial(errors_of, k=k, include=include, exclude=exclude, ridges=part, measure=measure)
         batches = [held_out[first : first + n] for first in range(0, len(held_out), n)]
         done = []
         if m >= _LARGE and not thin:  # the other folds will come to much the same features as the first
             done = [some(batches.pop(0))]
             some = partial(some, likely=sorted({j for chosen in done[0].found for j in chosen}))
         done += side_by_side(some, batches)
-        scale = sum(batch.scale for batch in done)
-        yield from (([error for batch in done for error in batch.errors[i]], scale) for i in range(len(part)))
+        yield from _by_ridge(done, len(part))
+
+
+def _in_lock_step(
+    held_out: Sequence[HeldOut],
+    k: int,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Measure,
+) -> list[_Batch]:
+    """Search as many folds at a time as fit in memory, with all ridge weights, on tensors."""
+    test, first = held_out[0].test, 0
+    done: list[_Batch] = []
+    likely: list[int] = []
+    if int(test.n_features or 0) >= MANY_FEATURES:  # the other folds will come to much the same features as the first
+        done, first = [errors_of(held_out[:1], k, include, exclude, ridges, measure)], 1
+        likely = sorted({j for chosen in done[0].found for j in chosen})
+    others = held_out[first:]
+    for part in parts_in_memory(test, len(others), 2):
+        done.append(errors_of(others[part], k, include, exclude, ridges, measure, likely))
+    return done
 
 
 class _Batch(NamedTuple):
-    """What forward searches find on some folds, fold by fold and ridge by ridge; errors by ridge; the variance."""
+    """What forward searches find on some folds, fold by fold and ridge by ridge; errors by ridge; the variances."""
 
     found: list[list[int]]
     errors: list[list[Any]]
-    scale: float
+    scales: list[float]
 
 
-def _errors_of(
+def _by_ridge(batches: Sequence[_Batch], n_ridges: int) -> Iterator[tuple[list[Any], float]]:
+    """Yield for every ridge weight the errors on all folds, and the variance of all."""
+    scale = sum(scale for batch in batches for scale in batch.scales)
+    return (([error for batch in batches for error in batch.errors[i]], scale) for i in range(n_ridges))
+
+
+def errors_of(
     held_out: Sequence[HeldOut],
     k: int,
     include: Sequence[int],
@@ -257,9 +297,14 @@ def _errors_of(
     found = forward_searches(lanes, k, include, exclude)
     errors: list[list[Any]] = [[] for _ in ridges]
     for at, (gram, target, shift, weight) in enumerate(rounds):
-        for own, chosen, ridge in zip(errors, found[at * len(ridges) :], ridges, strict=False):
-            own.append(weight * measure(gram, target, shift, chosen, ridge))
-    return _Batch(found, errors, sum(weight * gram.n_features for gram, _, _, weight in rounds))
+        subsets = found[at * len(ridges) : (at + 1) * len(ridges)]
+        if measure is held_out_error and in_lock_step(gram):
+            measured = map_errors(gram, target, shift, subsets, ridges)
+        else:
+            measured = [measure(gram, target, shift, *both) for both in zip(subsets, ridges, strict=True)]
+        for own, error in zip(errors, measured, strict=True):
+            own.append(weight * error)
+    return _Batch(found, errors, [weight * gram.n_features for gram, _, _, weight in rounds])
 
 
 def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import data_frame
+from ..base import data_frame, html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -93,6 +93,17 @@ class SelectionPath:
             f"SelectionPath: {self.n_features} features explain {ratio:.3f} of the held-out variance (target "
             f"{self.target:g}{missed}; {low} to {high} by fold; up to {self.limit} considered)."
         )
+
+    def _repr_html_(self) -> str:
+        k = self.n_features
+        around = range(max(0, k - 5), min(self.limit, k + 5))
+        columns = {
+            "number of features": [i + 1 for i in around],
+            "explained on held-out samples": [self.explained_variance_ratio[i] for i in around],
+            "standard error": [self.standard_error[i] for i in around],
+            "chosen": ["yes" if i + 1 == k else "" for i in around],
+        }
+        return html_table(repr(self), columns)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with a row for every number of features.

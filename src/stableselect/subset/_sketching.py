@@ -24,7 +24,9 @@ from ._problem import Problem
 Sketch = bool | int | Literal["auto"]
 
 
-def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str, cv: object) -> str | None:
+def obstacle_to_sketch(
+    n_features: object, stable: bool, search_criterion: str, cv: object, conditions: object
+) -> str | None:
     """Return why these parameters cannot do with a sketch, and what to do; None where they can."""
     if isinstance(n_features, str):
         return "n_features_to_select='auto' holds out folds of the samples; give the number of features"
@@ -34,6 +36,8 @@ def obstacle_to_sketch(n_features: object, stable: bool, search_criterion: str, 
         return "search_criterion='leave_one_out' needs the samples; leave it out"
     if cv is not None:
         return "cv divides the samples; leave it out"
+    if conditions is not None:
+        return "conditions are searched on exact moments; leave them out"
     return None
 
 

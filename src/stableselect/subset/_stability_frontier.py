@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from .._core import nogueira, stability_interval
-from ..base import data_frame
+from ..base import data_frame, html_table
 from ._search import Setting
 
 if TYPE_CHECKING:
@@ -177,6 +177,16 @@ class StabilityFrontier:
             f"{self.error[i]:.4g} ({rise:+.1%} above the minimum). Stability of the whole procedure "
             f"{self.procedure_stability:.2f} [{low:.2f}, {high:.2f}]."
         )
+
+    def _repr_html_(self) -> str:
+        order = [*map(int, np.flatnonzero(self.pareto_optimal | (np.arange(len(self.error)) == self.chosen)))]
+        columns = {
+            "setting": [self.describe(i) for i in order],
+            "error": [self.error[i] for i in order],
+            "stability": [self.stability[i] for i in order],
+            "chosen": ["yes" if i == self.chosen else "" for i in order],
+        }
+        return html_table(repr(self), columns)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas data frame with a row for every setting.

@@ -6,17 +6,15 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from .._core import BlockKFold
 from ..inspection import PanelEvaluation, evaluate
-from ..io import Table, listed, numeric_matrix, quoted
-from ._notes import left_out_note, order_notes, together_notes
-from ._prepare import RequestError, Scaling, SelectionRequest, prepare
-from ._scaling import fitted_scaler
+from ..io import Table, listed
+from ._labelled import labelled_numbers
+from ._notes import order_notes, together_notes
+from ._prepare import RequestError, Scaling, SelectionRequest
 from ._select import notes_of
-from ._together import labels_of, rows_together
 
 
 @dataclass(frozen=True)
@@ -113,73 +111,38 @@ def evaluate_table(
         raise RequestError("columns", "names no column; name one or more.")
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise RequestError("columns", f"{listed(twice)} is named twice; name each column once.")
-    drop = [*request.drop, *([] if request.labels is None else [_known(table, request.labels)])]
     wanted = SelectionRequest(
         len(columns),
         include=columns,
-        drop=drop,
+        drop=request.drop,
         id_columns=request.id_columns,
+        scale=request.scale,
         group_column=request.group_column,
         time_column=request.time_column,
     )
     try:
-        asked = prepare(table, wanted)
+        read = labelled_numbers(table, wanted, labels=request.labels, folds=request.folds)
     except RequestError as error:
         raise RequestError(
             "columns" if error.parameter in ("include", "k") else error.parameter, error.reason
         ) from None
-    if len(columns) == len(asked.features):
+    if len(columns) == len(read.features):
         m = len(columns)
         raise RequestError("columns", f"names all {m} columns, so nothing is left to reconstruct; name fewer.")
-    X = numeric_matrix(table, asked.features)
-    if len(X) < request.folds:
-        raise RequestError("folds", f"{request.folds} folds need as many rows and the table has {len(X)}; lower it.")
-    labels = None if request.labels is None else _classes(table, request.labels)
-    together = rows_together(table, wanted)
-    groups = together.groups
-    if groups is not None and groups.max() + 1 < request.folds:
-        what = "times" if together.timed else "groups"
-        raise RequestError(
-            "folds", f"{request.folds} folds need as many {what} and there are {groups.max() + 1}; lower it."
-        )
+    X = read.X
     progress("Judging the panel")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluation = evaluate(
             columns,
-            pa.table(list(X.T), names=asked.features),
-            y=labels,
-            scaler=fitted_scaler(request.scale, X),
-            cv=BlockKFold(request.folds) if together.timed else request.folds,
-            groups=groups,
+            pa.table(list(X.T), names=read.features),
+            y=read.labels,
+            scaler=read.scaler,
+            cv=BlockKFold(request.folds) if request.time_column is not None else request.folds,
+            groups=read.groups,
             n_random=request.n_random,
             n_resamples=request.n_resamples,
             random_state=request.seed,
         )
-    notes = (
-        *asked.table.notes,
-        *left_out_note(asked.left_out),
-        *together_notes(wanted),
-        *order_notes(X, wanted),
-        *notes_of(caught),
-    )
+    notes = (*read.notes, *together_notes(wanted), *order_notes(X, wanted), *notes_of(caught))
     return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
-
-
-def _known(table: Table, name: str) -> str:
-    """Return the name of a column; raise if the table has no such column."""
-    if name not in table.columns:
-        raise RequestError(
-            "labels", f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}."
-        )
-    return name
-
-
-def _classes(table: Table, name: str) -> np.ndarray:
-    """Return a column as text; raise where a row has none, or where hardly two rows agree."""
-    classes = labels_of(table, name, "labels")
-    if 2 * (found := np.unique(classes).size) > classes.size:
-        raise RequestError(
-            "labels", f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
-        )
-    return classes

@@ -13,7 +13,7 @@ from ..base import StreamingSelector, steps
 from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
 from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
 from ._prepare import Prepared, RequestError, SelectionRequest
-from ._scaling import AnyRangeScaler, Scaler, check_scaling, fitted_scaler
+from ._scaling import AnyRangeScaler, Scaler, affine, check_scaling, fitted_scaler
 from ._together import N_FOLDS, Together, rows_together
 
 _SAMPLE_VALUES = 1 << 24
@@ -53,10 +53,23 @@ class Numbers:
         if self.moments is not None:
             selector.fit_moments(self.moments)
             return None
-        X = self.sample if self.scaler is None else self.scaler.transform(self.sample)
+        X = self.scaled_sample()
         known = {"groups": self.together.groups if _keeps_groups(selector) else None, "batch": self.together.batch}
         selector.fit(X, **{name: given for name, given in known.items() if given is not None})
         return X
+
+    def in_units(self, scaled: np.ndarray | None, columns: np.ndarray) -> np.ndarray:
+        """Return columns of the sample in the table's units; ``scaled`` is what :meth:`fit` returned."""
+        if scaled is None or self.scaler is None:
+            return self.sample[:, columns]
+        slope, shift = affine(self.scaler)
+        return (scaled[:, columns] - shift[columns]) / slope[columns]
+
+    def scaled_sample(self) -> np.ndarray:
+        """Return the rows held, scaled in place where the selector is fitted to them: once only."""
+        if self.scaler is None:
+            return self.sample
+        return self.scaler.transform(self.sample if self.moments is None else self.sample.copy())
 
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
@@ -141,7 +154,7 @@ def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     if asked_for == "auto":
         m, folds = len(asked.features), asked.selector._folds_needed()
         fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
-        open_ended = asked.k is None or request.asks_for_stability
+        open_ended = asked.k is None or request.asks_for_stability or request.conditions is not None
         return 0 if fits or open_ended else sketch_size(asked.k or 0)
     return int(asked_for)
 

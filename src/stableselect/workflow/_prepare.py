@@ -11,10 +11,11 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Literal, TypeAlias
 
-from .._files import printable
-from .._registry import all_selectors
+from .._registry import all_selectors, find_selector
 from ..base import resolve_k
 from ..io import NotNumericError, Table, TableParts, listed, quoted
+from ..subset import Conditions
+from ._conditions import positions_of
 
 AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
@@ -106,6 +107,9 @@ class SelectionRequest:
     n_jobs : int, optional
         Processes for the many searches of a choice for stability, or for the fits of a consensus; this one alone by
         default. The result is the same.
+    conditions : Conditions, optional
+        Conditions on the choice, by names of columns, for methods that take them. With a budget ``k`` is an upper
+        limit, and None stands for as many columns as it allows.
 
     Examples
     --------
@@ -134,6 +138,7 @@ class SelectionRequest:
     seed: int = 0
     explain: bool = False
     n_jobs: int | None = None
+    conditions: Conditions | None = None
 
     def __post_init__(self) -> None:
         if self.min_explained_variance is not None and self.k != "auto":
@@ -149,6 +154,12 @@ class SelectionRequest:
         if self.sketch not in (None, "auto") and (self.k == "auto" or self.asks_for_stability):
             raise RequestError(
                 "sketch", "holds no rows out, which an automatic number of columns and stability need; leave it out."
+            )
+
+        if self.conditions is not None and (self.k == "auto" or self.asks_for_stability):
+            raise RequestError(
+                "conditions",
+                "go neither with an automatic number of columns nor with stability; leave one of them out.",
             )
 
     @property
@@ -229,7 +240,15 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     k = _check_numbers(request, len(features), include, exclude)
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
-    method, selector = _make_selector(request, "auto" if k is None else k, roles)
+    given: dict[str, Any] = {role: positions for role, positions in roles.items() if positions}
+    if request.conditions is not None:
+        gone = dict.fromkeys(taken, "is dropped or an id column")
+        gone |= {name: f"does not hold numbers ({held})" for name, held in reasons.items()}
+        try:
+            given["conditions"] = positions_of(request.conditions, features, gone, k, **roles)
+        except ValueError as error:
+            raise RequestError("conditions", str(error)) from None
+    method, selector = _make_selector(request, "auto" if k is None else k, given)
     return Prepared(table, features, ids, **roles, k=k, method=method, selector=selector, left_out=reasons)
 
 
@@ -254,6 +273,8 @@ def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclud
     if isinstance(request.k, int) and request.k > m:
         raise RequestError("k", f"{request.k} columns are asked for and there are {m} to select from; ask for fewer.")
     k = None if request.k == "auto" else resolve_k(request.k, m)
+    if request.conditions is not None and request.conditions.budget is not None:  # k is the largest number
+        k = min(m if request.k is None else int(k or m), m - len(exclude))
     if both := sorted(set(include) & set(exclude)):
         raise RequestError("include", f"{listed(both)} is both included and excluded; give only one of them.")
     if k is not None and len(include) > k:
@@ -264,34 +285,31 @@ def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclud
     return k
 
 
-def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, list[int]]) -> tuple[str, Any]:
+def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, Any]) -> tuple[str, Any]:
     """Return the registered name and the selector; raise if it lacks a setting that was given."""
-    selectors = all_selectors()
-    names = {_plain(name): name for name in selectors}
-    if _plain(request.method) not in names:
-        raise RequestError(
-            "method", f"there is no '{printable(request.method)}'; the methods are {', '.join(selectors)}."
-        )
-    method = names[_plain(request.method)]
-    accepted = {name: {*signature(cls).parameters, *signature(cls.fit).parameters} for name, cls in selectors.items()}
-    given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None}
-    given |= {role: positions for role, positions in roles.items() if positions}
+    try:
+        method, kind = find_selector(request.method)
+    except ValueError as error:
+        raise RequestError("method", str(error)) from None
+    accepted = _accepted(kind)
+    given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None} | roles
     # The criterion of SPEC is another one.
     needs = {parameter: "min_stability" if parameter == "criterion" else parameter for parameter in given}
     if k == "auto":
         needs = {"k": "min_explained_variance", **needs}
     for parameter, needed in needs.items():
-        if needed not in accepted[method]:
-            able = " or ".join(name for name in selectors if needed in accepted[name])
+        if needed not in accepted:
+            able = " or ".join(name for name, cls in all_selectors().items() if needed in _accepted(cls))
             missing = "does not have this setting; leave it out"
             if parameter == "k":
                 missing = "cannot choose the number of columns; give a number"
             raise RequestError(parameter, f"{method} {missing} or use the method {able}.")
-    if "random_state" in accepted[method]:
+    if "random_state" in accepted:
         given["random_state"] = request.seed
     given.pop("batch", None)  # which fit takes
-    return method, selectors[method](n_features_to_select=k, **given)
+    return method, kind(n_features_to_select=k, **given)
 
 
-def _plain(name: str) -> str:
-    return name.replace("-", "").replace("_", "").lower()
+def _accepted(kind: type) -> set[str]:
+    """Return the parameters of a selector and of its fit."""
+    return {*signature(kind).parameters, *signature(kind.fit).parameters}  # type: ignore[attr-defined]

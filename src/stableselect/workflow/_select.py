@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,28 +16,34 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
-from .._core import splits_of
+from .._core import GaussianModel, splits_of
 from ..base import (
-    Explanation,
+    Calibration,
     FactorModelWarning,
+    HeldOutResiduals,
     NoValuesError,
     SketchWarning,
+    StreamingSelector,
     TargetNotReachedWarning,
     TooFewSamplesError,
     UnevenFoldsWarning,
     UnscaledFeaturesWarning,
     whole_fits,
 )
-from ..inspection import HeldOutErrors, held_out_report
+from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
 from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
+from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
 from ._numbers import Numbers, hold_together, numbers_of
-from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
+from ._prepare import AnyTable, Prepared, RequestError, SelectionRequest, prepare
 from ._scaling import Scaler, affine, unscale_map
 from ._together import N_FOLDS
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
+
+FEW_ROWS = 500
+"""With fewer rows than this all of them are held out in turn, to learn how sure reconstructed values are."""
 
 TOLD_ELSEWHERE = (
     FactorModelWarning,
@@ -51,6 +58,14 @@ _FACTORS = (
     "A covariance of all columns takes too long here, so that a model of few factors stands in for missing values."
 )
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
+
+
+@dataclass(frozen=True, eq=False)
+class TableOverview:
+    """A selection from a table, and what a report shows beside it."""
+
+    selection: TableSelection
+    overview: SelectionOverview
 
 
 @whole_fits()
@@ -87,24 +102,76 @@ def select_table(
     >>> selection.selected_names, selection.errors is None
     (['a'], True)
     """
-    request = request or SelectionRequest()
+    return _selected(table, request or SelectionRequest(), progress, inspect=False)[0]
+
+
+@whole_fits()
+def inspect_table(
+    table: AnyTable, request: SelectionRequest | None = None, *, progress: Callable[[str], object] = lambda stage: None
+) -> TableOverview:
+    """Select columns of a table, as :func:`select_table` does, and measure what a report shows beside.
+
+    Parameters
+    ----------
+    table, request, progress
+        As for :func:`select_table`.
+
+    Returns
+    -------
+    TableOverview
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sklearn.datasets import load_wine
+    >>> from stableselect.io import Table
+    >>> from stableselect.workflow import SelectionRequest, inspect_table
+    >>> table = Table(pa.Table.from_pandas(load_wine(as_frame=True).data), "wine.csv")
+    >>> found = inspect_table(table, SelectionRequest(k=4))
+    >>> len(found.selection.selected), found.overview.stability.n_repeats
+    (4, 10)
+    """
+    selection, seen = _selected(table, request or SelectionRequest(), progress, inspect=True)
+    assert seen is not None
+    return TableOverview(selection, seen)
+
+
+def _selected(
+    table: AnyTable, request: SelectionRequest, progress: Callable[[str], object], *, inspect: bool
+) -> tuple[TableSelection, SelectionOverview | None]:
+    """Return a selection and, where it is asked for, what a report shows beside."""
+    if inspect and request.missing in ("em", "factors"):
+        raise RequestError("missing", "goes without a report, which needs complete rows; leave one of them out.")
     asked = prepare(table, request)
     features, selector = asked.features, asked.selector
     numbers = numbers_of(asked, request)
     about = table_notes(asked, numbers, request)
+    summary = table_summary(numbers.sample, features) if inspect else None  # before the rows are scaled in place
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         progress("Measuring the error on held-out rows")
-        errors, why_not = _errors(asked, numbers, request)
+        left: list[HeldOutResiduals] = []
+        errors, why_not = _errors(asked, numbers, request, left)
         progress("Selecting from all rows")
         seen = numbers.fit(selector)
-        explanation = _named(selector.explain(seen), features) if request.explain else None
+        explanation = selector.explain(seen).named(features) if request.explain else None
+        looked_at = None
+        if inspect:
+            progress("Measuring what the report shows")
+            rows = numbers.scaled_sample() if seen is None else seen
+            # What it repeats is fitted to random parts of the rows, without groups.
+            alike = copy(selector).set_params(cv=None) if numbers.together.groups is not None else selector
+            looked_at = overview(alike, rows, summary=summary, random_state=request.seed)
+            looked_at = replace(looked_at, explanation=looked_at.explanation.named(features))
     kept = np.flatnonzero(selector.support_)
     coefficients, intercept = unscale_map(
         numbers.scaler, selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
+    completion, known = _completion(selector, numbers.scaler, kept), numbers.in_units(seen, kept)
+    if completion is not None:
+        known = GaussianModel(completion.mean, completion.covariance).fill(known)
     position = {column: j for j, column in enumerate(table.columns)}
-    return TableSelection(
+    selection = TableSelection(
         method=asked.method,
         settings=_settings(selector, features),
         scaling=request.scale,
@@ -122,6 +189,7 @@ def select_table(
         errors=errors,
         path=selector.path_ if asked.k is None else None,
         stability=selector.frontier_ if request.asks_for_stability else None,
+        conditions_cost=_cost_of(selector, features),
         explanation=explanation,
         notes=(
             *about,
@@ -132,6 +200,7 @@ def select_table(
         ),
         intercept=intercept,
         coefficients=coefficients,
+        calibration=Calibration.of(known, left, numbers.rows) if _covers(left) else None,
         versions={
             "stableselect": __version__,
             "python": platform.python_version(),
@@ -139,9 +208,15 @@ def select_table(
             "scipy": scipy.__version__,
             "scikit-learn": version("scikit-learn"),
         },
-        completion=_completion(selector, numbers.scaler, kept),
+        completion=completion,
         batches=_batches(selector, request, features),
     )
+    return selection, looked_at
+
+
+def _covers(left: list[HeldOutResiduals]) -> bool:
+    """Tell whether every column has a value that was held out."""
+    return bool(left) and bool(np.any([np.any(~np.isnan(part.residuals), axis=0) for part in left], axis=0).all())
 
 
 def _completion(selector: Any, scaler: Scaler, kept: np.ndarray) -> Completion | None:
@@ -164,6 +239,14 @@ def _batches(selector: Any, request: SelectionRequest, features: list[str]) -> B
         explained=tuple(selector.batch_explained_variance_.tolist()),
         serve_one=tuple(features[j] for j in selector.batch_specific_),
     )
+
+
+def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
+    """Return what conditions cost, with column names for positions; None where that was not found out."""
+    cost: ConditionsCost | None = getattr(selector, "conditions_cost_", None)
+    if cost is None:
+        return None
+    return replace(cost, free_selected=tuple(features[int(j)] for j in cost.free_selected))
 
 
 def _sketch_notes(selector: Any) -> list[str]:
@@ -199,19 +282,25 @@ def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     return [*own, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
-def _errors(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> tuple[HeldOutErrors | None, list[str]]:
-    """Return the errors on held-out rows, or None and a note that says why there are none."""
+def _errors(
+    asked: Prepared, numbers: Numbers, request: SelectionRequest, left: list[HeldOutResiduals]
+) -> tuple[HeldOutErrors | None, list[str]]:
+    """Return the errors on held-out rows, or None and a note that says why there are none.
+
+    ``left`` gets what is left of the held-out rows. Where they would be few, all rows are held out in turn, unless that
+    takes long.
+    """
     rows, m = numbers.sample.shape
     if rows < MIN_ROWS:
         count = "1 row" if rows == 1 else f"{rows} rows"
         return None, [f"No errors on held-out rows: the table has {count} and {MIN_ROWS} are needed."]
-    model, together = clone(asked.selector), numbers.together
-    splits = None
+    model, together, splits = clone(asked.selector), numbers.together, None
+    quick = isinstance(asked.selector, StreamingSelector) and not (asked.k is None or request.asks_for_stability)
     try:
         if together.groups is not None:
             splits = splits_of(together.splitter(N_FOLDS), numbers.sample, together.groups)
-            left = min(np.unique(together.groups[train]).size for train, _ in splits)
-            hold_together(model, together, request, left)
+            fewest = min(np.unique(together.groups[train]).size for train, _ in splits)
+            hold_together(model, together, request, fewest)
         errors = held_out_report(
             model,
             numbers.sample,
@@ -220,6 +309,8 @@ def _errors(asked: Prepared, numbers: Numbers, request: SelectionRequest) -> tup
             groups=together.groups,
             batch=together.batch,
             random_state=request.seed,
+            residuals=left,
+            all_folds=rows < FEW_ROWS and quick,
         )
     except TooFewSamplesError:  # all rows may still be enough
         return None, ["No errors on held-out rows: too few rows are left without them to fill the folds."]
@@ -241,33 +332,15 @@ def _error_notes(errors: HeldOutErrors | None, k: int, asked: Prepared) -> list[
     return notes
 
 
-def _named(explained: Explanation, features: list[str]) -> Explanation:
-    """Return an explanation with column names for positions."""
-    name: Any = dict(enumerate(features)).get  # None where there is no replacement
-    selected = [
-        replace(
-            kept,
-            feature=name(kept.feature),
-            replacement=name(kept.replacement),
-            replacements=[replace(one, feature=name(one.feature)) for one in kept.replacements],
-            represents=[(name(j), part) for j, part in kept.represents],
-        )
-        for kept in explained.selected
-    ]
-    discarded = [
-        replace(gone, feature=name(gone.feature), explained_by=[(name(j), part) for j, part in gone.explained_by])
-        for gone in explained.discarded
-    ]
-    return Explanation(selected, discarded)
-
-
 def _settings(selector: Any, features: list[str]) -> dict[str, Any]:
     """Return the selector's parameters as JSON values, with column names for positions."""
     settings = {}
     for key, value in selector.get_params(deep=False).items():
         if key in ("include", "exclude") and value is not None:
             value = [features[j] for j in value]
+        elif isinstance(value, Conditions):
+            value = value.mapped(lambda j: features[int(j)]).as_plain()
         elif isinstance(value, np.generic):
             value = value.item()
-        settings[key] = value if isinstance(value, bool | int | float | str | list | None) else str(value)
+        settings[key] = value if isinstance(value, bool | int | float | str | list | dict | None) else str(value)
     return settings

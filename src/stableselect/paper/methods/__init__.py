@@ -11,6 +11,7 @@ from ._methods import (
     WEIGHTS,
     WITH_FAULT,
     find_method,
+    is_other,
     plan,
     registered,
     selector_classes,

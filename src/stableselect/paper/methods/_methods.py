@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from itertools import product
 from typing import Any, Literal
 
-from ..._registry import all_selectors
+from ..._registry import all_selectors, load_selector, registered_names
 from ...base import BaseSelector
-from ...datasets import info
+from ...datasets import info, names
 from ...experiments import Run
 from ._options import CAPPED, FAULTY, Options, Protocol, cap
 from ._outside import Select, fastcan, interpolative, linselect
@@ -43,10 +43,11 @@ class Method:
     ----------
     name : str
         As the tables show it.
-    kind : {"baseline", "network", "ours", "reference", "outside"}
-        Published baseline, published network, this package's own, a line to compare with, or another package's.
+    kind : {"baseline", "network", "ours", "reference", "outside", "own"}
+        Published baseline, published network, this package's own, a line to compare with, another package's, or the
+        user's own.
     selector : str or None
-        Class name; None where nothing is selected, or another package does it.
+        Class name, or for the user's own where to find it; None where nothing is selected, or another package does it.
     own : dict
         Settings that make it this method.
     published : {"paper", "always"} or None
@@ -69,7 +70,7 @@ class Method:
     """
 
     name: str
-    kind: Literal["baseline", "network", "ours", "reference", "outside"]
+    kind: Literal["baseline", "network", "ours", "reference", "outside", "own"]
     selector: str | None = None
     own: dict[str, Any] = field(default_factory=dict)
     published: Literal["paper", "always"] | None = None
@@ -83,13 +84,20 @@ class Method:
 
     def available(self) -> bool:
         """Tell whether this version has the selector and its settings, and the machine what it needs."""
-        known = self.selector is None or (
-            self.selector in selector_classes() and _settings(self.selector) >= self.own.keys()
+        known = (
+            self.selector is None
+            or self.kind == "own"
+            or (self.selector in selector_classes() and _settings(self.selector) >= self.own.keys())
         )
         return known and not self.missing()
 
     def missing(self) -> str:
-        """Say which package has to be installed; empty where none has."""
+        """Say which package has to be installed, or why a user's own cannot be used; empty where all is well."""
+        if self.kind == "own":
+            try:
+                load_selector(self.name)
+            except ValueError as error:
+                return f"{self.name} cannot be used ({error}); check its name, or install its package."
         if self.needs is None or find_spec(self.needs) is not None:
             return ""
         extra = "bench" if self.outside else self.needs
@@ -114,7 +122,7 @@ class Method:
         found = info(run.dataset)
         # The same seed on two splits must not mean the same draw; a graphics card would not repeat itself.
         offered = {"random_state": 1000 * run.split + run.seed, "device": "cpu"}
-        kind = selector_classes()[self.selector]
+        kind = load_selector(self.name) if self.kind == "own" else selector_classes()[self.selector]
         if self.published in ("always", run.protocol):
             make = kind.published
             published = {"n_clusters": found.n_classes, "batch_size": found.batch_size}
@@ -254,11 +262,25 @@ def registered() -> tuple[str, ...]:
 
 
 def find_method(name: str) -> Method:
-    """Return a method by name, faulty or not."""
+    """Return a method by name, faulty or not; nothing is loaded.
+
+    A name that an installed package has registered, or ``package.module:Class``, is a user's own method. Whether it
+    depends on a seed is known only when it is loaded, so it is taken to.
+    """
     found = METHODS.get(name) or _BESIDE.get(name) or _unlisted().get(name)
+    if found is None and (":" in name or name in registered_names()):
+        found = Method(name, "own", name, seeded=True)
     if found is None:
-        raise ValueError(f"There is no method {name!r}; the methods are {', '.join((*METHODS, *OTHERS))}.")
+        raise ValueError(
+            f"There is no method {name!r}; the methods are {', '.join((*METHODS, *OTHERS))}; your own is "
+            "package.module:Class, or the name under which its package registers it."
+        )
     return found
+
+
+def is_other(name: str) -> bool:
+    """Tell whether a method stands beside those of the tables where it has been run: another package's, or an own."""
+    return name in OTHERS or find_method(name).kind == "own"
 
 
 def plan(
@@ -298,7 +320,7 @@ def plan(
     number = number if splits is None else min(number, splits)
     runs = []
     for name in datasets:
-        if options.fast and name not in FAST_DATASETS:
+        if options.fast and name in names() and name not in FAST_DATASETS:
             continue
         for method in methods:
             # The published rankings were made once.

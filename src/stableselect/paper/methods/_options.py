@@ -28,6 +28,8 @@ class Options:
         Splits under "corrected", and seeds of a seeded method.
     with_faults : bool
         Add the runs that rank the test samples by themselves, under "paper".
+    datasets : sequence of str, optional
+        Compute the runs of these only; by default of all but the user's own.
     methods : sequence of str, optional
         Compute the runs of these only, named as in the tables; by default of all but those of other packages.
     """
@@ -36,6 +38,7 @@ class Options:
     splits: int = 5
     seeds: int = 2
     with_faults: bool = False
+    datasets: Sequence[str] | None = None
     methods: Sequence[str] | None = None
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...datasets import info, names
+from ...datasets import info, names, own_names
 from ...experiments import Comparison, Measure, Mode, Run, Stored, Value
 from ...inspection import PowerLawFit, StabilityAnalysis, fit_power_law
 from ._data import is_available
@@ -38,9 +39,11 @@ class Results:
         self.data_home = data_home
         begun = {item.run.dataset for item in stored if item.run.mode == mode and item.status == "done"}
         self._here = begun | {name for name in names() if is_available(name, data_home)}
+        self._own_datasets = [name for name in own_names(data_home) if name in begun]
         self._by_row: dict[tuple[str, str, str, int], list[Stored]] = defaultdict(list)
         self._compared: dict[tuple[Any, ...], Comparison[str]] = {}
         self._by_task: dict[str, list[Stored]] = defaultdict(list)
+        self._own = sorted(filter(_is_own, {item.run.method for item in stored if not item.run.task}))
         for item in stored:
             run = item.run
             if run.mode != mode:
@@ -61,9 +64,15 @@ class Results:
         ]
 
     @property
+    def tables(self) -> list[str]:
+        """The datasets, and the user's own that have been run."""
+        return [*self.datasets, *self._own_datasets]
+
+    @cached_property
     def others(self) -> list[str]:
         """The methods beside those of the tables that have been run."""
-        return [name for name in OTHERS if any(self.stored(dataset, name, "corrected") for dataset in self.datasets)]
+        found = (*OTHERS, *self._own)
+        return [name for name in found if any(self.stored(dataset, name, "corrected") for dataset in self.tables)]
 
     def stored(self, dataset: str, method: str, protocol: Protocol, k: int | None = None) -> list[Stored]:
         """Return the runs of a method on a dataset; k is the published one by default."""
@@ -123,7 +132,7 @@ class Results:
         spread is the standard deviation over the seeds, otherwise the standard error over the splits.
         """
         if methods is None:
-            methods = _beside(method) if method in METHODS or method in OTHERS else (method,)
+            methods = _beside(method) if method in METHODS or method in self.others else (method,)
         compared = self.compared(dataset, protocol, measure, methods=methods, k=k)
         return compared.value(method, over="repeats" if protocol == "paper" else "splits")
 
@@ -140,10 +149,18 @@ class Results:
         if method is None or protocol is None:
             return NOT_RUN
         # What a page says of an optional package must not depend on where it is written.
-        if method not in OTHERS and not find_method(method).available():
+        if method not in self.others and not find_method(method).available():
             return NOT_AVAILABLE
         statuses = {item.status for item in self.stored(dataset, method, protocol, k)}
         return "failed" if "failed" in statuses else NOT_RUN
+
+
+def _is_own(method: str) -> bool:
+    """Tell whether a stored run is of a user's own method, of which this machine may know nothing any more."""
+    try:
+        return find_method(method).kind == "own"
+    except ValueError:
+        return False
 
 
 def _beside(method: str) -> tuple[str, ...]:

@@ -27,13 +27,13 @@ from ..methods import (
     FAULTY,
     METHODS,
     NOT_AVAILABLE,
-    OTHERS,
     PROTOCOLS,
     WITH_FAULT,
     Options,
     Protocol,
     Results,
     cap,
+    is_other,
     plan,
 )
 
@@ -54,8 +54,10 @@ _FAULT_PLACE = 3
 
 def all_runs(protocol: Protocol, options: Options) -> list[Run]:
     """Return every method on every dataset; under "corrected" also the others that are asked for by name."""
-    asked = [] if protocol == "paper" else [name for name in OTHERS if name in (options.methods or ())]
-    return plan(protocol, options, tuple(names())) + plan(protocol, options, tuple(names()), methods=tuple(asked))
+    asked = [] if protocol == "paper" else [name for name in options.methods or () if is_other(name)]
+    own = [] if protocol == "paper" else [name for name in options.datasets or () if name not in names()]
+    datasets = (*names(), *own)
+    return plan(protocol, options, datasets) + plan(protocol, options, datasets, methods=tuple(asked))
 
 
 @experiment("table2", "Table 2: linear reconstruction error", all_runs)
@@ -65,7 +67,7 @@ def table2(page: Document, results: Results) -> None:
         *_introduction(results),
         prose("tables.table2"),
         _overview(results, "ridge", "Error after a ridge refit, corrected"),
-        *(_dataset_table(results, name, _ERRORS, "least_squares") for name in results.datasets),
+        *(_dataset_table(results, name, _ERRORS, "least_squares") for name in results.tables),
         _own_errors(results),
         _limits(results),
         *_legend(),
@@ -81,7 +83,7 @@ def table3(page: Document, results: Results) -> None:
         prose("tables.table3"),
         _overview(results, _ACCURACY, "Accuracy in per cent, corrected"),
         _averages(results),
-        *(_dataset_table(results, name, {_ACCURACY: ""}, _ACCURACY) for name in results.datasets),
+        *(_dataset_table(results, name, {_ACCURACY: ""}, _ACCURACY) for name in results.tables),
         *_legend(),
     )
     page.data = _tidy(results, [_ACCURACY])
@@ -89,7 +91,7 @@ def table3(page: Document, results: Results) -> None:
 
 def _overview(results: Results, measure: str, title: str) -> Table:
     """Return methods by datasets, under "corrected"."""
-    shown = results.datasets
+    shown = results.tables
     rows = [
         [
             method,
@@ -140,7 +142,7 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
             value = results.value(dataset, method, protocol, measure)
             # Nothing was selected, so there is no accuracy to have.
             empty = value is None and bool(results.records(dataset, method, protocol))
-            empty |= method in OTHERS and protocol == "paper"
+            empty |= method in results.others and protocol == "paper"
             row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
         if faulty:
             fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
@@ -156,7 +158,7 @@ def about_others(results: Results) -> list[str]:
     """Say what the methods beside those of the tables are, and why they have no figure on some dataset."""
     if not results.others:
         return []
-    here = [name for name in results.datasets if results.reason(name) != NOT_AVAILABLE]
+    here = [name for name in results.tables if results.reason(name) != NOT_AVAILABLE]
     gaps = {
         method: [info(name).title for name in here if not results.stored(name, method, "corrected")]
         for method in results.others
@@ -208,9 +210,9 @@ def _tidy(results: Results, measures: Iterable[str]) -> list[Line]:
     data: list[Line] = []
     faulty = [name + FAULTY for name in WITH_FAULT]
     methods = (*METHODS, *faulty, *results.others)
-    for dataset, method, protocol, measure in product(results.datasets, methods, PROTOCOLS, measures):
+    for dataset, method, protocol, measure in product(results.tables, methods, PROTOCOLS, measures):
         value = results.value(dataset, method, protocol, measure)
-        if value is None and (method in faulty or (method in OTHERS and protocol == "paper")):
+        if value is None and (method in faulty or (method in results.others and protocol == "paper")):
             continue
         comparable = measure in ("least_squares", "accuracy") and method not in faulty
         theirs = published_value(dataset, method, measure) if comparable else None

@@ -31,7 +31,7 @@ def summary(page: Document, results: Results) -> None:
 def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line]]:
     sign = -1.0 if measure == "accuracy" else 1.0
     selecting = [name for name, method in METHODS.items() if method.selector is not None]
-    compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.datasets}
+    compared = {name: results.compared(name, "corrected", measure, methods=selecting) for name in results.tables}
     methods = [method for method in selecting if any(method in found.labels for found in compared.values())]
     # Methods are ranked on the same samples: on the datasets and splits that all of the tables' methods have.
     complete = {name: found for name, found in compared.items() if found.splits and len(found.labels) == len(methods)}
@@ -59,7 +59,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
         wins = sum(sign * value < sign * chance for value, chance in pairs)
         ties = sum(value == chance for value, chance in pairs)
         ratios = [value / chance for value, chance in pairs if chance > 0]
-        times = [time for name in results.datasets if (time := results.seconds(name, method, "corrected")) is not None]
+        times = [time for name in results.tables if (time := results.seconds(name, method, "corrected")) is not None]
         median = float(np.median(times)) if times else None
         against = f"{wins} of {len(pairs)}" + (f", {ties} equal" if ties else "")
         against, count = (NONE, NONE) if method == "random" or not pairs else (against, str(against_splits))
@@ -144,7 +144,7 @@ def _against_random(results: Results, method: str, measure: str) -> tuple[list[t
         Their number over all datasets.
     """
     pairs, count = [], 0
-    for name in results.datasets:
+    for name in results.tables:
         both = _pair(results, name, measure, (method, "random"))
         if both.splits and {method, "random"} <= set(both.labels):
             pairs.append((_mean(both, method), _mean(both, "random")))
@@ -189,7 +189,7 @@ def _differences(results: Results, measure: str, title: str, data: list[Line]) -
 def _paired(results: Results, method: str, rival: str, measure: str) -> list[list[float]]:
     """Return, for each dataset, the differences on the splits that both have finished."""
     found = []
-    for name in results.datasets:
+    for name in results.tables:
         methods = (method, rival) if measure == "accuracy" else (method, rival, "mean predictor")
         compared = _pair(results, name, measure, methods)
         ours, theirs, *unit = (compared.by_split(label) for label in methods)

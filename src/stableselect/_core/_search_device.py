@@ -1,0 +1,106 @@
+"""Searches where the moments are: on a device many go in lock step, elsewhere as in the modules they are named after.
+
+What is found is the same. Only moments held whole go in lock step; a thin factor is searched by the code for arrays of
+any kind, and so is a tensor in the processor's memory, whose caches hold the arrays of one search, not those of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_torch_array
+
+from . import _forward_search, _subset_search
+from ._arrays import Array, on_device
+from ._forward_search import Lane
+from ._gram import DualGram, Gram
+from ._moments import Moments
+
+
+def in_lock_step(gram: Gram | Moments) -> bool:
+    """Tell whether searches on these moments go in lock step: they are held whole, in a torch tensor on a device."""
+    if isinstance(gram, Moments):
+        whole, array = gram.form == "primal", gram._mean
+    else:
+        whole, array = not isinstance(gram, DualGram), gram.diagonal()
+    return whole and bool(is_torch_array(array)) and on_device(array)
+
+
+def forward_search(
+    gram: Gram,
+    k: int,
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+    **conditions: Any,
+) -> list[int]:
+    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`."""
+    return forward_searches([(gram, alpha)], k, include, exclude, prices, **conditions)[0]
+
+
+def forward_searches(
+    lanes: Sequence[Lane],
+    k: int,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+    **conditions: Any,
+) -> list[list[int]]:
+    """Search side by side; see :func:`stableselect._core._forward_search.forward_searches`."""
+    if in_lock_step(lanes[0][0]) and not any(conditions.values()):
+        from ._batched_forward import forward_in_lock_step
+
+        return forward_in_lock_step(lanes, k, include, [exclude], prices)
+    return _forward_search.forward_searches(lanes, k, include, exclude, prices, **conditions)
+
+
+def exchange_search(
+    gram: Gram,
+    chosen: Sequence[int],
+    alpha: float,
+    include: Sequence[int] = (),
+    exclude: Sequence[int] = (),
+    prices: Array = None,
+    **conditions: Any,
+) -> tuple[list[int], int]:
+    """Swap features while that helps; see :func:`stableselect._core._subset_search.exchange_search`."""
+    if in_lock_step(gram) and not any(conditions.values()):
+        return exchange_each([(gram, chosen, alpha, prices)], include, exclude)[0]
+    return _subset_search.exchange_search(gram, chosen, alpha, include, exclude, prices, **conditions)
+
+
+def exchange_each(
+    starts: Sequence[tuple[Gram, Sequence[int], float, Array]], include: Sequence[int], exclude: Sequence[int]
+) -> list[tuple[list[int], int]]:
+    """Swap features in lock step; see :func:`stableselect._core._batched_exchange.exchange_in_lock_step`."""
+    from ._batched_exchange import exchange_in_lock_step
+
+    return exchange_in_lock_step(starts, include, exclude)
+
+
+def order_each(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]], include: Sequence[int]) -> list[list[int]]:
+    """Return the features of every lane in greedy order, those included first, in lock step."""
+    from ._batched_forward import forward_in_lock_step
+
+    every = np.arange(lanes[0][0].n_features)
+    others = [np.setdiff1d(every, own).tolist() for own in chosen]
+    return forward_in_lock_step(lanes, len(chosen[0]), include, others)
+
+
+def map_errors(
+    gram: Gram, target: Gram, shift: Array, chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+) -> list[float]:
+    """Return the errors of several subsets at once; see :func:`stableselect._core._batched_split.subset_errors`."""
+    from ._batched_split import subset_errors
+
+    return subset_errors(gram, target, shift, chosen, ridges)
+
+
+def parts_in_memory(moments: Moments, n: int, n_arrays: int = 1) -> list[slice]:
+    """Return parts of n searches, each of which may hold so many arrays of the size of the moments."""
+    from ._batched_split import parted, room
+
+    return parted([8.0 * n_arrays * int(moments.n_features or 0) ** 2] * n, room(moments._mean.device))

@@ -1,0 +1,227 @@
+"""The command ``compare``: methods side by side on one table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._files import check_outputs, complain, printable, write_whole
+from . import _options as options
+from ._shell import Debug, Quiet, console, counted, reported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..experiments import MethodComparison, Run
+    from ..workflow import LabelledNumbers
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def compare(
+    table: options.TableToRead,
+    k: Annotated[
+        str | None,
+        typer.Option("--keep", "-k", metavar="K", help="Columns to select: a number or a fraction (default: half)."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAMES",
+            help="Compare these; repeatable, or with commas, or 'all' (default: those that are quick).",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="OUT", help="Table of the figures to write: .csv or .tsv.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="OUT", help="Picture to write: .png, .svg or .pdf.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."
+        ),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="COLUMN", help="Rows with the same entry are held out together.")
+    ] = None,
+    drop_columns: options.DropColumns = None,
+    id_column: Annotated[
+        list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
+    ] = None,
+    scale: options.Scale = "standard",
+    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")] = 5,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds of methods that are random.")] = 2,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Decides the folds and the seeds.")
+    ] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes, each on one thread.")] = 1,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Folder of finished runs (default: TABLE.compare, here)."),
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Compute failed runs again.")] = False,
+    report: options.Report = None,
+    no_header: options.NoHeader = False,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    transpose: options.Transpose = False,
+    force: options.Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods on TABLE: error, accuracy, stability and time.
+
+    Every method selects K columns on the same parts of the rows, and the other
+    rows are reconstructed from them by one and the same regression. Random
+    columns, principal components and the mean stand beside them.
+
+    Stop it at any time and give the same command again: it goes on where it
+    was. Finished runs are kept in the folder TABLE.compare.
+    """
+    how = options.reading(locals())
+    with reported(debug, may_drop=True):
+        from ..experiments import compare as compare_methods
+        from ..io import Table, open_table, table_format
+        from ._progress import progress
+
+        for target, suffixes, what in ((output, (".csv", ".tsv"), "a table, "), (plot, _PICTURES, "a picture, ")):
+            if target is not None:
+                table_format(target, suffixes, what)
+        targets = [target for target in (output, plot, *options.check_report(report)) if target is not None]
+        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
+        data = open_table(table, verbatim=[name for name in (labels, group, *(id_column or ())) if name], **how)
+        if not isinstance(data, Table):
+            raise ValueError(f"{printable(data.name)} is too large to compare methods on; give a part of its rows.")
+        numbers, wanted = _numbers(data, locals())
+        kept = Path(f"{Path(data.name).stem or 'table'}.compare") if store is None else store
+        try:
+            with progress(quiet=quiet, named=_named) as tell:
+                found = compare_methods(
+                    _frame(numbers),
+                    wanted,
+                    methods=_methods(method),
+                    y=numbers.labels,
+                    scaler=numbers.scaler,
+                    cv=folds,
+                    groups=numbers.groups,
+                    n_seeds=seeds,
+                    store=kept,
+                    jobs=jobs,
+                    retry=retry,
+                    random_state=seed,
+                    report=tell,
+                )
+        except (KeyboardInterrupt, SystemExit):
+            complain(f"Finished runs are kept in {kept}; the same command goes on from there.")
+            raise
+        wrote = _write(found, output, plot, data.name, force)
+        if report is not None:
+            with write_whole(report, overwrite=force) as (stream,):
+                stream.write(options.page_of(found, source=data.name, notes=numbers.notes))
+            wrote.append(f"Wrote {printable(str(report))}.")
+        wrote.append(f"Finished runs are kept in {printable(str(kept))}.")
+        _report(found, data.name, numbers, scale, wrote, quiet)
+
+
+def _numbers(data: Any, given: dict[str, Any]) -> tuple[LabelledNumbers, Any]:
+    """Return the numbers of the table, and how many columns to select."""
+    from ..workflow import RequestError, SelectionRequest, labelled_numbers
+
+    wanted = options.parsed_k(given["k"])
+    if wanted == "auto":
+        raise RequestError("k", "methods are compared with the same number of columns; give a number.")
+    drop, ids = (options.columns_named(given[one] or [], data.columns) for one in ("drop_columns", "id_column"))
+    request = SelectionRequest(wanted, scale=given["scale"], drop=drop, id_columns=ids)
+    numbers = labelled_numbers(data, request, labels=given["labels"], group=given["group"], folds=given["folds"])
+    m = len(numbers.features)
+    if wanted is not None and (wanted == m or (isinstance(wanted, float) and math.ceil(round(wanted * m, 9)) == m)):
+        raise RequestError("k", f"all {m} columns would be selected, so there is nothing to compare; select fewer.")
+    return numbers, wanted
+
+
+def _frame(numbers: LabelledNumbers) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table(list(numbers.X.T), names=numbers.features)
+
+
+def _methods(given: list[str] | None) -> Any:
+    """Return the methods to compare, by their registered names."""
+    from .._registry import find_selector
+    from ..workflow import RequestError
+
+    names = [name.strip() for value in given or () for name in value.split(",")]
+    if not names or names == ["all"]:
+        return "all" if names else None
+    try:
+        return list(dict.fromkeys(find_selector(name)[0] for name in names))
+    except ValueError as error:
+        raise RequestError("method", str(error)) from None
+
+
+def _named(run: Run) -> str:
+    return f"{run.method}, fold {run.split + 1}, seed {run.seed}"
+
+
+def _write(found: MethodComparison, output: Path | None, plot: Path | None, source: str, force: bool) -> list[str]:
+    """Write the figures and the picture, the latter where it can be drawn, and return what was done."""
+    said = []
+    if output is not None:
+        import pyarrow as pa
+
+        from ..experiments import MethodRow
+        from ..io import write_stream
+
+        names = [field.name for field in fields(MethodRow)]
+        columns = {name: [_cell(getattr(row, name)) for row in found.rows] for name in names}
+        with write_whole(output, overwrite=force) as (stream,):
+            write_stream(pa.table(columns), stream, output.suffix.lower())
+        said.append(f"Wrote {printable(str(output))}.")
+    if plot is not None:
+        try:
+            from ..plot import method_comparison
+        except ImportError as error:
+            return [*said, f"No picture: {error}."]
+        from matplotlib.figure import Figure
+
+        drawn = Figure(figsize=(9.6, 1.6 + 0.3 * len(found.rows)), layout="constrained")
+        method_comparison(found, figure=drawn)
+        of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')}"
+        drawn.suptitle(f"{printable(source)}: {of}", x=0.01, horizontalalignment="left", fontsize=11, parse_math=False)
+        with write_whole(plot, overwrite=force) as (stream,):
+            drawn.savefig(stream, format=plot.suffix[1:].lower(), dpi=150)
+        said.append(f"Wrote {printable(str(plot))}.")
+    return said
+
+
+def _cell(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _report(
+    found: MethodComparison, source: str, numbers: LabelledNumbers, scaling: str, last: list[str], quiet: bool
+) -> None:
+    from ._report import comparison_legend
+
+    report = console(quiet=quiet)
+    of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')} of {printable(source)}"
+    repeats = f"{counted(found.n_splits, 'fold')}, {counted(found.n_seeds, 'seed')}"
+    report.print(f"{of} ({counted(found.n_samples, 'row')}): {repeats}, the same for all methods.\n")
+    report.print("\n".join(found.lines()), soft_wrap=True)
+    report.print(comparison_legend(scaling))
+    for note in found.notes():
+        report.print(f"Note: {note.replace('features', 'columns')}")
+    for note in numbers.notes:
+        report.print(f"Note: {options.with_option(note)}")
+    for line in last:
+        report.print(line)

@@ -1,0 +1,86 @@
+"""Conditions on the choice as options, and lists of columns from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._files import printable
+
+if TYPE_CHECKING:
+    from ..subset import Conditions
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--conditions",
+        metavar="FILE",
+        help="Costs, groups, blocks, distances, penalties, weights: a TOML, or a CSV with a row a column; repeatable.",
+    ),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", metavar="TOTAL", help="The selected columns cost no more; K is then the most to select."),
+]
+MinDistance = Annotated[
+    float | None,
+    typer.Option("--min-distance", metavar="D", help="Selected columns are at least so far apart (x, y, z of a CSV)."),
+]
+GrowFrom = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grow-from", metavar="PANEL", help="Keep these columns and add to them: names, a text or a selection file."
+    ),
+]
+ShrinkFrom = Annotated[
+    list[str] | None,
+    typer.Option("--shrink-from", metavar="PANEL", help="Select from these columns only: the same."),
+]
+
+
+def conditions_of(given: dict[str, Any], columns: list[str]) -> tuple[Conditions | None, list[str]]:
+    """Return the conditions that options and files state, and the columns that they include."""
+    files, shrink = given.get("conditions") or [], given.get("shrink_from")
+    include = columns_named(given.get("grow_from") or [], columns, files=True)
+    if not files and shrink is None:
+        for field in ("budget", "min_distance"):
+            if given.get(field) is not None:
+                what = "costs" if field == "budget" else "coordinates"
+                raise ValueError(f"--{field.replace('_', '-')} needs a file of {what}; give one with --conditions.")
+        return None, include
+    from ..workflow import read_conditions
+
+    panel = None if shrink is None else columns_named(shrink, columns, files=True)
+    limits = {field: given.get(field) for field in ("budget", "min_distance")}
+    conditions, more = read_conditions(files, **limits, choose_from=panel)
+    return conditions, [*include, *more]
+
+
+def columns_named(values: list[str], known: list[str], *, files: bool = False) -> list[str]:
+    """Return the columns that a person named: by names, by several with commas, or by a file of names."""
+    found: list[str] = []
+    for value in values:
+        if value in known:  # a comma may belong to the name of a column
+            found.append(value)
+        elif files and Path(value).is_file():
+            found += _names_in(Path(value))
+        else:
+            found += [name.strip() for name in value.split(",")]
+    return found
+
+
+def _names_in(path: Path) -> list[str]:
+    """Return the columns that a file names: a selection, or text with a name on each line."""
+    if path.suffix == ".sselect" or path.name.endswith(".selection.json"):
+        from ..persistence import TableSelection, load
+
+        chosen = load(path)
+        return chosen.selected_names if isinstance(chosen, TableSelection) else chosen.get_feature_names_out().tolist()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        name = printable(str(path))
+        raise ValueError(f"{name} is not a text of names; write one column name on each line.") from None
+    return [line.strip() for line in lines if line.strip()]

@@ -1,0 +1,184 @@
+"""Everything a report shows of a selection that the selection does not hold itself."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._core import Moments
+from ..base import BaseSelector, Explanation, StreamingSelector, TooFewSamplesError, whole_fits
+from ..metrics import correlated_groups
+from ._error_curve import ErrorCurve, error_curve
+from ._panel_folds import Fold
+from ._stability_analysis import stability_analysis
+from ._stability_result import StabilityAnalysis
+from ._table_summary import TableSummary, dense_table, table_summary
+
+_MIN_SAMPLES = 10
+"""Fewer samples leave too few to hold out."""
+_MOST_SAMPLES = 20_000
+"""More samples than this, and than 20 per selected feature, make curves and groups slower and no better."""
+_ALIKE = 0.9
+"""Least absolute correlation of look-alikes."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectionOverview:
+    """Result of :func:`overview`.
+
+    Attributes
+    ----------
+    summary : TableSummary
+        What the table holds.
+    selected : ndarray of int
+        The selected features, in order of selection.
+    explanation : Explanation
+        Replacements of every selected feature, and what explains every discarded one.
+    r2 : ndarray of shape (m,) or None
+        Fraction of the variance of every feature that the selected ones explain on samples that the map was not fitted
+        on; nan where it does not vary. None with fewer than ten samples.
+    curve : ErrorCurve or None
+        Error against the number of features.
+    stability : StabilityAnalysis or None
+        Ten choices, or five where a fit needs all samples, without a fifth of the samples each; None where stability
+        decided the choice and was measured for it, and where it was not asked for.
+    groups : list of (members, correlations)
+        Look-alikes, as :func:`~stableselect.metrics.correlated_groups` gives them, selected features first.
+    """
+
+    summary: TableSummary
+    selected: np.ndarray
+    explanation: Explanation
+    r2: np.ndarray | None
+    curve: ErrorCurve | None
+    stability: StabilityAnalysis | None
+    groups: list[tuple[np.ndarray, np.ndarray]]
+
+    def __repr__(self) -> str:
+        of = f"{self.selected.size} of {len(self.summary.feature_names)} features"
+        return f"<SelectionOverview: {of}, {len(self.groups)} groups of look-alikes>"
+
+
+def overview(
+    selector: BaseSelector,
+    X: Any,
+    *,
+    stability: bool | StabilityAnalysis = True,
+    summary: TableSummary | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+) -> SelectionOverview:
+    """Look at a fitted selector and its samples from every side: what a report shows.
+
+    Parameters
+    ----------
+    selector : BaseSelector
+        The selector, fitted on X.
+    X : array or data frame of shape (n, m)
+        The samples it was fitted on.
+    stability : bool or StabilityAnalysis, default=True
+        Whether to measure how far the choice repeats itself, which takes ten more fits with the ridge weight found
+        (five for selectors that do not work from moments); or such a measurement.
+    summary : TableSummary, optional
+        Summary of the table before it was scaled; by default that of X.
+    random_state : int, RandomState or None, default=0
+        Decides the samples held out and drawn.
+
+    Returns
+    -------
+    SelectionOverview
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect import ColumnSubset
+    >>> from stableselect.inspection import overview
+    >>> X = load_iris(as_frame=True).data
+    >>> overview(ColumnSubset(2).fit(X), X)
+    <SelectionOverview: 2 of 4 features, 1 groups of look-alikes>
+    """
+    check_is_fitted(selector)
+    values, names = dense_table(X)
+    if values.shape[1] != selector.n_features_in_:
+        raise ValueError(
+            f"X has {values.shape[1]} features and the selector was fitted on {selector.n_features_in_}; "
+            "give the samples it was fitted on."
+        )
+    rng = check_random_state(random_state)
+    summary = summary or table_summary(values, names)
+    explanation = selector.explain(X)
+    repeated = stability if isinstance(stability, StabilityAnalysis) else None
+    if stability is True and len(values) >= _MIN_SAMPLES:
+        repeated = _repeated(selector, X, int(rng.randint(2**31)))
+    known = _filled(values, rng, selector.selected_.size) / getattr(selector, "scale_", 1.0)
+    enough = len(known) >= _MIN_SAMPLES
+    return SelectionOverview(
+        summary=summary,
+        selected=selector.selected_,
+        explanation=explanation,
+        r2=_held_out_r2(known, selector.selected_, rng) if enough else None,
+        curve=_curve(selector, known, int(rng.randint(2**31))) if enough else None,
+        stability=repeated,
+        groups=correlated_groups(known, threshold=_ALIKE, first=selector.selected_.tolist()),
+    )
+
+
+def _repeated(selector: BaseSelector, X: Any, seed: int) -> StabilityAnalysis | None:
+    """Return how far the choice repeats itself; None where stability decided it, or nothing can be repeated."""
+    if hasattr(selector, "frontier_") or selector.support_.all():
+        return None
+    again = clone(selector)
+    if hasattr(selector, "ridge_") and "ridge" in again.get_params(deep=False):
+        again.set_params(ridge=float(selector.ridge_))
+    again.set_params(n_features_to_select=int(selector.selected_.size))
+    runs = 10 if isinstance(selector, StreamingSelector) else 5
+    with warnings.catch_warnings(), whole_fits():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return stability_analysis(again, X, n_repeats=runs, random_state=seed)
+        except TooFewSamplesError:
+            return None
+
+
+def _filled(values: np.ndarray, rng: np.random.RandomState, k: int) -> np.ndarray:
+    """Return the samples, or some of many, with means for missing values."""
+    most = max(_MOST_SAMPLES, 20 * k)
+    if len(values) > most:
+        values = values[np.sort(rng.choice(len(values), most, replace=False))]
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    there = np.maximum((~missing).sum(axis=0), 1)
+    return np.where(missing, np.where(missing, 0.0, values).sum(axis=0) / there, values)
+
+
+def _held_out_r2(X: np.ndarray, selected: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Return the fraction of every feature's held-out variance that a map from the selected ones explains."""
+    order = rng.permutation(len(X))
+    n_test = max(2, len(X) // 5)
+    unit = float(np.abs(X).max()) or 1.0
+    fold = Fold(Moments.from_array(X[order[n_test:]] / unit), Moments.from_array(X[order[:n_test]] / unit))
+    varies = fold.none > 0
+    r2 = np.where(varies, 1 - fold.errors(selected) / np.where(varies, fold.none, 1.0), np.nan)
+    r2[selected[varies[selected]]] = 1.0  # measured, not reconstructed
+    return np.asarray(r2)
+
+
+def _curve(selector: Any, X: np.ndarray, seed: int) -> ErrorCurve:
+    roles: dict[str, Any] = {name: getattr(selector, name, None) for name in ("include", "exclude")}
+    names = getattr(selector, "feature_names_in_", None)
+    if names is not None:
+        place = {str(name): j for j, name in enumerate(names)}
+        roles = {
+            role: None
+            if given is None
+            else [place.get(one, one) for one in ([given] if isinstance(given, str) else given)]
+            for role, given in roles.items()
+        }
+    ridge = float(getattr(selector, "ridge_", 0.0))
+    return error_curve(X, int(selector.selected_.size), ridge=ridge, random_state=seed, **roles)

@@ -1,0 +1,167 @@
+"""Rows of text as they come: one is read, one is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..base import NovelSamplesWarning
+from ._apply import Made, interval_columns, plan_of
+from ._tables import NA_WORDS, TableError, listed, quoted
+
+
+@dataclass(frozen=True)
+class Live:
+    r"""What to do with rows as they come.
+
+    Parameters
+    ----------
+    how : {"apply", "reconstruct"}
+        Whether to write the selected columns, or all.
+    interval, noise, score
+        As for :func:`~stableselect.io.reconstruct`.
+    separator, decimal : str
+        How the rows are written.
+    na : tuple of str
+        Words for missing values besides the usual ones.
+    header : bool
+        Whether the first line names the columns. Without one, a row has those of the table selected on (apply), or the
+        identifiers and the selected columns (reconstruct), in that order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stableselect import ColumnSubset
+    >>> X = load_iris(as_frame=True).data.set_axis(["a", "b", "c", "d"], axis=1)
+    >>> selector = ColumnSubset(2).fit(X).calibrate(X)
+    >>> lines = Live("reconstruct", score="novelty").rows(selector, ["c,a\n", "1.4,5.1\n"], print)
+    >>> [line.count(",") for line in lines]
+    [4, 4]
+    """
+
+    how: Literal["apply", "reconstruct"]
+    interval: float | None = None
+    noise: Any = None
+    score: str | None = None
+    separator: str = ","
+    decimal: str = "."
+    na: tuple[str, ...] = ()
+    header: bool = True
+
+    def rows(self, made: Made, lines: Iterable[str], tell: Callable[[str], object]) -> Iterator[str]:
+        """Yield a line for the header, then one for every row that is read, at once.
+
+        A row that cannot be used gets empty cells, and is told of.
+
+        Parameters
+        ----------
+        made : TableSelection or BaseSelector
+            The selection, or a fitted selector.
+        lines : iterable of str
+            The text, line by line.
+        tell : callable
+            Called with a sentence about a row.
+        """
+        plan = plan_of(made)
+        incoming = iter(lines)
+        names = self._split(next(incoming, "")) if self.header else None
+        if self.header and not names:
+            raise TableError("Standard input is empty; expected a line with the names of the columns.")
+        if names is None:
+            names = [*plan.ids, *plan.selected] if self.how == "reconstruct" else plan.columns
+        elif not plan.named:
+            names = plan.selected if self.how == "reconstruct" else plan.columns
+        missing = [name for name in plan.selected if name not in names]
+        if missing:
+            raise TableError(f"Standard input lacks {len(missing)} of the selected columns: {listed(missing)}.")
+        ids = [name for name in plan.ids if name in names]
+        added = self._added(made, np.full((1, len(plan.selected)), 0.0))
+        all_of_it = plan.features if self.how == "reconstruct" else plan.selected
+        titles = [*ids, *all_of_it, *added]
+        if len(set(titles)) < len(titles):
+            raise TableError("Two columns would have one name; call the score otherwise, or rename a column.")
+        yield self._joined(titles)
+        place = {name: j for j, name in enumerate(names)}
+        number, novel, was_novel = 0, 0, False
+        for line in incoming:
+            if not line.strip():
+                continue
+            number += 1
+            cells = self._split(line)
+            if len(cells) != len(names):
+                tell(f"Row {number} has {len(cells)} cells and {len(names)} are expected; its cells stay empty.")
+                yield self._joined([""] * len(titles))
+                continue
+            known = {name: cells[place[name]] for name in (*ids, *plan.selected)}
+            values = np.array([[self._number(known[name]) for name in plan.selected]])
+            made_of: dict[str, Any] = {}
+            if np.isinf(values).any():
+                wrong = next(name for name, value in zip(plan.selected, values[0], strict=True) if np.isinf(value))
+                tell(f"Row {number}: {quoted(wrong)} is {known[wrong]!r:.40}, not a number; nothing is made of it.")
+            else:
+                try:
+                    made_of = self._made_of(made, plan.features, values)
+                except ValueError as error:
+                    tell(f"Row {number}: {error}")
+                told = plan.calibration and plan.calibration.unlike(values, plan.selected, "rows")
+                novel += bool(told)
+                if told and not was_novel:
+                    tell(f"Row {number}: {told}")
+                was_novel = bool(told)
+            # What is there is written as it came; what is missing, as it is estimated, if it is.
+            there = {name: cell for name, cell in known.items() if name in ids or not self._missing(cell)}
+            yield self._joined([there[name] if name in there else self._text(made_of.get(name)) for name in titles])
+        if novel:
+            tell(f"{novel} of {number} rows are unlike those selected on.")
+
+    def _made_of(self, made: Made, features: list[str], values: np.ndarray) -> dict[str, float]:
+        found = self._added(made, values)
+        if self.how == "reconstruct":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NovelSamplesWarning)
+                found |= dict(zip(features, made.reconstruct(values)[0], strict=True))
+        return found
+
+    def _added(self, made: Made, values: np.ndarray) -> dict[str, float]:
+        """Return the columns that are added to a row, by name."""
+        plan, found = plan_of(made), {}
+        if self.interval is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NovelSamplesWarning)
+                ends = made.reconstruct_interval(values, self.interval, noise=self.noise)
+            without = set(plan.selected) if self.noise is None else set()
+            found = {name: end[0] for name, end in interval_columns(plan.features, without, *ends).items()}
+        if self.score is not None:
+            found[self.score] = made.novelty(values)[0]
+        return found
+
+    def _number(self, cell: str) -> float:
+        """Return the number in a cell: NaN where it is missing, infinity where it is none."""
+        if self._missing(cell):
+            return np.nan
+        try:
+            return float(cell.strip().replace(self.decimal, "."))
+        except ValueError:
+            return np.inf
+
+    def _missing(self, cell: str) -> bool:
+        return cell.strip() in NA_WORDS or cell.strip() in self.na
+
+    def _text(self, value: float | None) -> str:
+        if value is None or np.isnan(value):
+            return ""
+        return repr(float(value)).replace(".", self.decimal)
+
+    def _split(self, line: str) -> list[str]:
+        return next(csv.reader([line.lstrip("\ufeff")], delimiter=self.separator), [])
+
+    def _joined(self, cells: list[str]) -> str:
+        line = io.StringIO()
+        csv.writer(line, delimiter=self.separator, lineterminator="\n").writerow(cells)
+        return line.getvalue()

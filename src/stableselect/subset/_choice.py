@@ -1,0 +1,251 @@
+"""From conditions on names to rules on the features of one table; and why no selection meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from .._core import Rules, Undecided
+from ..base import resolve_columns
+from ._conditions import Conditions, InfeasibleConditionsError
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What conditions mean for one table.
+
+    Attributes
+    ----------
+    rules : Rules
+        Which sets of features may be selected.
+    weights : ndarray of shape (m,) or None
+        How much the error of every feature counts.
+    penalty : ndarray of shape (m,)
+        Fraction of the variance that a feature is charged.
+    spending : ndarray of shape (u,) or None
+        What every unit costs.
+    exclude, never : list of int
+        Features that the conditions do not allow, and those that not even the free choice has.
+    most : int
+        No more features than this are selected.
+    """
+
+    rules: Rules
+    weights: np.ndarray | None
+    penalty: np.ndarray
+    spending: np.ndarray | None
+    exclude: list[int]
+    never: list[int]
+    most: int
+
+    def without_conditions(self, k: int) -> Choice:
+        """Return the choice of k features with nothing to regard but what is to be reconstructed, and from what."""
+        units = tuple((j,) for j in range(len(self.penalty)) if j not in set(self.never))
+        size = np.ones((1, len(units)))
+        none = np.zeros(len(units), dtype=bool)
+        apart = sparse.csr_matrix((len(units), len(units)), dtype=int)
+        rules = Rules(units, size, np.array([float(k)]), np.array([float(k)]), ("features",), none, apart)
+        return replace(self, rules=rules, penalty=np.zeros_like(self.penalty), spending=None, most=k)
+
+
+def resolve_choice(
+    conditions: Conditions, k: int | None, m: int, names: Sequence[str] | None, include: list[int], exclude: list[int]
+) -> Choice:
+    """Return what conditions mean for m features; InfeasibleConditionsError where no selection meets them.
+
+    Parameters
+    ----------
+    conditions : Conditions
+        As a person states them.
+    k : int or None
+        Number of features to select; with a budget the largest, None for any.
+    m : int
+        Number of features.
+    names : sequence of str or None
+        Their names.
+    include, exclude : list of int
+        Features that must or must not be selected.
+
+    Returns
+    -------
+    Choice
+    """
+    resolve = _Resolver(m, names)
+    closed = {*exclude, *resolve.features(conditions.only_reconstruct, "only_reconstruct")}
+    never = sorted(closed)
+    if conditions.choose_from is not None:
+        closed |= set(range(m)) - set(resolve.features(conditions.choose_from, "choose_from"))
+    weights = None
+    unseen = resolve.features(conditions.only_choose, "only_choose")
+    if conditions.target_weight is not None or unseen:
+        weights = resolve.numbers(conditions.target_weight, "target_weight", 1.0)
+        weights[unseen] = 0.0
+        if not weights.any():
+            raise ValueError("The conditions leave no feature to reconstruct; give one a target_weight above 0.")
+    units, required = _units(conditions, resolve, closed, include)
+    sizes = np.array([len(unit) for unit in units], dtype=float)
+    rows, low, high, texts = [sizes], [float(k or 1)], [float(k or m)], ["features"]
+    spending = None
+    if conditions.cost is not None and conditions.budget is not None:
+        if isinstance(conditions.cost, dict):
+            known = resolve.features(conditions.cost, "cost")
+            if missing := sorted(set(range(m)) - closed - set(known)):
+                raise ValueError(
+                    f"cost lacks {resolve.name(missing[0])}, which may be selected; give it a cost, 0 where it is free."
+                )
+        cost = resolve.numbers(conditions.cost, "cost", 0.0)
+        spending = np.array([cost[list(unit)].sum() for unit in units])
+        low[0] = 1.0
+        rows, low, high, texts = [*rows, spending], [*low, 0.0], [*high, conditions.budget], [*texts, "budget"]
+    for number, group in enumerate(conditions.groups):
+        called = f"group {group.name!r}" if group.name else f"group {number}"
+        members = set(resolve.features(group.features, called))
+        rows.append(np.array([len(members & set(unit)) for unit in units], dtype=float))
+        limits, texts = group.limits, [*texts, called]
+        low, high = [*low, float(limits[0])], [*high, float(limits[1])]
+    apart = _apart(conditions, resolve, units)
+    rules = Rules(units, np.array(rows), np.array(low), np.array(high), tuple(texts), required, apart)
+    check_feasible(rules, resolve, conditions)
+    penalty = resolve.numbers(conditions.penalty, "penalty", 0.0)
+    return Choice(rules, weights, penalty, spending, sorted(closed), never, _most(rules, sizes))
+
+
+def _most(rules: Rules, sizes: np.ndarray) -> int:
+    """Return a number of features that no allowed selection exceeds."""
+    most = min(sizes.sum(), rules.high[0])
+    if most > rules.low[0]:
+        with suppress(Undecided):
+            most = sizes[rules.complete(values=sizes) or []].sum()
+    return round(most)
+
+
+def in_indices(conditions: Conditions, m: int, names: Sequence[str] | None) -> Conditions:
+    """Return conditions with indices for names, for fits on tables without names."""
+    return conditions.mapped(lambda feature: resolve_columns([feature], m, names, "conditions")[0])
+
+
+class _Resolver:
+    """Names and numbers of a table's features."""
+
+    def __init__(self, m: int, names: Sequence[str] | None) -> None:
+        self.m, self.names = m, names
+
+    def features(self, given: Any, what: str) -> list[int]:
+        return resolve_columns(list(given), self.m, self.names, what)
+
+    def name(self, j: int) -> str:
+        return str(j) if self.names is None else repr(str(self.names[j]))
+
+    def numbers(self, given: Any, what: str, default: float) -> np.ndarray:
+        if given is not None and not isinstance(given, dict):
+            if len(given) != self.m:
+                raise ValueError(
+                    f"{what} has {len(given)} numbers for {self.m} features; give one for each, or a dict."
+                )
+            return np.array(given, dtype=np.float64)
+        values = np.full(self.m, default)
+        for key, value in (given or {}).items():
+            values[self.features([key], what)] = value
+        return values
+
+    def points(self, given: Any) -> dict[int, tuple[float, ...]]:
+        if isinstance(given, dict):
+            return {self.features([key], "coordinates")[0]: point for key, point in given.items()}
+        if len(given) != self.m:
+            raise ValueError(
+                f"coordinates has {len(given)} points for {self.m} features; give one for each, or a dict."
+            )
+        return dict(enumerate(given))
+
+
+def _units(
+    conditions: Conditions, resolve: _Resolver, closed: set[int], include: list[int]
+) -> tuple[tuple[tuple[int, ...], ...], np.ndarray]:
+    """Return what may be selected together, and which of it must be."""
+    home: dict[int, tuple[int, ...]] = {j: (j,) for j in range(resolve.m)}
+    taken: set[int] = set()
+    for block in conditions.blocks:
+        members = tuple(sorted(resolve.features(block, "a block")))
+        if both := sorted(taken & set(members)):
+            raise ValueError(f"Feature {resolve.name(both[0])} is in two blocks; put it in one, or join the blocks.")
+        taken |= set(members)
+        home |= dict.fromkeys(members, members)
+    units = tuple(dict.fromkeys(home[j] for j in range(resolve.m) if not closed & set(home[j])))
+    for j in include:
+        if home[j] not in units:
+            other = next(i for i in home[j] if i in closed)
+            why = "may not be selected" if other == j else f"is in a block with {resolve.name(other)}, which may not be"
+            raise InfeasibleConditionsError(
+                f"The conditions cannot be met: feature {resolve.name(j)} is included but {why}; change one of the two."
+            )
+    must = {home[j] for j in include}
+    return units, np.array([unit in must for unit in units], dtype=bool)
+
+
+def _apart(conditions: Conditions, resolve: _Resolver, units: tuple[tuple[int, ...], ...]) -> sparse.csr_matrix:
+    """Return which units are too close to each other."""
+    size = (len(units), len(units))
+    if conditions.coordinates is None or not conditions.min_distance:
+        return sparse.csr_matrix(size, dtype=int)
+    points = resolve.points(conditions.coordinates)
+    home = {j: u for u, unit in enumerate(units) for j in unit if j in points}
+    features = list(home)
+    if not features:
+        return sparse.csr_matrix(size, dtype=int)
+    places = np.array([points[j] for j in features])
+    pairs = cKDTree(places).query_pairs(conditions.min_distance, output_type="ndarray")
+    near = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1) < conditions.min_distance * (1 - 1e-12)
+    at = np.array([home[j] for j in features])[pairs[near]]
+    at = at[at[:, 0] != at[:, 1]]
+    both = np.concatenate([at, at[:, ::-1]])
+    found = sparse.csr_matrix((np.ones(len(both), dtype=int), (both[:, 0], both[:, 1])), shape=size)
+    found.data[:] = 1  # entries for the same two units were added up
+    return found
+
+
+def check_feasible(rules: Rules, resolve: _Resolver, conditions: Conditions) -> None:
+    """Raise where no selection meets the rules, and say which condition is in the way, and by how much."""
+    try:
+        reason = None if rules.complete() is not None else _why(rules, resolve, conditions)
+    except Undecided:
+        raise InfeasibleConditionsError(
+            "No selection that meets the conditions was found, nor a proof that there is none; loosen one of them."
+        ) from None
+    if reason is not None:
+        raise InfeasibleConditionsError(f"The conditions cannot be met: {reason}")
+
+
+def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
+    must = np.flatnonzero(rules.required)
+    close = rules.apart[must][:, must].tocoo()
+    if close.nnz:
+        one, other = (resolve.name(rules.units[must[at]][0]) for at in (close.row[0], close.col[0]))
+        return (
+            f"{one} and {other} are both included but closer than min_distance={conditions.min_distance:g}; "
+            "include one of them or lower it."
+        )
+    for row in (*range(1, len(rules.rows)), 0):
+        loose = rules.without(row)
+        if loose.complete() is None:
+            continue
+        ends = [loose.complete(values=sign * rules.rows[row]) or [] for sign in (-1, 1)]
+        least, most = (float(rules.rows[row][end].sum()) for end in ends)
+        low, high, what = rules.low[row], rules.high[row], rules.names[row]
+        if what == "budget":
+            return f"the cheapest selection costs {least:g} and the budget is {high:g}; raise it by {least - high:g}."
+        asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        asked = f"{asked} features are to be selected" if what == "features" else f"{asked} of {what} are asked for"
+        if most < low:
+            return f"{asked}, and the other conditions allow at most {most:g}; ask for fewer or loosen one of them."
+        if least > high:
+            return f"{asked}, and the other conditions need at least {least:g}; ask for more or loosen one of them."
+        return f"{asked}, and the other conditions allow {least:g} to {most:g} but not this number; ask for another."
+    if rules.apart.nnz and rules.without(None).complete() is not None:
+        return f"no selection that meets the others keeps min_distance={conditions.min_distance:g}; lower it."
+    return f"at least two of them contradict each other ({', '.join(rules.names)}); loosen them one at a time."

@@ -1,0 +1,206 @@
+"""A choice for stability on tensors: the searches of all rounds and votes go in lock step.
+
+What :class:`~stableselect.subset._frontier.Procedure` would search round by round is found here beforehand, for as many
+rounds at a time as fit in memory, and noted where the rounds look for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from .._core import (
+    Gram,
+    HeldOut,
+    Moments,
+    exchange_each,
+    forward_search,
+    forward_searches,
+    like,
+    merged,
+    order_each,
+    parts_in_memory,
+)
+from ._default import Searched, Wanted
+from ._search import RIDGE_GRID, Found, Setting, errors_of, held_out_error, least_ridge, prove_columns
+from ._stability_task import Task
+
+
+class Part(Protocol):
+    """What is asked of a :class:`~stableselect.subset._frontier.Part`."""
+
+    held: tuple[int, ...]
+
+    @property
+    def gram(self) -> Gram: ...
+
+    @property
+    def default(self) -> Searched: ...
+
+    def taken(self, setting: Setting) -> Setting: ...
+
+    def held_out(self) -> list[HeldOut]: ...
+
+
+class Procedure(Protocol):
+    """What is asked of a :class:`~stableselect.subset._frontier.Procedure`, and where results are noted."""
+
+    folds: Sequence[Moments]
+    task: Task
+    groups: list[tuple[int, ...]]
+    voters: list[tuple[int, ...]]
+    prove_votes: bool
+    defaults: dict[tuple[int, ...], Searched]
+    searched: dict[tuple[tuple[int, ...], Setting], Searched]
+    ballots: dict[tuple[int, ...], list[int]]
+
+    @property
+    def whole(self) -> Part: ...
+
+    def part(self, held: tuple[int, ...]) -> Part: ...
+
+    def votes(self, outside: Sequence[int] = ()) -> np.ndarray: ...
+
+
+def find_each(
+    grams: Sequence[Gram],
+    settings: Sequence[Setting],
+    wanted: Wanted,
+    votes: Sequence[np.ndarray] | None = None,
+    starts: Sequence[list[int]] | None = None,
+) -> list[Found]:
+    """Return what :func:`~stableselect.subset._search.find_columns` finds for each of several moments.
+
+    Parameters
+    ----------
+    grams : sequence of Gram
+        The moments, held whole in tensors.
+    settings : sequence of Setting
+        How to search each of them; all of them exchange features, or none does.
+    wanted : Wanted
+        What is to be selected.
+    votes : sequence of ndarray, optional
+        The votes of each.
+    starts : sequence of list of int, optional
+        What each search without votes finds; given with the votes.
+
+    Returns
+    -------
+    list of Found
+    """
+    k, include, exclude = wanted.k, wanted.include, wanted.exclude
+    lanes = [(gram, float(setting.ridge or 0.0)) for gram, setting in zip(grams, settings, strict=True)]
+    exchange = settings[0].exchange
+    if starts is None or votes is None:
+        chosen, prices = forward_searches(lanes, k, include, exclude), [None] * len(lanes)
+    else:
+        chosen = [list(start) for start in starts]
+        prices = [
+            like(setting.vote_weight * gram.split(start, alpha)[2].trace() * (1 - own), gram.diagonal(), gram.xp)
+            for (gram, alpha), setting, start, own in zip(lanes, settings, starts, votes, strict=True)
+        ]
+        if not exchange:
+            chosen = [
+                forward_search(gram, k, alpha, include, exclude, price)
+                for (gram, alpha), price in zip(lanes, prices, strict=True)
+            ]
+    n_swaps = [0] * len(lanes)
+    if exchange:
+        begin = [(*lane, own, price) for lane, own, price in zip(lanes, chosen, prices, strict=True)]
+        ended = exchange_each([(gram, own, alpha, price) for gram, alpha, own, price in begin], include, exclude)
+        n_swaps = [n for _, n in ended]
+        moved = [at for at, n in enumerate(n_swaps) if n or starts is not None]
+        if moved:
+            ordered = order_each([lanes[at] for at in moved], [ended[at][0] for at in moved], include)
+            for at, order in zip(moved, ordered, strict=True):
+                chosen[at] = order
+    return [Found(own, n, price) for own, n, price in zip(chosen, n_swaps, prices, strict=True)]
+
+
+def choose_ridges(
+    held_out: Sequence[Sequence[HeldOut]], k: int, include: Sequence[int], exclude: Sequence[int]
+) -> list[float]:
+    """Return what ``choose_ridge`` chooses for each of several divisions of samples, all in lock step."""
+    every = [split for splits in held_out for split in splits]
+    errors: list[tuple[list[float], float]] = []
+    for part in parts_in_memory(every[0].test, len(every), 2):
+        batch = errors_of(every[part], k, include, exclude, RIDGE_GRID, held_out_error)
+        errors += [([own[at] for own in batch.errors], scale) for at, scale in enumerate(batch.scales)]
+    found, own = [], iter(errors)
+    for splits in held_out:
+        by_split, scales = zip(*(next(own) for _ in splits), strict=True)
+        found.append(least_ridge((sum(part), sum(scales)) for part in zip(*by_split, strict=True)))
+    return found
+
+
+def search_ahead(procedure: Procedure, settings: Sequence[Setting]) -> None:
+    """Search all rounds, and let the votes be cast if the settings need them.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Its folds hold whole moments in tensors, and its searches are on the training loss.
+    settings : sequence of Setting
+        What is to be tried in every round.
+    """
+    _defaults(procedure, [procedure.whole])
+    if settings[-1].vote_weight and not procedure.ballots:
+        _vote(procedure)
+    moments = procedure.folds[0]
+    for some in parts_in_memory(moments, len(procedure.groups), 12):
+        parts = [procedure.part(group) for group in procedure.groups[some]]
+        _defaults(procedure, parts)
+        tasks = [
+            (part, setting)
+            for part in parts
+            for setting in settings
+            if setting.vote_weight and (part.held, setting) not in procedure.searched
+        ]
+        if tasks:
+            taken = [replace(part.taken(setting), search="training") for part, setting in tasks]
+            found = find_each(
+                [part.gram for part, _ in tasks],
+                taken,
+                procedure.task.wanted,
+                [procedure.votes(part.held) for part, _ in tasks],
+                [part.default.found.chosen for part, _ in tasks],
+            )
+            for (part, setting), own, how in zip(tasks, found, taken, strict=True):
+                procedure.searched[part.held, setting] = Searched(own, how)
+
+
+def _defaults(procedure: Procedure, parts: Sequence[Part]) -> None:
+    """Search what parts select without regard to stability."""
+    wanted = procedure.task.wanted
+    parts = [part for part in parts if part.held not in procedure.defaults]
+    if not parts:
+        return
+    ridges = [0.0 if wanted.plain.ridge is None else wanted.plain.ridge] * len(parts)
+    if wanted.plain.ridge is None:
+        held_out = [part.held_out() for part in parts]
+        enough = [at for at, splits in enumerate(held_out) if len(splits) >= wanted.fewest_folds]
+        if enough:
+            chosen = choose_ridges([held_out[at] for at in enough], wanted.k, wanted.include, wanted.exclude)
+            for at, ridge in zip(enough, chosen, strict=True):
+                ridges[at] = ridge
+    settings = [replace(wanted.plain, ridge=ridge, search="training") for ridge in ridges]
+    found = find_each([part.gram for part in parts], settings, wanted)
+    for part, own, setting in zip(parts, found, settings, strict=True):
+        if setting.exchange:
+            own = prove_columns(part.gram, own, setting, wanted.include, wanted.exclude)
+        procedure.defaults[part.held] = Searched(own, setting)
+
+
+def _vote(procedure: Procedure) -> None:
+    """Let every voter select features."""
+    wanted, voters = procedure.task.wanted, procedure.voters
+    plain = Setting(procedure.whole.default.setting.ridge, wanted.plain.exchange)
+    for some in parts_in_memory(procedure.folds[0], len(voters), 4):
+        grams = [merged([procedure.folds[fold] for fold in voter]).operator().normalised()[0] for voter in voters[some]]
+        for voter, gram, found in zip(voters[some], grams, find_each(grams, [plain] * len(grams), wanted), strict=True):
+            if procedure.prove_votes:
+                found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
+            procedure.ballots[voter] = found.chosen

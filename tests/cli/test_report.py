@@ -1,0 +1,64 @@
+"""The page that ``--report`` writes."""
+
+import sys
+
+import pytest
+
+
+def test_select_writes_a_page_beside_its_other_files(run, messy, tmp_path):
+    page, out = tmp_path / "page.html", tmp_path / "out.csv"
+    code, printed, _ = run("select", messy, "-k", 2, "--id-column", "id", "--report", page, "-o", out)
+    assert code == 0 and "and" in printed and "page.html" in printed.replace("\n", "")
+    html = page.read_text(encoding="utf-8")
+    assert "2 of 6 columns of messy.csv" in html and "near a" in html
+    assert {one.name for one in tmp_path.iterdir()} == {"messy.csv", "page.html", "out.csv", "out.selection.json"}
+
+
+def test_the_page_changes_nothing_of_the_selection(run, messy, tmp_path):
+    out = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    run("select", messy, "-k", 2, "-o", out[0])
+    run("select", messy, "-k", 2, "-o", out[1], "--report", tmp_path / "page.html")
+    assert out[0].read_bytes() == out[1].read_bytes()
+    one, other = (path.with_suffix(".selection.json").read_bytes() for path in out)
+    assert one == other
+
+
+def test_without_an_output_the_names_are_printed_as_ever(run, messy, tmp_path):
+    code, printed, told = run("select", messy, "-k", 2, "--report", tmp_path / "page.html")
+    assert code == 0 and len(printed.split("\n")) == 3 and "page.html" in told.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "--columns", "a,b", "--random", 5, "--folds", 3],
+        ["compare", "-k", 2, "-m", "ColumnSubset,VarianceScore", "--folds", 3],
+        pytest.param(["frontier", "-k", 2], marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_other_commands_have_a_page_too(run, messy, tmp_path, words, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.html"
+    code, printed, _ = run(words[0], messy, *words[1:], "--drop-columns", "id", "--report", page)
+    assert code == 0 and "page.html" in printed.replace("\n", "") and "messy.csv" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["select", "evaluate", "frontier", "compare"])
+def test_a_page_that_cannot_be_written_is_refused_before_any_work(run, messy, tmp_path, command):
+    more = ["--columns", "a"] if command == "evaluate" else ["-k", 2]
+    there = tmp_path / "there.html"
+    there.write_text("mine")
+    code, _, told = run(command, messy, *more, "--report", there)
+    assert code == 2 and "exists already" in told and there.read_text() == "mine"
+    code, _, told = run(command, messy, *more, "--report", tmp_path / "page.pdf")
+    assert code == 2 and ".html" in told
+    code, _, told = run(command, messy, *more, "--report", messy)
+    assert code == 2
+
+
+def test_without_jinja_an_error_names_the_extra(run, messy, tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "stableselect._report", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    code, _, told = run("select", messy, "-k", 2, "--report", tmp_path / "page.html")
+    assert code == 2 and 'pip install "stableselect[report]"' in told and not (tmp_path / "page.html").exists()

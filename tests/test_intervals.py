@@ -1,0 +1,37 @@
+"""The benchmark of intervals: its store and its page."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+if not (ROOT / "benchmarks").is_dir():
+    pytest.skip("the benchmarks are not in this copy", allow_module_level=True)
+
+
+@pytest.fixture
+def intervals(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("intervals")
+
+
+def test_the_page_is_what_the_store_says(intervals):
+    assert intervals.PAGE.read_text() == intervals.page()
+
+
+@pytest.mark.parametrize("what", ["coverage", "width"])
+def test_the_page_names_every_table_outside_the_goals(intervals, what):
+    low, high = intervals.GOALS[what]
+    for name, (title, _) in intervals.TABLES.items():
+        found = intervals.means(name)
+        inside = found is None or low <= found[what] <= high
+        assert inside != any(told.startswith(f"{title} ({what}") for told in intervals.short())
+
+
+def test_what_is_stored_is_what_is_measured_today(intervals, load_data):
+    load_data("mice_protein")
+    today = intervals.measure("mice_protein", 3)
+    stored = intervals.Store("intervals").content["parts"]["mice_protein; 3"]
+    for key in ("coverage", "width", "marginal coverage", "novel"):
+        assert today[key] == pytest.approx(stored[key], abs=1e-6)

@@ -1,0 +1,76 @@
+"""What is said twice in the repository's own files agrees: versions, targets of make, folders of the distribution."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import stableselect
+
+ROOT = Path(__file__).parents[1]
+MAKEFILE = (ROOT / "Makefile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOW = (ROOT / ".github" / "workflows" / "checks.yml").read_text()
+
+
+def test_the_version_is_the_same_everywhere():
+    cff = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", cff, re.M)[1] == stableselect.__version__
+    page = (ROOT / "docs" / "citing.md").read_text()
+    assert re.findall(r"version = \{(.*)\}", page) == [stableselect.__version__]
+
+
+def test_the_papers_authors_are_those_of_the_citation():
+    cff, page = (ROOT / "CITATION.cff").read_text(), (ROOT / "docs" / "citing.md").read_text()
+    title = "Algorithmic Stability and Generalization of an Unsupervised Feature Selection Algorithm"
+    assert title in cff and title in page
+    for name in ("Wu", "Xinxing", "Cheng", "Qiang"):
+        assert name in cff and name in page
+
+
+@pytest.mark.parametrize("name", [".github/workflows/checks.yml", "CONTRIBUTING.md", ".ci/run"])
+def test_every_target_of_make_exists(name):
+    path = ROOT / name
+    if not path.exists():
+        pytest.skip("not part of the source distribution")
+    wanted = set(re.findall(r"(?:^|`|run: )make ([a-z][a-z-]+)", path.read_text(), re.M))
+    known = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
+    assert wanted and wanted <= known
+
+
+def test_the_oldest_python_of_the_workflow_is_the_one_declared():
+    tested = re.search(r"matrix:\n\s+python: \[(.*)\]", WORKFLOW)[1].replace('"', "").split(", ")
+    assert PROJECT["requires-python"] == f">={tested[0]}"
+    stated = [item.rpartition(" ")[2] for item in PROJECT["classifiers"] if re.search(r"3\.\d+$", item)]
+    assert set(stated) <= set(tested)
+
+
+def test_workflows_and_hooks_are_valid_yaml():
+    yaml = pytest.importorskip("yaml")
+    jobs = yaml.safe_load(WORKFLOW)["jobs"]
+    assert {"lint", "test", "oldest", "base", "docs", "build"} == set(jobs)
+    for path in [*(ROOT / ".github" / "ISSUE_TEMPLATE").iterdir(), ROOT / ".pre-commit-config.yaml"]:
+        assert yaml.safe_load(path.read_text())
+    cff = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cff["license"] == PROJECT["license"] and cff["authors"] == PROJECT["authors"]
+
+
+def test_every_extra_of_users_is_part_of_all():
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = set(re.search(r"\[(.*)\]", everything)[1].split(","))
+    within = {name for extra in named for item in extras[extra] for name in re.findall(r"stableselect\[(.*)\]", item)}
+    assert set(extras) - {"all", "test", "dev", "docs", "bench"} == named | within
+
+
+def test_every_requirement_names_its_oldest_version():
+    extras = PROJECT["optional-dependencies"].values()
+    for item in [*PROJECT["dependencies"], *(item for items in extras for item in items)]:
+        assert item.startswith("stableselect[") or re.fullmatch(r"[\w.-]+(\[[\w,]+\])?>=[\d.]+", item), item
+
+
+def test_the_page_of_versions_is_the_one_that_the_command_writes():
+    from tools import versions
+
+    assert versions.PAGE.read_text() == versions.page()

@@ -1,0 +1,151 @@
+"""Run the tests with several versions of Python, each in an environment of its own, and write docs/versions.md.
+
+``python tools/versions.py run 3.11 3.12`` installs the newest versions that pyproject.toml allows and runs the quick
+tests, where warnings are errors; ``--oldest`` takes the oldest versions that it allows, ``--base`` no extra at all
+(every selector is then fitted, saved and loaded). ``page`` writes the page from stored results, docs/versions.json.
+Interpreters are those that uv finds; none is downloaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+STORE, PAGE = ROOT / "docs" / "versions.json", ROOT / "docs" / "versions.md"
+QUICK = "not slow and not data and not gpu and not browser"
+SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "torch")
+COUNTED = ("passed", "failed", "skipped")
+BASE = """
+import tempfile, warnings
+import numpy, stableselect
+from stableselect.base import UnevenFoldsWarning
+warnings.simplefilter("error")
+warnings.simplefilter("ignore", UnevenFoldsWarning)
+X, held = numpy.random.default_rng(0).normal(size=(200, 6)), []
+for name, cls in sorted(stableselect.all_selectors().items()):
+    with tempfile.TemporaryDirectory() as folder:
+        selector = cls().fit(X)
+        stableselect.save(selector, f"{folder}/{name}.sselect")
+        again = stableselect.load(f"{folder}/{name}.sselect")
+        assert (again.reconstruct(again.transform(X)) == selector.reconstruct(selector.transform(X))).all()
+    held.append(name)
+print(f"{len(held)} passed")
+"""
+TEXT = """# Versions
+
+What is supported: Python 3.11 and later, with the packages of `pyproject.toml` from the versions named there on. No
+version is ruled out from above; what a newer one breaks is mended. The newest two releases of Python and of
+scikit-learn count first. Linux on x86-64 is what everything below was run on. Windows and macOS are untested: nothing
+in the base is meant to need Linux, but signals, locks of files and permissions differ there. PyPy and Python without a
+global lock are untested. Before version 1.0 a minor release may change names, and says so in the changelog; files
+saved by a release stay readable.
+
+The table is written by `make versions`. *newest*: the newest versions that can be installed together, warnings are
+errors. *oldest*: the oldest that `pyproject.toml` allows, without warnings of deprecation as errors. *base*: no extra,
+where every selector is fitted, saved, loaded and compared; elsewhere the tests that are not slow and need neither
+downloaded tables, a GPU nor a browser. "-" is what was not installed, without which the tests that need it skip.
+
+{table}
+"""
+
+
+def environment(python: str, kind: str, folder: Path, extras: str) -> Path | None:
+    """Make an environment with the package installed; return its Python, or None where there is no such interpreter."""
+    uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
+    venv = folder / f"{python}-{kind}"
+    made = subprocess.run(
+        [uv, "venv", "--quiet", "--clear", "--no-python-downloads", "--python", python, str(venv)],
+        capture_output=True,
+        text=True,
+    )
+    if made.returncode:
+        print(f"Python {python} is left out: {' '.join(made.stderr.split())[:300]}", file=sys.stderr)
+        return None
+    inside = venv / "bin" / "python"
+    what = str(ROOT) if kind == "base" else f"{ROOT}[{extras}]"
+    how = ["--resolution", "lowest-direct"] if kind == "oldest" else []
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", str(inside), *how, "-e", what], check=True)
+    return inside
+
+
+def installed(python: Path) -> dict[str, str]:
+    """Return the versions of what the page shows."""
+    code = f"""
+import json
+from importlib import metadata
+known = {{item.metadata["Name"].lower(): item.version for item in metadata.distributions()}}
+import platform
+print(json.dumps({{"python": platform.python_version()}} | {{n: known.get(n, "-") for n in {SHOWN!r}}}))"""
+    return json.loads(subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def tested(python: Path, kind: str) -> dict[str, int]:
+    """Run the tests and return how many passed, failed and were skipped."""
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(python), "-c", BASE]
+    if kind != "base":
+        lenient = ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"] if kind == "oldest" else []
+        command = [str(python), "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", QUICK, *lenient]
+    result = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
+    print(result.stdout[-6000:], result.stderr[-2000:], sep="\n", file=sys.stderr)
+    last = (result.stdout.strip().splitlines() or [""])[-1]
+    found = {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|skipped|error)", last)}
+    counts = {word: found.get(word, 0) for word in COUNTED}
+    counts["failed"] += found.get("error", 0) + (not found)
+    return counts
+
+
+def run(pythons: list[str], kind: str, extras: str) -> int:
+    """Test every interpreter and store what came of it; return the exit code."""
+    rows = json.loads(STORE.read_text()) if STORE.exists() else {}
+    code = 0
+    with tempfile.TemporaryDirectory(prefix="versions") as folder:
+        for python in pythons:
+            inside = environment(python, kind, Path(folder), extras)
+            if inside is None:
+                continue
+            row = {"kind": kind, **installed(inside), **tested(inside, kind)}
+            row["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
+            rows[f"{python} {kind}"] = row
+            code |= bool(row["failed"])
+            STORE.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
+            print(f"Python {python}, {kind}: {', '.join(f'{row[word]} {word}' for word in COUNTED)}")
+    return code
+
+
+def page() -> str:
+    """Return the page for the stored results."""
+    rows = json.loads(STORE.read_text()) if STORE.exists() else {}
+    heads = ("kind", "python", *SHOWN, *COUNTED, "date")
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    lines += [f"| {' | '.join(str(row[head]) for head in heads)} |" for row in rows.values()]
+    return TEXT.format(table="\n".join(lines))
+
+
+def main() -> int:
+    """Run the command given."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run", help="test some versions of Python")
+    runs.add_argument("pythons", nargs="+")
+    runs.add_argument("--oldest", dest="kind", action="store_const", const="oldest", default="newest")
+    runs.add_argument("--base", dest="kind", action="store_const", const="base")
+    runs.add_argument("--extras", default="test", help="what is installed beside the base")
+    commands.add_parser("page", help="write docs/versions.md")
+    given = parser.parse_args()
+    code = run(given.pythons, given.kind, given.extras) if given.command == "run" else 0
+    PAGE.write_text(page())
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
