@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +15,8 @@ from ._selection import TableSelection
 
 FORMAT = "stableselect selection"
 VERSION = 1
+_LATER = ("calibration", "conditions_cost", "completion", "batches")
+"""Parts that files of earlier versions do not have."""
 
 
 def to_json(selection: TableSelection) -> str:
@@ -33,7 +35,7 @@ def read_selection(data: bytes) -> TableSelection:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise Refusal(f"is neither a selector nor a selection of stableselect; {ADVICE}")
     check_version(record.get("version"), VERSION)
-    return from_plain(TableSelection, {"conditions_cost": None} | record, "it")
+    return from_plain(TableSelection, dict.fromkeys(_LATER) | record, "it")
 
 
 def _pretty(value: Any, indent: str = "") -> str:
@@ -94,9 +96,9 @@ def from_plain(kind: Any, value: Any, what: str) -> Any:
         )
     if is_dataclass(kind):
         given, hints = _typed(value, dict, what), get_type_hints(kind)
-        # What has a default was not always part of the file.
-        there = [field.name for field in fields(kind) if field.name in given or field.default is MISSING]
-        return kind(**{name: from_plain(hints[name], given[name], name) for name in there})  # type: ignore[operator]
+        return kind(
+            **{field.name: from_plain(hints[field.name], given[field.name], field.name) for field in fields(kind)}
+        )  # type: ignore[operator]
     if kind is float:
         if value is None:
             return math.nan
