@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from stableselect._core._rules import Rules
+from stableselect._core._rules import Rules, Undecided
 
 
 def draw_rules(seed: int) -> Rules:
@@ -79,3 +79,24 @@ def test_promising_units_are_all_that_can_lead_on(seed):
     for u in set(range(8)) - set(start):
         if any({*start, u} <= set(c) for c in all_allowed(rules)):
             assert rules.promising(start)[u]
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_limits_hold_in_any_unit(unit):
+    rng = np.random.default_rng(0)
+    costs = unit * rng.integers(1, 10**7, size=14) * 1.0
+    u = len(costs)
+    none = np.zeros(u, dtype=bool), sparse.csr_matrix((u, u), dtype=int)
+    for k in (3, 5, 7):
+        exact = costs[rng.choice(u, size=k, replace=False)].sum()
+        for high, low in ((exact, exact), (np.sort(costs)[:k].sum(), 0.0)):
+            rows = np.vstack([np.ones(u), costs])
+            rules = Rules(
+                tuple((j,) for j in range(u)), rows, np.array([k, low]), np.array([k, high]), ("a", "b"), *none
+            )
+            try:
+                found = rules.complete()
+            except Undecided:  # exact sums to seven digits are beyond the solver
+                assert low
+                continue
+            assert found is not None and rules.met(found)

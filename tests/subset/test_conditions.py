@@ -21,6 +21,7 @@ from stableselect import (
     save,
 )
 from stableselect.inspection import held_out_report, stability_analysis
+from stableselect.scorer import ScorerObjective
 
 
 @dataclass
@@ -411,3 +412,62 @@ def test_inspections_take_a_selector_with_conditions():
     assert (runs.supports[:, 3] == runs.supports[:, 4]).all()
     report = held_out_report(ColumnSubset(ridge=0.1, conditions=ALL), X)
     assert report.selection < report.mean_predictor
+
+
+def check_scorer_cases(count: int) -> None:
+    """Hold that selections by the scorer-selector's objective are allowed and nearly all the best by it."""
+    above, seed = [], 0
+    while len(above) < count:
+        case, seed = draw_case(seed, largest=8), seed + 1
+        sets = [chosen for chosen in case.sets() if case.allowed(chosen)]
+        if not sets:
+            continue
+        selector = case.selector(ScorerSelector).fit(case.X)
+        chosen = tuple(np.flatnonzero(selector.support_).tolist())
+        assert chosen in sets
+        gram, unit = Moments.from_array(case.X).operator().normalised()
+        penalty, total = case.conditions.penalty or {}, float(case.weights() @ gram.diagonal())
+
+        def cost(chosen):
+            J = ScorerObjective(gram, len(chosen), 1 / 128, case.ridge, targets=case.weights()).exact(list(chosen))[0]  # noqa: B023
+            return J / total + sum(penalty.get(j, 0.0) for j in chosen)  # noqa: B023
+
+        above.append(cost(chosen) / min(map(cost, sets)) - 1)
+        charged = sum(penalty.get(j, 0.0) for j in chosen)
+        size = case.weights().sum() / total / unit
+        assert selector.objective_ * size == pytest.approx(cost(chosen) - charged, abs=1e-9)
+        least = min(cost(other) - sum(penalty.get(j, 0.0) for j in other) for other in sets)
+        assert selector.lower_bound_ * size <= least + 1e-9
+    optimal = np.mean(np.array(above) < 1e-8)
+    print(f"{count} cases of the scorer, all allowed; {optimal:.1%} optimal, the worst {max(above):.2%} above")
+    assert optimal >= 0.9 and max(above) < 0.02
+
+
+def test_some_cases_of_the_scorer_against_all_sets():
+    check_scorer_cases(6)
+
+
+@pytest.mark.slow
+def test_100_cases_of_the_scorer_against_all_sets():
+    check_scorer_cases(100)
+
+
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+@pytest.mark.parametrize("n", [6, 60])
+def test_tensors_give_the_same(kind, n):
+    torch = pytest.importorskip("torch")
+    X, conditions = named_table(n=n).to_numpy(), ALL.mapped(lambda name: int(name[1:]))
+    ours, theirs = (kind(ridge=0.1, conditions=conditions).fit(table) for table in (X, torch.tensor(X)))
+    np.testing.assert_array_equal(ours.selected_, theirs.selected_)
+    assert ours.objective_ == pytest.approx(theirs.objective_)
+
+
+def test_missing_values_and_batches():
+    X = named_table(n=90)
+    within = ColumnSubset(conditions=ALL).fit(X, batch=np.arange(90) % 3)
+    X.iloc[3, 4] = np.nan
+    completed = ColumnSubset(conditions=ALL, missing="em").fit(X)
+    for selector in (within, completed):
+        kept = set(selector.get_feature_names_out())
+        assert len(kept & {"f0", "f1", "f2"}) <= 1 and kept & {"f8", "f9"} and "f7" not in kept
+        assert ("f3" in kept) == ("f4" in kept) and selector.conditions_cost_.spent <= 8

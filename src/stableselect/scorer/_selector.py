@@ -269,7 +269,7 @@ class ScorerSelector(SketchSelector):
             swappable = None if choice is None else partial(replaceable, choice)
             chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices, swappable)
             self.n_swaps_ += swaps
-        most = problem.k if choice is None else choice.most
+        most = problem.k if choice is None else choice.most  # of selections of any number
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
@@ -284,7 +284,7 @@ class ScorerSelector(SketchSelector):
                 roles = roles_again(roles, problem, chosen, C_S)
             self.objective_ = max(0.0, J) * unit
         else:
-            floor = objective.floor(most) / objective.size
+            floor = objective.floor(most, self.latent_width or most) / objective.size
             self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, floor, problem)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)

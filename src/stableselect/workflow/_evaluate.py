@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ..inspection import PanelEvaluation, evaluate
+from ..inspection import PanelEvaluation, evaluate, table_summary
 from ..io import Table, listed
 from ._labelled import labelled_numbers
 from ._prepare import RequestError, Scaling, SelectionRequest
@@ -70,6 +70,7 @@ class TableEvaluation:
     scaling: str
     evaluation: PanelEvaluation
     notes: tuple[str, ...]
+    fingerprint: str
 
 
 def evaluate_table(
@@ -124,6 +125,7 @@ def evaluate_table(
         m = len(columns)
         raise RequestError("columns", f"names all {m} columns, so nothing is left to reconstruct; name fewer.")
     X = read.X
+    fingerprint = table_summary(X, read.features).fingerprint
     progress("Judging the panel")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -139,4 +141,4 @@ def evaluate_table(
             random_state=request.seed,
         )
     notes = (*read.notes, *notes_of(caught))
-    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
+    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes, fingerprint)
