@@ -13,7 +13,7 @@ from rich.text import Text
 from .._files import printable
 from ..base import Explanation
 from ..inspection import HeldOutErrors, PanelEvaluation
-from ..persistence import TableSelection
+from ..persistence import BatchFigures, TableSelection
 from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
 from ._shell import counted
 
@@ -147,6 +147,19 @@ def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
     row("no columns (the mean of each column)", errors.mean_predictor)
     title = f"\nReconstruction of {counted(errors.n_test, 'held-out row')} (mean squared error, {_UNITS[scaling]}):"
     return Group(Text(title), table)
+
+
+def batch_table(batches: BatchFigures) -> RenderableType:
+    """Return how much of the variance within each batch the selected columns explain, worst first."""
+    table = _table(printable(batches.column), "explained", text=(0,))
+    for label, explained in sorted(zip(batches.labels, batches.explained, strict=True), key=lambda one: one[1])[:_ROWS]:
+        table.add_row(_text(label), _percent(explained))
+    parts: list[RenderableType] = [Text("\nVariance within each batch that the selected columns explain, worst first:")]
+    parts.append(_with_rest(table, len(batches.labels), None))
+    if batches.serve_one:
+        named = ", ".join(printable(name) for name in batches.serve_one)
+        parts.append(Text(f"Of use in one batch only: {named}."))
+    return Group(*parts)
 
 
 def explanation_tables(explanation: Explanation, file: str | None) -> list[RenderableType]:
