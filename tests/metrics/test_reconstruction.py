@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 
+from stableselect._core._refits import RIDGE_GRID, leave_one_out_errors, refit_errors, thin_svd
 from stableselect.metrics import mean_predictor_error, pca_reconstruction_error, random_error, reconstruction_error
-from stableselect.metrics._reconstruction import _RIDGE_GRID, _leave_one_out_errors, _thin_svd
 
 
 def correlated(n, m, rank, seed, noise=0.3):
@@ -32,6 +32,15 @@ def test_least_squares_is_linear_regression(tables):
     assert reconstruction_error(train, test, selected) == pytest.approx(expected, rel=1e-8)
 
 
+def test_both_refits_of_several_sets_at_once(tables):
+    train, test, selected = tables
+    sets = [selected, selected[:3], np.arange(5)]
+    for chosen, errors in zip(sets, refit_errors(train, lambda chosen: test, sets), strict=True):
+        model = LinearRegression().fit(train[:, chosen], train)
+        assert errors[0] == pytest.approx(reconstruction_error(train, test, chosen, refit="ridge"), rel=1e-9)
+        assert errors[1] == pytest.approx(np.mean((test - model.predict(test[:, chosen])) ** 2), rel=1e-8)
+
+
 @pytest.mark.parametrize("ridge", [1e-4, 0.1, 3])
 def test_ridge_weight_is_relative_to_the_selected_columns(tables, ridge):
     train, test, selected = tables
@@ -53,9 +62,9 @@ def left_out_error(train, selected, alpha):
 def test_leave_one_out_errors_are_those_of_leaving_each_row_out_in_turn(tables):
     train, _, selected = tables
     centred = train - train.mean(axis=0)
-    left, singular, _ = _thin_svd(centred[:, selected])
-    alphas = _RIDGE_GRID[::3] * (singular @ singular) / selected.size
-    errors = _leave_one_out_errors(centred, left, singular, left.T @ centred, alphas)
+    left, singular, _ = thin_svd(centred[:, selected])
+    alphas = RIDGE_GRID[::3] * (singular @ singular) / selected.size
+    errors = leave_one_out_errors(centred, left, singular, left.T @ centred, alphas)
     expected = [left_out_error(train, selected, alpha) for alpha in alphas]
     np.testing.assert_allclose(errors, expected, rtol=1e-6)
 
@@ -63,7 +72,7 @@ def test_leave_one_out_errors_are_those_of_leaving_each_row_out_in_turn(tables):
 @pytest.mark.slow
 def test_automatic_ridge_takes_the_smallest_leave_one_out_error(tables):
     train, test, selected = tables
-    alphas = _RIDGE_GRID * len(train) * train[:, selected].var(axis=0).mean()
+    alphas = RIDGE_GRID * len(train) * train[:, selected].var(axis=0).mean()
     best = alphas[np.argmin([left_out_error(train, selected, alpha) for alpha in alphas])]
     model = Ridge(alpha=best, solver="svd").fit(train[:, selected], train)
     expected = np.mean((test - model.predict(test[:, selected])) ** 2)
@@ -73,7 +82,7 @@ def test_automatic_ridge_takes_the_smallest_leave_one_out_error(tables):
 def test_automatic_ridge_agrees_with_ridge_cv():
     X = correlated(90, 25, 6, seed=5, noise=1.0)
     train, test, selected = X[:50], X[50:], [0, 3, 4, 9, 20]
-    alphas = _RIDGE_GRID * len(train) * train[:, selected].var(axis=0).mean()
+    alphas = RIDGE_GRID * len(train) * train[:, selected].var(axis=0).mean()
     model = RidgeCV(alphas=alphas).fit(train[:, selected], train)
     expected = np.mean((test - model.predict(test[:, selected])) ** 2)
     assert alphas[0] < model.alpha_ < alphas[-1]

@@ -50,6 +50,7 @@ from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
 from ._missing import GaussianModel, fit_gaussian, takes_long
 from ._moments import Moments, normalised_moments
+from ._refits import Refit, centred, mean_square, refit_errors
 from ._resampling import (
     Bootstrap,
     ComplementaryPairs,

@@ -180,7 +180,7 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
         selected.add_row(_text(kept.feature), _text(replacement), _percent(kept.error_increase), alike, _text(more))
         for_ = ", ".join(f"{name} ({_percent(part)})" for name, part in kept.represents)
         stands.add_row(_text(kept.feature), _text(for_ or "itself"))
-    return [
+    parts: list[RenderableType] = [
         Text("\nVariance of each discarded column that the selected ones explain, worst first:"),
         _with_rest(discarded, len(explanation.discarded), file),
         Text("\nIf a selected column is not available (rise in percent of the table's variance; alike: correlation):"),
@@ -188,6 +188,21 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
         Text("\nDiscarded columns that each selected one explains most of:"),
         _with_rest(stands, len(explanation.selected), file),
     ]
+    named = [kept.replacement for kept in explanation.selected if kept.replacement is not None]
+    if len(set(named)) < len(named):
+        words = "\nSome replacements are named twice. If several columns fail, take for each:"
+        parts += [Text(words), _with_rest(_own_replacements(explanation), len(explanation.selected), file)]
+    return parts
+
+
+def _own_replacements(explanation: Explanation) -> Table:
+    """Return a replacement of every selected column that no other has."""
+    table = _table("selected column", "replacement of its own", "error rises by", "alike", text=(0, 1))
+    for kept in explanation.selected[:_ROWS]:
+        own = kept.joint_replacement
+        figures = ["-", "-"] if own is None else [_percent(own.error_increase), f"{own.correlation:.2f}"]
+        table.add_row(_text(kept.feature), _text("none left" if own is None else own.feature), *figures)
+    return table
 
 
 def evaluation_tables(judged: PanelEvaluation, scaling: str, file: str | None) -> list[RenderableType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._core import check_batch, splits_of, units
+from .._core import check_batch, refit_errors, splits_of, units
 from .._refit import resolve_names
 from ..base import BaseSelector, Figures, HeldOutResiduals, check_table, whole_fits
-from ..metrics import mean_predictor_error, pca_reconstruction_error, reconstruction_error
+from ..metrics import mean_predictor_error, pca_reconstruction_error
 
 _TEST_FRACTION = 0.2
 _DRAWS = 10
@@ -139,13 +140,15 @@ def held_out_report(
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
+        found = measured(order[n_test:], order[:n_test])
         for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
-            measured(np.setdiff1d(order, rows), rows, only_residuals=True)
-        return measured(order[n_test:], order[:n_test])
-    found = [astuple(measured(rng.permutation(train), test)) for train, test in splits_of(cv, X, groups)]
-    means = np.mean(found, axis=0)
+            with suppress(ValueError):  # the samples that are left may be too few, or too much alike
+                measured(np.setdiff1d(order, rows), rows, only_residuals=True)
+        return found
+    parts = [astuple(measured(rng.permutation(train), test)) for train, test in splits_of(cv, X, groups)]
+    means = np.mean(parts, axis=0)
     return HeldOutErrors(
-        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), found[0], strict=True))
+        *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), parts[0], strict=True))
     )
 
 
@@ -209,25 +212,24 @@ def _errors(
     rest = chosen.size - len(include)
     draws = [np.array([*include, *rng.choice(free, rest, replace=False)], dtype=int) for _ in range(_DRAWS)]
 
-    def error(features: np.ndarray, how: Any) -> float:
-        if features.size == m:
-            return 0.0
-        return reconstruction_error(refit, given(features), features, refit=how, where=there)
-
-    random = [error(draw, "ridge") for draw in draws]
+    if chosen.size == m:
+        errors = [(0.0, 0.0)] * (_DRAWS + 1)
+    else:
+        errors = refit_errors(refit, given, [chosen, *draws], there)
+    random = [ridge for ridge, _ in errors[1:]]
     return HeldOutErrors(
         n_train=train.shape[0],
         n_refit=refit.shape[0],
         n_test=test.shape[0],
         n_selected=int(chosen.size),
-        selection=error(chosen, "ridge"),
+        selection=errors[0][0],
         random=float(np.mean(random)),
         random_std=float(np.std(random, ddof=1)),
         n_draws=_DRAWS,
         mean_predictor=mean_predictor_error(refit, test, where=there),
         pca=0.0 if chosen.size == m else pca_reconstruction_error(refit, test, chosen.size, where=there),
-        selection_least_squares=error(chosen, "least_squares"),
-        random_least_squares=float(np.mean([error(draw, "least_squares") for draw in draws])),
+        selection_least_squares=errors[0][1],
+        random_least_squares=float(np.mean([least_squares for _, least_squares in errors[1:]])),
     )
 
 

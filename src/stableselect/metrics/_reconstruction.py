@@ -11,15 +11,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
-from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 
+from .._core import Refit as LinearRefit
+from .._core import centred, mean_square
 from ..base import check_count, check_pair, check_some_selected
 
 Refit = Literal["least_squares", "ridge"]
-
-_RIDGE_GRID = np.logspace(-8, 3, 23)
-"""Relative ridge weights tried by ``ridge="auto"``: from almost least squares to almost the mean predictor."""
 
 
 def reconstruction_error(
@@ -86,7 +84,7 @@ def reconstruction_error(
     train, test = _centred(X_train, X_test)
     chosen = check_some_selected(selected, train.shape[1])
     _check_refit(refit, ridge)
-    return _mean_square(_residuals(train, test, chosen, refit, ridge), where)
+    return _refit_error(train, test, chosen, refit, ridge, where)
 
 
 def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike, *, where: np.ndarray | None = None) -> float:
@@ -112,7 +110,7 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike, *, where: np.nda
     >>> mean_predictor_error([[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0]])
     2.0
     """
-    return _mean_square(_centred(X_train, X_test)[1], where)
+    return mean_square(_centred(X_train, X_test)[1], where)
 
 
 def pca_reconstruction_error(
@@ -152,7 +150,7 @@ def pca_reconstruction_error(
     """
     train, test = _centred(X_train, X_test)
     components = _principal_directions(train, check_count(n_components, "n_components", 1, train.shape[1]))
-    return _mean_square(test - (test @ components) @ components.T, where)
+    return mean_square(test - (test @ components) @ components.T, where)
 
 
 def random_error(
@@ -200,7 +198,7 @@ def random_error(
     _check_refit(refit, ridge)
     rng = check_random_state(random_state)
     draws = [np.sort(rng.choice(train.shape[1], k, replace=False)) for _ in range(n_draws)]
-    errors = [_mean_square(_residuals(train, test, chosen, refit, ridge)) for chosen in draws]
+    errors = [_refit_error(train, test, chosen, refit, ridge) for chosen in draws]
     return float(np.mean(errors)), float(np.std(errors, ddof=1))
 
 
@@ -214,72 +212,30 @@ def _check_refit(refit: object, ridge: object) -> None:
 
 def _centred(X_train: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return both tables, checked, less the mean training sample, which gives every map here its intercept."""
-    train, test = check_pair(X_train, X_test)
-    # The mean of a constant feature can miss it by rounding, and a fit would then make much of that residue.
-    mean = np.where((train == train[0]).all(axis=0), train[0], train.mean(axis=0))
-    return train - mean, test - mean
+    return centred(*check_pair(X_train, X_test))
 
 
-def _residuals(
-    train: np.ndarray, test: np.ndarray, chosen: np.ndarray, refit: Refit, ridge: float | Literal["auto"]
-) -> np.ndarray:
-    """Return what the refitted map leaves of the test samples; both tables come from :func:`_centred`."""
+def _refit_error(
+    train: np.ndarray,
+    test: np.ndarray,
+    chosen: np.ndarray,
+    refit: Refit,
+    ridge: float | Literal["auto"],
+    where: np.ndarray | None = None,
+) -> float:
+    """Return the error of the refitted map; both tables come from :func:`_centred`."""
+    maps = LinearRefit(train, chosen)
     if refit == "least_squares":
-        return np.asarray(test - LinearRegression().fit(train[:, chosen], train).predict(test[:, chosen]))
-    left, singular, right = _thin_svd(train[:, chosen])
-    if singular.size == 0:
-        return test
-    Q = left.T @ train
-    unit = float(singular @ singular) / chosen.size
-    if ridge == "auto":
-        left_out = _leave_one_out_errors(train, left, singular, Q, _RIDGE_GRID * unit)
-        alpha = float(_RIDGE_GRID[np.argmin(left_out)]) * unit
-    else:
-        alpha = ridge * unit
-    scores = test[:, chosen] @ (right.T * (singular / (singular**2 + alpha)))
-    return np.asarray(test - scores @ Q)
+        return maps.least_squares_error(test, where)
+    return maps.ridge_error(test, None if ridge == "auto" else ridge, where)
 
 
-def _leave_one_out_errors(Y: np.ndarray, U: np.ndarray, s: np.ndarray, Q: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    """Return the sum of squared leave-one-out residuals for each ridge weight; Y is centred and Q = U'Y."""
-    # r = (Y - UQ) + U diag(a / (s^2 + a)) Q splits the residual into two parts without cancellation, and the norms of
-    # its rows need only n x k and k x k products, however many features Y has.
-    outside = Y - U @ Q
-    outside_norms = np.einsum("ij,ij->i", outside, outside)
-    cross, inner = outside @ Q.T, Q @ Q.T
-    # 1 - h has the same two parts; the first is what rounding can push below zero.
-    outside_leverage = np.maximum(1 - 1 / len(Y) - np.einsum("ij,ij->i", U, U), 0.0)
-    errors = np.empty(len(alphas))
-    for i, alpha in enumerate(alphas):
-        shrunk = U * (alpha / (s**2 + alpha))
-        squares = outside_norms + np.einsum("ij,ij->i", shrunk, 2 * cross + shrunk @ inner)
-        errors[i] = np.sum(squares / (outside_leverage + np.einsum("ij,ij->i", shrunk, U)) ** 2)
-    return errors
-
-
-def _thin_svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return U, s, V' of A, numerical rank only, so that constant and duplicate features drop out."""
-    left, singular, right = linalg.svd(A, full_matrices=False)
-    kept = singular > max(A.shape) * np.finfo(np.float64).eps * singular[0]
-    return left[:, kept], singular[kept], right[kept]
-
-
-def _principal_directions(centred: np.ndarray, n_components: int) -> np.ndarray:
+def _principal_directions(table: np.ndarray, n_components: int) -> np.ndarray:
     """Return orthonormal leading directions (m x r) of centred samples, r at most ``n_components`` and the rank."""
-    n, m = centred.shape
+    n, m = table.shape
     # The smaller of the two products: many times cheaper than a singular value decomposition.
     # All of its vectors: LAPACK's search for a part of the spectrum may find none where many eigenvalues are equal.
-    values, vectors = linalg.eigh(centred.T @ centred if m <= n else centred @ centred.T, driver="evd")
+    values, vectors = linalg.eigh(table.T @ table if m <= n else table @ table.T, driver="evd")
     first = max(0, len(values) - n_components)
     leading = vectors[:, first:][:, values[first:] > len(values) * np.finfo(np.float64).eps * values[-1]]
-    return np.asarray(leading if m <= n else linalg.qr(centred.T @ leading, mode="economic")[0])
-
-
-def _mean_square(difference: np.ndarray, where: np.ndarray | None = None) -> float:
-    if where is not None:
-        if where.shape != difference.shape or not where.any():
-            raise ValueError(
-                f"where must be of shape {difference.shape} and true for some value; mark values of X_test."
-            )
-        difference = difference[where]
-    return float(np.vdot(difference, difference)) / difference.size
+    return np.asarray(leading if m <= n else linalg.qr(table.T @ leading, mode="economic")[0])

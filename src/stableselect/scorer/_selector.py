@@ -14,13 +14,27 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Constraints, Interval, StrOptions, without
 from .._core import column_roles, to_dense, to_numpy
 from ..base import Selection
-from ..subset import Conditions, MomentsSelector, Problem, Task, Wanted, bounds, replaceable, weights_of
+from ..subset import (
+    Conditions,
+    MomentsSelector,
+    Problem,
+    Sketch,
+    SketchSelector,
+    Task,
+    Wanted,
+    bounds,
+    columns_again,
+    error_again,
+    replaceable,
+    roles_again,
+    weights_of,
+)
 from ._frontier import scorer_finisher
 from ._objective import ScorerObjective, canonical_scores
 from ._search import search_scorer
 
 
-class ScorerSelector(MomentsSelector):
+class ScorerSelector(SketchSelector):
     """Score all features and select k of them with one shared linear autoencoder, solved in closed form.
 
     Every feature j is multiplied by a score phi(w_j) >= 0. The *scorer* reconstructs the data from all scored features,
@@ -65,6 +79,10 @@ class ScorerSelector(MomentsSelector):
         of ``criterion="stability"``. None: five folds (ten for stability); an integer: that many. A sample's own values
         decide its fold, so the order of samples does not matter. Otherwise any splitter of scikit-learn, with the
         ``groups`` of :meth:`fit`, or (train, test) indices; for stability its test sets must hold every sample once.
+    sketch : bool, int or "auto", default="auto"
+        Whether to search on a sketch of the samples (:class:`~stableselect.SketchedMoments`) instead of exact moments,
+        and of how many rows; True for 16 for every feature to select, at least 500. "auto": where exact moments, those
+        of the folds included, do not fit in memory, with a warning; never where they fit, nor in ``partial_fit``.
     n_jobs : int or None, default=None
         Processes for the searches that ``criterion="stability"`` makes, as in joblib; None for up to four threads of
         this one. The result is the same.
@@ -77,9 +95,14 @@ class ScorerSelector(MomentsSelector):
         What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use its
         moments. "factors" fits one of up to 16 factors, and so does "em", with a warning, for more than 3000 features
         or very wide gaps. ``transform`` and ``reconstruct`` then take missing values too.
+    conditions : Conditions or None, default=None
+        Costs and a budget, groups, blocks, distances, penalties, weights, as in :class:`ColumnSubset`: the search that
+        this one starts from keeps to them, and so do its own swaps of single features.
 
     Attributes
     ----------
+    sketch_size_ : int or None
+        Number of rows of the sketch that was searched; None after a search on exact moments.
     fold_sizes_ : ndarray of int
         Number of samples in every fold held out; that of all samples where nothing was chosen by held-out error.
     search_criterion_, leave_one_out_error_
@@ -101,17 +124,22 @@ class ScorerSelector(MomentsSelector):
     latent_width_ : int
         d.
     loss_selector_, loss_scorer_ : float
-        Mean squared error (averaged over samples and features) of the two paths.
+        Mean squared error (averaged over samples and features) of the two paths. After a search on a sketch the weights
+        come from it; the selector's error is exact where the samples could be read again (``fit``), the scorer's an
+        estimate.
     objective_ : float
         The model's objective, ridge term included, that the fitted weights attain: the least for the selected features.
     lower_bound_ : float
         No subset's J lies below it: the error of min(k, d) principal components, shrunk by the same ridge, plus
-        scorer_weight times that of d.
+        scorer_weight times that of d. No bound follows from a sketch: neither this nor the next exists after a search
+        on one.
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / objective_``.
     n_swaps_ : int
         Swaps made by the search. The set before the last, J-driven swaps is a certified 1-swap optimum of the plain
         loss; of J, the most promising swaps were tested.
+    conditions_cost_ : ConditionsCost
+        As in :class:`ColumnSubset`, by the plain reconstruction loss.
     ridge_ : float
         The relative ridge weight used.
     scale_ : ndarray of shape (m,)
@@ -158,7 +186,7 @@ class ScorerSelector(MomentsSelector):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **without(MomentsSelector._parameter_constraints, "exchange", "sketch"),
+        **without(MomentsSelector._parameter_constraints, "exchange"),
         "score_function": [StrOptions({"abs", "square"})],
         "scorer_weight": [Interval(Real, 0, 1e100, closed="both")],
         "latent_width": [Interval(Integral, 1, None, closed="left"), None],
@@ -181,6 +209,7 @@ class ScorerSelector(MomentsSelector):
         min_stability: float | None = None,
         search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
         cv: Any = None,
+        sketch: Sketch = "auto",
         n_jobs: int | None = None,
         verbose: bool = False,
         scale: Literal["standard", "minmax"] | None = None,
@@ -201,6 +230,7 @@ class ScorerSelector(MomentsSelector):
         self.min_stability = min_stability
         self.search_criterion = search_criterion
         self.cv = cv
+        self.sketch = sketch
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.scale = scale
@@ -242,14 +272,23 @@ class ScorerSelector(MomentsSelector):
             swappable = None if choice is None else partial(replaceable, choice)
             chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices, swappable)
             self.n_swaps_ += swaps
-        most = problem.k if choice is None else choice.most
+        most = problem.k if choice is None else choice.most  # of selections of any number
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
-        self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(
-            J, objective.floor(most) / objective.size, problem
-        )
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
+        allowed = None if choice is None else replaceable(choice, chosen)
+        roles = column_roles(gram, chosen, problem.ridge, problem.exclude, targets, allowed)
+        if self._is_sketched(problem):
+            C_S = columns_again(problem, chosen)
+            if C_S is not None:
+                exact = error_again(problem, chosen, M[chosen] @ self.decoder_, C_S)
+                self.loss_selector_, J = exact * unit, J - selector + exact
+                roles = roles_again(roles, problem, chosen, C_S)
+            self.objective_ = max(0.0, J) * unit
+        else:
+            floor = objective.floor(most, self.latent_width or most) / objective.size
+            self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, floor, problem)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)
         coefficients = M[(order := sorted(sorted(chosen), key=lambda j: -weights[j]))] @ self.decoder_
@@ -258,8 +297,7 @@ class ScorerSelector(MomentsSelector):
         self.encoder_intercept_ = -(mean[chosen] @ M[chosen])
         self.scorer_intercept_ = -(mean @ M)
         self.decoder_intercept_ = mean
-        allowed = None if choice is None else replaceable(choice, chosen)
-        self._keep_roles(column_roles(gram, chosen, problem.ridge, problem.exclude, targets, allowed))
+        self._keep_roles(roles)
         return Selection(order, weights, coefficients)
 
     def _frontier_task(self, wanted: Wanted, numbers: Sequence[int]) -> Task:

@@ -10,6 +10,8 @@ from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error
 from ._selection_path import SelectionPath
+from ._sketch_selector import SketchSelector
+from ._sketching import Sketch, columns_again, error_again, roles_again
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Finish, Round, Task
 
@@ -30,13 +32,18 @@ __all__ = [
     "Round",
     "SelectionPath",
     "Setting",
+    "Sketch",
+    "SketchSelector",
     "StabilityFrontier",
     "Task",
     "Wanted",
     "bounds",
+    "columns_again",
+    "error_again",
     "in_indices",
     "map_error",
     "replaceable",
     "resolve_choice",
+    "roles_again",
     "weights_of",
 ]

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
-from .._core import (
-    EXHAUSTED,
-    TIE,
-    Array,
-    HeldOut,
-    Moments,
-    SketchedMoments,
-    Stream,
-    column_roles,
-    in_own_order,
-    loss_bound,
-    merged,
-)
-from ..base import Selection, resolve_k
+from .._core import EXHAUSTED, TIE, column_roles, loss_bound
+from ..base import Selection
 from ._conditioned import bound_under_conditions, replaceable, weights_of
-from ._moments_selector import MomentsSelector
 from ._problem import Problem
-from ._sketching import (
-    check_rows,
-    obstacle_to_sketch,
-    read_again,
-    rows_asked_for,
-    rows_of_sketch,
-    sketched_size,
-    wants_sketch,
-)
+from ._sketch_selector import SketchSelector
+from ._sketching import columns_again, roles_again
 
 
-class ColumnSubset(MomentsSelector):
+class ColumnSubset(SketchSelector):
     """Select the k features from which all features can best be reconstructed, the best of all where it can be proven.
 
     The loss of a subset is the mean squared error (averaged over samples and features) of the ridge map from the
@@ -98,6 +73,10 @@ class ColumnSubset(MomentsSelector):
         What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use its
         moments. "factors" fits one of up to 16 factors, and so does "em", with a warning, for more than 3000 features
         or very wide gaps. ``transform`` and ``reconstruct`` then take missing values too.
+    conditions : Conditions or None, default=None
+        Costs and a budget, groups, blocks, distances, penalties, weights (:class:`~stableselect.Conditions`). The
+        search is then on the training loss, a ridge of "auto" is that of the free choice, and with a budget
+        ``n_features_to_select`` is an upper limit, None for as many features as the budget allows.
 
     Attributes
     ----------
@@ -118,17 +97,22 @@ class ColumnSubset(MomentsSelector):
     path_ : SelectionPath
         After "auto": explained variance against the number of features, and how far the number moves between folds.
     objective_ : float
-        Training loss of the selected features, whatever the search lowered. After a search on a sketch it is exact too
-        where the samples could be read again (``fit``), else an estimate from the sketch, a little too low.
+        Training loss of the selected features, whatever the search lowered, weighted where features are. After a search
+        on a sketch it is exact too where the samples could be read again (``fit``), else an estimate from the sketch, a
+        little too low.
     lower_bound_ : float
-        No k features that ``include`` and ``exclude`` allow can have a lower loss. ``objective_`` itself where the
-        selection is proven optimal. Elsewhere at least the error of k principal components, shrunk by the same ridge,
-        and at least the sum of the m - k smallest errors of a feature reconstructed from all others. No bound follows
-        from a sketch: neither this nor the next two exist after a search on one.
+        No features that ``include``, ``exclude`` and ``conditions`` allow can have a lower loss. ``objective_`` itself
+        where the selection is proven optimal without penalties. Elsewhere at least the error of k principal components,
+        shrunk by the same ridge, and at least the sum of the m - k smallest errors of a feature reconstructed from all
+        others. No bound follows from a sketch: neither this nor the next two exist after a search on one.
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / objective_``, the largest relative improvement any other selection could bring.
     proven_optimal_ : bool
-        Whether it is proven that no other selection has a lower loss on these samples.
+        Whether it is proven that no other selection, of those the conditions allow, has a lower loss (and penalties)
+        on these samples.
+    conditions_cost_ : ConditionsCost
+        With ``conditions``, or ``include`` and a search on the training loss: loss and explained variance beside those
+        of the free choice of as many features.
     n_swaps_ : int
         Features swapped after the forward search.
     ridge_ : float
@@ -226,85 +210,18 @@ class ColumnSubset(MomentsSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
-    _takes_sketches = True
-
-    def _gather(
-        self, X: Array, weights: np.ndarray | None, groups: Any
-    ) -> tuple[list[Moments], Sequence[HeldOut] | None]:
-        size = None
-        if self._sketch_asked_for() or (self.sketch == "auto" and self._obstacle_to_sketch() is None):
-            k = resolve_k(self.n_features_to_select, self.n_features_in_)
-            size = rows_of_sketch(self.sketch, k, X.shape, self._folds_needed())
-        if size is None or groups is not None:  # groups without cv are refused there
-            return super()._gather(X, weights, groups)
-        return [SketchedMoments(size)._add(*in_own_order(X, weights))], None
-
-    def _gather_stream(self, X: Stream) -> list[Moments]:
-        size = None
-        if self._sketch_asked_for() or (self.sketch == "auto" and self._obstacle_to_sketch() is None):
-            k = resolve_k(self.n_features_to_select, self.n_features_in_)
-            # Where nobody knows how many samples there are, as many as features: then exact moments take all they can.
-            n_samples = self.n_features_in_ if X.n_samples is None else X.n_samples
-            size = rows_of_sketch(self.sketch, k, (n_samples, self.n_features_in_), self._folds_needed())
-        if size is None:
-            return super()._gather_stream(X)
-        return [SketchedMoments(size)._add_stream(X)]
-
-    def _sketch_asked_for(self) -> bool:
-        """Tell whether the parameter wants a sketch; raise if others rule it out."""
-        if not wants_sketch(self.sketch):
-            return False
-        self._check_sketch()
-        return True
-
-    def _obstacle_to_sketch(self) -> str | None:
-        stable = self._prefers_stability()
-        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv, self.conditions)
-
-    def _check_sketch(self) -> None:
-        obstacle = self._obstacle_to_sketch()
-        if obstacle:
-            raise ValueError(f"Nothing can be held out of a sketch: {obstacle}, or use exact moments (sketch=False).")
-
-    def _new_moments(self) -> Moments:
-        if not self._sketch_asked_for():
-            return Moments()
-        k = resolve_k(self.n_features_to_select, self.n_features_in_)
-        return SketchedMoments(rows_asked_for(self.sketch, k) or 1)
-
-    def _moments_folds(self) -> int | None:
-        # A sketch is made of the samples themselves, and the map needs them again.
-        return None if wants_sketch(self.sketch) else super()._moments_folds()
-
-    def _select_from_folds(
-        self,
-        folds: Sequence[Moments],
-        X: Array = None,
-        sample_weight: np.ndarray | None = None,
-        held_out: Sequence[HeldOut] | None = None,
-        numbers: Sequence[int] = (),
-    ) -> Selection:
-        if any(fold.form == "sketched" for fold in folds):
-            self._check_sketch()
-            folds, held_out, numbers = [merged(folds)], None, [0]
-            check_rows(sketched_size(folds[0]) or 0, resolve_k(self.n_features_to_select, self.n_features_in_))
-        return super()._select_from_folds(folds, X, sample_weight, held_out, numbers)
-
     def _select_from(self, problem: Problem) -> Selection:
-        gram, found, moments = problem.gram, problem.found, problem.moments
+        gram, found = problem.gram, problem.found
         order, self.n_swaps_ = found.chosen, found.n_swaps
         choice = problem.choice
         allowed = None if choice is None else replaceable(choice, order)
         roles = column_roles(gram, order, problem.ridge, problem.exclude, weights_of(gram, choice), allowed)
-        self.sketch_size_ = sketched_size(moments)
-        if self.sketch_size_ is not None:
-            X = problem.samples[0]
-            if X is not None and not (isinstance(X, Stream) and X.once):
-                roles = read_again(roles, problem, order)
+        if self._is_sketched(problem):
+            C_S = columns_again(problem, order)
+            if C_S is not None:
+                roles = roles_again(roles, problem, order, C_S)
             self._keep_roles(roles)
             self.objective_ = max(0.0, roles.loss) * problem.unit
-            for name in ("lower_bound_", "optimality_gap_", "proven_optimal_"):
-                self.__dict__.pop(name, None)  # of an earlier fit
             return Selection(order, roles.worth, roles.coefficients)
         self._keep_roles(roles)
         bound = roles.loss

@@ -104,15 +104,27 @@ def memory_of_exact(n: int, m: int, n_folds: int) -> float:
     return 8.0 * m * (m * (4 * n_folds + 3) if 2 * n > m else n * (3 * n_folds + 2))
 
 
-def read_again(roles: Roles, problem: Problem, chosen: list[int]) -> Roles:
-    """Return what a sketch says of a selection, with map and loss from a second pass over the samples."""
+def columns_again(problem: Problem, chosen: list[int]) -> np.ndarray | None:
+    """Return C_S (m x k) of the selected features from a second pass over the samples; None where there is none."""
     X, weights = problem.samples
+    if X is None or (isinstance(X, Stream) and X.once):
+        return None
     if isinstance(X, Stream):
         C_S = stream_columns(X, chosen, problem.mean)
     else:
         C_S = exact_columns(X, weights, chosen, problem.mean)
-    C_S = C_S / problem.scale[:, None] / problem.scale[chosen] / problem.unit
+    return C_S / problem.scale[:, None] / problem.scale[chosen] / problem.unit
+
+
+def roles_again(roles: Roles, problem: Problem, chosen: list[int], C_S: np.ndarray) -> Roles:
+    """Return what a sketch says of a selection, with map and loss from a second pass over the samples."""
     return exact_roles(roles, C_S, problem.moments.variance / problem.unit, chosen, problem.ridge)
+
+
+def error_again(problem: Problem, chosen: list[int], coefficients: np.ndarray, C_S: np.ndarray) -> float:
+    """Return the mean squared error of a map (k x m) from the selected features, from a second pass."""
+    total = float(np.sum(problem.moments.variance)) / problem.unit
+    return max(0.0, total - float(np.sum(coefficients.T * (2 * C_S - (C_S[chosen] @ coefficients).T)))) / len(C_S)
 
 
 def sketched_size(moments: Moments) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from .._core import BlockKFold
-from ..inspection import PanelEvaluation, evaluate
+from ..inspection import PanelEvaluation, evaluate, table_summary
 from ..io import Table, listed
 from ._labelled import labelled_numbers
 from ._notes import order_notes, together_notes
@@ -75,6 +75,7 @@ class TableEvaluation:
     scaling: str
     evaluation: PanelEvaluation
     notes: tuple[str, ...]
+    fingerprint: str
 
 
 def evaluate_table(
@@ -130,6 +131,7 @@ def evaluate_table(
         m = len(columns)
         raise RequestError("columns", f"names all {m} columns, so nothing is left to reconstruct; name fewer.")
     X = read.X
+    fingerprint = table_summary(X, read.features).fingerprint
     progress("Judging the panel")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -145,4 +147,4 @@ def evaluate_table(
             random_state=request.seed,
         )
     notes = (*read.notes, *together_notes(wanted), *order_notes(X, wanted), *notes_of(caught))
-    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
+    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes, fingerprint)

@@ -42,7 +42,7 @@ from ._together import N_FOLDS
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-FEW_ROWS = 500
+FEW_ROWS = 200
 """With fewer rows than this all of them are held out in turn, to learn how sure reconstructed values are."""
 
 TOLD_ELSEWHERE = (
