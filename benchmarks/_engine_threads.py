@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from _store import cpu_model
+
 ROUNDS = 3
 GOAL = 1.1
 """Most that two threads may take, in times of one."""
@@ -95,7 +97,8 @@ def busy_process(wanted: bool) -> Iterator[None]:
 
 def measure(name: str) -> dict[str, Any]:
     """Fit a case with one and two threads in turn, alone and beside a busy process."""
-    found: dict[str, Any] = {"shape": CASES[name].shape, "k": CASES[name].k}
+    cores = f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores"
+    found: dict[str, Any] = {"shape": CASES[name].shape, "k": CASES[name].k, "machine": f"{cores}, {cpu_model()}"}
     rounds: dict[str, list[dict[int, dict[str, Any]]]] = {"alone": [], "busy": []}
     for _ in range(ROUNDS):
         for beside, runs in rounds.items():
@@ -114,6 +117,8 @@ def measure(name: str) -> dict[str, Any]:
 def table(parts: dict[str, dict[str, Any]]) -> str:
     """Return seconds and ratios as Markdown."""
     lines = [
+        f"On {', '.join(sorted({part['machine'] for part in parts.values()}))}.",
+        "",
         "| selector | rows x columns, k | 1 thread: s, CPU s | 2 threads: s, CPU s | ratio "
         "| beside a busy process: s, s | ratio | same columns | |",
         "|---" * 9 + "|",

@@ -7,11 +7,12 @@ import pytest
 
 pytestmark = pytest.mark.slow
 OPTIONAL = ("typer", "rich", "pyarrow", "openpyxl", "matplotlib", "torch", "pooch", "PIL", "anndata", "dask", "pandas")
-OPTIONAL += ("polars", "duckdb", "h5py", "zarr", "skops")
+OPTIONAL += ("polars", "duckdb", "h5py", "zarr", "skops", "jinja2", "pytest")
 DOORS = {
     "command line": ("from stableselect.cli import main; sys.exit(main(['methods']))", "[cli]"),
     "tables in files": ("import stableselect.io", "[cli]"),
     "pictures": ("stableselect.plot.stability_frontier", "[plot]"),
+    "reports": ("stableselect.report", "[report]"),
     "networks": ("stableselect.CAE(2, decoder=(4,)).fit(X)", "[torch]"),
     "downloads": ("stableselect.datasets.fetch('glioma', data_home=folder)", "[data]"),
     "data frames": ("stableselect.inspection.evaluate([0], X, n_permutations=0).to_frame()", "pip install pandas"),

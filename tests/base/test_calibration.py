@@ -289,3 +289,11 @@ def test_no_sample_fitted_on_is_unlike_itself():
     selector = ColumnSubset(4, scale="standard").fit(X).calibrate(X)
     selector.reconstruct(selector.transform(X))
     assert selector.novelty(selector.transform(X)).max() <= 1
+
+
+def test_a_feature_without_values_held_out_is_told_of(table):
+    holes = table.copy()
+    holes[60:, 2] = np.nan
+    selector = ColumnSubset(4, exclude=[2], scale="standard", missing="em").fit(holes)
+    with pytest.raises(ValueError, match="Feature 2 has no value in any sample held out"):
+        selector.calibrate(holes, cv=TimeSeriesSplit(2))

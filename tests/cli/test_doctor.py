@@ -98,6 +98,11 @@ def test_words_are_completed(shell, words, code, said, monkeypatch):
     assert said in result.stdout
 
 
-def test_the_completion_of_a_shell_is_shown(run):
-    code, out, _ = run("--show-completion", "bash")
-    assert code == 0 and "_STABLESELECT_COMPLETE=complete_bash" in out
+@pytest.mark.slow
+@pytest.mark.parametrize(("shell", "code"), [("bash", 0), ("tcsh", 2)])
+def test_the_completion_of_a_shell_is_shown(shell, code, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    command = [sys.executable, "-m", "stableselect", "--show-completion", shell]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, "_STABLESELECT_COMPLETE=complete_bash" in result.stdout) == (code, code == 0)
+    assert "Traceback" not in result.stderr

@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 
@@ -62,3 +63,15 @@ def test_without_jinja_an_error_names_the_extra(run, messy, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "jinja2", None)
     code, _, told = run("select", messy, "-k", 2, "--report", tmp_path / "page.html")
     assert code == 2 and 'pip install "stableselect[report]"' in told and not (tmp_path / "page.html").exists()
+
+
+def test_where_one_column_would_replace_several_each_has_a_replacement_of_its_own(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 9))
+    names = [f"c{j}" for j in range(9)]
+    path = tmp_path / "weak.csv"
+    path.write_text("\n".join([",".join(names), *(",".join(f"{x:.5f}" for x in row) for row in X)]) + "\n")
+    code, _, told = run("select", path, "-k", 3, "--explain", "--ridge", 0)
+    assert code == 0 and "Some replacements are named twice" in told
+    lines = told.split("take for each:")[1].splitlines()
+    own = [line.split()[1] for line in lines if line.startswith("c")]
+    assert len(own) == len(set(own)) == 3

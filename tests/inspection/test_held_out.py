@@ -99,3 +99,27 @@ def test_any_splitter_gives_the_mean_over_its_splits(tall):
     assert found.selection == pytest.approx(np.mean(errors))
     assert (found.n_train, found.n_test, found.n_selected) == (40, 20, 4)
     assert found == held_out_report(ColumnSubset(4, ridge=0.1), tall, cv=list(cv.split(tall, groups=groups)))
+
+
+def test_residuals_are_in_the_units_of_the_samples(tall):
+    X = tall * 10.0 ** np.arange(12)
+    for scaler in (None, StandardScaler()):
+        left = []
+        errors = held_out_report(ColumnSubset(4), X, scaler=scaler, residuals=left)
+        assert len(left) == 1 and left[0].residuals.shape == (errors.n_test, 12)
+    test = np.random.RandomState(0).permutation(60)[:12]
+    train = np.setdiff1d(np.arange(60), test)
+    scaler = StandardScaler().fit(X[train])
+    model = ColumnSubset(4).fit(scaler.transform(X[train]))
+    rebuilt = scaler.inverse_transform(model.reconstruct(model.transform(scaler.transform(X[test]))))
+    out = ~model.support_
+    np.testing.assert_allclose(left[0].residuals[:, out], (X[test] - rebuilt)[:, out])
+
+
+def test_all_samples_can_be_held_out_in_turn(tall):
+    once, turns = [], []
+    alone = held_out_report(ColumnSubset(4), tall, residuals=once)
+    both = held_out_report(ColumnSubset(4), tall, residuals=turns, all_folds=True)
+    assert alone == both
+    assert [len(part.leverage) for part in turns] == [12] * 5
+    np.testing.assert_array_equal(turns[0].residuals, once[0].residuals)

@@ -54,3 +54,12 @@ def test_any_selector_has_them_and_what_was_not_selected_cannot_fail(rng):
         joint_replacements(selector, X, [int(np.flatnonzero(~selector.support_)[0])])
     with pytest.raises(ValueError, match="X has 5 features and the selector was fitted on 8"):
         joint_replacements(selector, X[:, :5], [0])
+
+
+def test_fewer_features_within_a_budget_cost_more(rng):
+    X = rng.normal(size=(80, 4)) @ rng.normal(size=(4, 6)) + 0.2 * rng.normal(size=(80, 6))
+    conditions = Conditions(cost=[1, 1, 9, 9, 9, 9], budget=2)
+    selector = ColumnSubset(ridge=0.0, conditions=conditions).fit(X)
+    found = joint_replacements(selector, X, [0])
+    assert found.features == []
+    assert found.error_increase == pytest.approx(unexplained(X, [1]) - unexplained(X, [0, 1]))

@@ -150,3 +150,37 @@ def test_closed_form_is_exact_beside_a_far_sample(rng):
     left = X - X[:, S] @ np.linalg.lstsq(X[:, S], X, rcond=None)[0]
     J, _ = ScorerObjective(Moments.from_array(X).operator(), 6, 0.0, 0.0).exact(S)
     assert abs(J - np.sum(left**2) / 30) <= 1e-13 * np.sum(X**2) / 30
+
+
+@pytest.mark.parametrize(("alpha", "weight", "d"), [(0.0, 0.3, 2), (0.2, 0.3, 3), (0.1, 0.0, 2)])
+def test_weights_of_targets_against_scaled_features_and_the_definition(alpha, weight, d):
+    X, S = table(40, 6), [1, 4, 5]
+    w = np.array([0.5, 2.0, 1.0, 3.0, 0.2, 1.0])
+    gram = Moments.from_array(X).operator()
+    objective = ScorerObjective(gram, d, weight, alpha, targets=w)
+    J, top = objective.exact(S)
+    M, W = objective.weights(S, top)
+    Xc = X - X.mean(axis=0)
+    errors = [((Xc - Xc[:, rows] @ M[rows] @ W) ** 2 @ w).sum() / len(X) for rows in (S, list(range(6)))]
+    ridge = alpha * ((M[S] @ W) ** 2 @ w).sum()
+    assert errors[0] + weight * errors[1] + ridge == pytest.approx(J)
+    selector, scorer, total = objective.losses(M, W, S)
+    assert [selector, scorer, total] == pytest.approx([*(error / w.sum() for error in errors), J / w.sum()])
+    assert objective.floor(3) <= J + 1e-12
+    for _ in range(20):  # no other weights do better
+        other = M + 0.01 * np.random.default_rng(_).normal(size=M.shape)
+        D = W + 0.01 * np.random.default_rng(99 - _).normal(size=W.shape)
+        assert objective.losses(other, D, S)[2] >= J / w.sum() - 1e-12
+    assert objective.bound(S, top)[0] == pytest.approx(J)
+    if alpha == 0:  # a weight is then a scale of the feature
+        scaled = ScorerObjective(Moments.from_array(X * np.sqrt(w)).operator(), d, weight, 0.0)
+        assert scaled.exact(S)[0] == pytest.approx(J)
+
+
+def test_a_target_of_no_weight_is_the_limit_of_small_ones():
+    X, S = table(40, 6), [1, 4]
+    gram = Moments.from_array(X).operator()
+    none, little = (ScorerObjective(gram, 2, 0.3, 0.1, targets=np.array([1, 1, 1, 1, 1, last])) for last in (0.0, 1e-9))
+    assert none.exact(S)[0] == pytest.approx(little.exact(S)[0])
+    maps = [M[S] @ W for M, W in (one.weights(S, one.exact(S)[1]) for one in (none, little))]
+    np.testing.assert_allclose(*maps, atol=1e-6)

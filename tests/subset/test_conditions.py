@@ -4,10 +4,24 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import stableselect._core._unit_search as unit_search
-from stableselect import ColumnSubset, Conditions, Group, InfeasibleConditionsError
+from stableselect import (
+    ColumnSubset,
+    Conditions,
+    ConsensusSelector,
+    Group,
+    InfeasibleConditionsError,
+    Moments,
+    ScorerSelector,
+    load,
+    save,
+)
+from stableselect.inspection import held_out_report, stability_analysis
+from stableselect.scorer import ScorerObjective
 
 
 @dataclass
@@ -185,3 +199,275 @@ def test_larger_cases_by_search_alone(monkeypatch):
     assert optimal >= 0.9
     assert max(above) < 0.02
     assert not any(selector.proven_optimal_ for _, selector in fitted)
+
+
+def names_of(m):
+    return [f"f{j}" for j in range(m)]
+
+
+def named_table(seed=0, n=60, m=10):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, m)) + 0.5 * rng.normal(size=(n, m))
+    return pd.DataFrame(X, columns=names_of(m))
+
+
+ALL = Conditions(
+    cost={f"f{j}": 1.0 + j % 3 for j in range(10)},
+    budget=8,
+    groups=[Group(["f0", "f1", "f2"], at_most=1, name="first"), Group(["f8", "f9"], at_least=1)],
+    blocks=[["f3", "f4"]],
+    coordinates={f"f{j}": (j, 0.0) for j in range(8)},
+    min_distance=1.5,
+    penalty={"f9": 0.1},
+    target_weight={"f5": 3.0},
+    only_reconstruct=["f7"],
+    only_choose=["f6"],
+    choose_from=[f"f{j}" for j in range(10)],
+)
+
+
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+def test_names_and_indices_say_the_same(kind):
+    X = named_table()
+    by_name = kind(conditions=ALL).fit(X)
+    in_numbers = ALL.mapped(lambda name: int(name[1:]))
+    by_index = kind(conditions=in_numbers).fit(X.to_numpy())
+    np.testing.assert_array_equal(by_name.selected_, by_index.selected_)
+    assert by_name.conditions_cost_.free_selected == tuple(f"f{j}" for j in by_index.conditions_cost_.free_selected)
+    cost = by_name.conditions_cost_
+    assert cost.spent == sum(ALL.cost[name] for name in by_name.get_feature_names_out()) <= 8
+    assert cost.explained_variance < cost.free_explained_variance
+    assert f"{cost.explained_variance:.1%}" in str(cost)
+
+
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+def test_clones_parameters_and_files(kind, tmp_path):
+    X = named_table()
+    for conditions in (ALL, ALL.mapped(lambda name: int(name[1:])), Conditions(penalty=np.arange(10) / 100)):
+        selector = kind(5, conditions=conditions)
+        assert clone(selector).get_params()["conditions"] == conditions
+        selector.fit(X)
+        save(selector, path := tmp_path / "made.sselect", overwrite=True)
+        again = load(path)
+        assert again.conditions == conditions
+        assert again.conditions_cost_ == selector.conditions_cost_
+        np.testing.assert_array_equal(again.transform(X), selector.transform(X))
+        assert Conditions.from_plain(conditions.as_plain()) == conditions
+        assert "conditions=Conditions(" in repr(selector)
+
+
+def test_rows_in_any_order_and_folds_as_moments():
+    X = named_table(n=80)
+    first = ColumnSubset(conditions=ALL).fit(X)
+    other = ColumnSubset(conditions=ALL).fit(X.iloc[::-1])
+    np.testing.assert_array_equal(first.selected_, other.selected_)
+    assert first.ridge_ == other.ridge_
+    moments = ColumnSubset(ridge=first.ridge_, conditions=ALL).fit_moments(Moments.from_array(X), list(X.columns))
+    np.testing.assert_array_equal(np.sort(moments.selected_), np.sort(first.selected_))
+
+
+def test_few_samples_search_the_training_loss():
+    X = named_table(n=12, m=40).to_numpy()
+    selector = ColumnSubset(4, conditions=Conditions(groups=[Group(range(20), at_most=1)])).fit(X)
+    assert selector.search_criterion_ == "training" and not hasattr(selector, "leave_one_out_error_")
+    assert (selector.selected_ < 20).sum() <= 1
+
+
+def test_the_ridge_is_that_of_the_free_choice():
+    X = named_table(n=40)
+    free = ColumnSubset(3, search_criterion="training").fit(X)
+    bound = ColumnSubset(3, conditions=Conditions(groups=[Group(["f0", "f1"], at_most=1)])).fit(X)
+    assert bound.ridge_ == free.ridge_
+
+
+def test_empty_conditions_are_the_free_choice():
+    X = named_table()
+    free, empty = ColumnSubset(4).fit(X), ColumnSubset(4, conditions=Conditions()).fit(X)
+    np.testing.assert_array_equal(free.selected_, empty.selected_)
+    assert empty.conditions_cost_.loss == pytest.approx(empty.conditions_cost_.free_loss)
+    assert empty.objective_ == pytest.approx(free.objective_) and empty.proven_optimal_
+    np.testing.assert_allclose(empty.reconstruction_coef_, free.reconstruction_coef_, atol=1e-9)
+    np.testing.assert_allclose(empty.scores_, free.scores_, atol=1e-9)
+
+
+def test_must_haves_have_a_cost_too():
+    X = named_table()
+    selector = ColumnSubset(4, include=["f0", "f1"]).fit(X)
+    cost = selector.conditions_cost_
+    assert cost.loss == pytest.approx(selector.objective_)
+    assert cost.free_loss == pytest.approx(ColumnSubset(4, ridge=selector.ridge_).fit(X).objective_)
+    with pytest.raises(AttributeError, match="fit it with conditions or include"):
+        selector.set_params(include=None).fit(X).conditions_cost_  # noqa: B018
+
+
+def test_replacements_keep_to_the_conditions():
+    X = named_table()
+    conditions = Conditions(groups=[Group(["f0", "f1", "f2"], exactly=1)], blocks=[["f3", "f4"]])
+    explained = ColumnSubset(5, include=["f3"], conditions=conditions).fit(X).explain()
+    group, block = {"f0", "f1", "f2"}, {"f3", "f4"}
+    for kept in explained.selected:
+        offered = {one.feature for one in kept.replacements}
+        if kept.feature in block:
+            assert not offered
+        elif kept.feature in group:
+            assert offered <= group
+        else:
+            assert offered and not offered & (group | block)
+
+
+def test_duplicates_and_constants():
+    X = named_table().assign(f1=lambda t: t["f0"], f2=1.0)
+    conditions = Conditions(groups=[Group(["f0", "f1", "f2"], exactly=3)])
+    selector = ColumnSubset(4, ridge=0, conditions=conditions).fit(X)
+    assert {0, 1, 2} < set(selector.selected_.tolist())
+    assert np.isfinite(selector.reconstruction_coef_).all()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "k", "more", "words"),
+    [
+        (Conditions(cost=range(1, 11), budget=0.5), None, {}, "the cheapest selection costs 1 and the budget is 0.5"),
+        (
+            Conditions(cost=range(1, 11), budget=9),
+            None,
+            {"include": [8, 7]},
+            "costs 17 and the budget is 9; raise it by 8",
+        ),
+        (
+            Conditions(groups=[Group([0, 1], exactly=2, name="two")]),
+            4,
+            {"exclude": [1]},
+            "2 of group 'two' .* at most 1",
+        ),
+        (Conditions(groups=[Group(range(8), at_most=1)]), 5, {}, "at most 1 of group 0 .* need at least 3"),
+        (Conditions(blocks=[range(5), range(5, 10)]), 4, {}, "4 features .* allow 0 to 10 but not this number"),
+        (
+            Conditions(blocks=[[0, 1]]),
+            4,
+            {"include": [0], "exclude": [1]},
+            "feature 0 is included but is in a block with 1",
+        ),
+        (
+            Conditions(coordinates=np.arange(10), min_distance=3),
+            5,
+            {},
+            "5 features are to be selected, and the other conditions allow at most 4",
+        ),
+        (Conditions(coordinates=np.arange(10), min_distance=3), 3, {"include": [4, 5]}, "4 and 5 are both included"),
+        (Conditions(choose_from=[1, 2]), 3, {}, "3 features .* at most 2"),
+    ],
+)
+def test_conditions_that_cannot_be_met_say_why(conditions, k, more, words):
+    with pytest.raises(InfeasibleConditionsError, match=f"The conditions cannot be met: .*{words}"):
+        ColumnSubset(k, conditions=conditions, **more).fit(named_table().to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Conditions(cost={"a": 1}), "cost but no budget"),
+        (lambda: Conditions(min_distance=1), "min_distance but no coordinates"),
+        (lambda: Conditions(cost={"a": -1}, budget=1), "cost of 'a' must be a number from 0"),
+        (lambda: Conditions(penalty={"a": float("nan")}), "penalty of 'a' must be a number from 0"),
+        (lambda: Conditions(coordinates={"a": (1, 2), "b": (1,)}, min_distance=1), "as many for one feature"),
+        (lambda: Conditions(groups=[["a", "b"]]), "groups must hold stableselect.Group"),
+        (lambda: Conditions(blocks=["ab"]), "a block must be a list of names"),
+        (lambda: Group(["a"], at_least=2, at_most=1, name="x"), "group 'x' asks for at least 2 and at most 1"),
+        (lambda: Group(["a"], exactly=1, at_most=1), "give exactly alone"),
+        (lambda: Group(["a"], at_most=1.5), "at_most of a group must be a whole number"),
+    ],
+)
+def test_what_conditions_refuse(make, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"n_features_to_select": "auto"}, "conditions do not go with n_features_to_select='auto'"),
+        ({"criterion": "stability"}, "conditions do not go with criterion='stability'"),
+        ({"sketch": 50}, "conditions are searched on exact moments"),
+        ({"conditions": Conditions(penalty={"f77": 1})}, "Unknown feature 'f77' in penalty"),
+        ({"conditions": Conditions(penalty=[1, 2])}, "penalty has 2 numbers for 10 features"),
+        ({"conditions": Conditions(cost={"f0": 1}, budget=5)}, "cost lacks 'f1'"),
+        ({"conditions": Conditions(blocks=[["f0", "f1"], ["f1", "f2"]])}, "'f1' is in two blocks"),
+        ({"conditions": Conditions(target_weight=[0] * 10)}, "no feature to reconstruct"),
+    ],
+)
+def test_what_a_fit_with_conditions_refuses(more, words):
+    given = {"n_features_to_select": 3, "conditions": Conditions()} | more
+    with pytest.raises(ValueError, match=words):
+        ColumnSubset(**given).fit(named_table())
+
+
+def test_votes_refuse_conditions():
+    with pytest.raises(ValueError, match="Votes do not keep to the conditions"):
+        ConsensusSelector(ColumnSubset(conditions=Conditions()), n_features_to_select=3).fit(named_table())
+
+
+def test_inspections_take_a_selector_with_conditions():
+    X = named_table()
+    runs = stability_analysis(ColumnSubset(4, ridge=0.1, conditions=Conditions(blocks=[["f3", "f4"]])), X, cv=4)
+    assert (runs.supports[:, 3] == runs.supports[:, 4]).all()
+    report = held_out_report(ColumnSubset(ridge=0.1, conditions=ALL), X)
+    assert report.selection < report.mean_predictor
+
+
+def check_scorer_cases(count: int) -> None:
+    """Hold that selections by the scorer-selector's objective are allowed and nearly all the best by it."""
+    above, seed = [], 0
+    while len(above) < count:
+        case, seed = draw_case(seed, largest=8), seed + 1
+        sets = [chosen for chosen in case.sets() if case.allowed(chosen)]
+        if not sets:
+            continue
+        selector = case.selector(ScorerSelector).fit(case.X)
+        chosen = tuple(np.flatnonzero(selector.support_).tolist())
+        assert chosen in sets
+        gram, unit = Moments.from_array(case.X).operator().normalised()
+        penalty, total = case.conditions.penalty or {}, float(case.weights() @ gram.diagonal())
+
+        def cost(chosen):
+            J = ScorerObjective(gram, len(chosen), 1 / 128, case.ridge, targets=case.weights()).exact(list(chosen))[0]  # noqa: B023
+            return J / total + sum(penalty.get(j, 0.0) for j in chosen)  # noqa: B023
+
+        above.append(cost(chosen) / min(map(cost, sets)) - 1)
+        charged = sum(penalty.get(j, 0.0) for j in chosen)
+        size = case.weights().sum() / total / unit
+        assert selector.objective_ * size == pytest.approx(cost(chosen) - charged, abs=1e-9)
+        least = min(cost(other) - sum(penalty.get(j, 0.0) for j in other) for other in sets)
+        assert selector.lower_bound_ * size <= least + 1e-9
+    optimal = np.mean(np.array(above) < 1e-8)
+    print(f"{count} cases of the scorer, all allowed; {optimal:.1%} optimal, the worst {max(above):.2%} above")
+    assert optimal >= 0.9 and max(above) < 0.02
+
+
+def test_some_cases_of_the_scorer_against_all_sets():
+    check_scorer_cases(6)
+
+
+@pytest.mark.slow
+def test_100_cases_of_the_scorer_against_all_sets():
+    check_scorer_cases(100)
+
+
+@pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
+@pytest.mark.parametrize("n", [6, 60])
+def test_tensors_give_the_same(kind, n):
+    torch = pytest.importorskip("torch")
+    X, conditions = named_table(n=n).to_numpy(), ALL.mapped(lambda name: int(name[1:]))
+    ours, theirs = (kind(ridge=0.1, conditions=conditions).fit(table) for table in (X, torch.tensor(X)))
+    np.testing.assert_array_equal(ours.selected_, theirs.selected_)
+    assert ours.objective_ == pytest.approx(theirs.objective_)
+
+
+def test_missing_values_and_batches():
+    X = named_table(n=90)
+    within = ColumnSubset(conditions=ALL).fit(X, batch=np.arange(90) % 3)
+    X.iloc[3, 4] = np.nan
+    completed = ColumnSubset(conditions=ALL, missing="em").fit(X)
+    for selector in (within, completed):
+        kept = set(selector.get_feature_names_out())
+        assert len(kept & {"f0", "f1", "f2"}) <= 1 and kept & {"f8", "f9"} and "f7" not in kept
+        assert ("f3" in kept) == ("f4" in kept) and selector.conditions_cost_.spent <= 8

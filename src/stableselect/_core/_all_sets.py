@@ -17,6 +17,8 @@ from ._unit_state import UnitProblem, small_falls
 
 MAX_SETS = 100_000
 """Where there are more sets that the rules allow, not all are tried."""
+MOST_UNITS = 1000
+"""Nor where there are more units."""
 MAX_WORK = 3e7
 """Nor where they take more than this many multiplications."""
 _CERTAIN = 1e-6
@@ -38,14 +40,15 @@ def try_all(problem: UnitProblem, best: Sequence[int]) -> UnitResult | None:
     sets = _all_sets(problem.rules)
     if sets is None:
         return None
-    masks = np.concatenate([_features_of(problem, part) for part in sets])
+    candidates = np.array(sorted(problem.rules.features(range(len(problem.rules.units)))))
+    masks = np.concatenate([_features_of(problem, part)[:, candidates] for part in sets])
     counts = masks.sum(axis=1)
     if float((counts.astype(float) ** 3).sum()) > MAX_WORK:
         return None
-    C = np.asarray(to_numpy(problem.gram.dense()))
-    w = np.ones(len(C)) if problem.weights is None else to_numpy(problem.weights)
-    CWC, variance, total = (C * w) @ C, np.diagonal(C), problem.total()
-    costs, errors = total + masks @ problem.prices, np.zeros(len(masks))
+    rows = to_numpy(problem.gram.rows(candidates))
+    C, CWC = rows[:, candidates], (rows * problem.w) @ rows.T
+    variance, prices, total = np.diagonal(C), masks @ problem.prices[candidates], problem.total()
+    costs, errors = total + prices, np.zeros(len(masks))
     for count in np.unique(counts[counts > 0]):
         at = np.flatnonzero(counts == count)
         features = np.nonzero(masks[at])[1].reshape(-1, count)
@@ -62,7 +65,7 @@ def try_all(problem: UnitProblem, best: Sequence[int]) -> UnitResult | None:
     if problem.cost(units) > problem.cost(best) + slack:  # rounding deceived
         return UnitResult(list(best), 0, False)
     proven = bool((costs - errors >= least - _CERTAIN * abs(least) - slack).all())
-    return UnitResult(units, 0, proven, float((costs - errors - masks @ problem.prices).min()) if proven else 0.0)
+    return UnitResult(units, 0, proven, float((costs - errors - prices).min()) if proven else 0.0)
 
 
 def _features_of(problem: UnitProblem, sets: np.ndarray) -> np.ndarray:
@@ -79,6 +82,8 @@ def _all_sets(rules: Rules) -> list[np.ndarray] | None:
     if not rules.within(rules.sums(start)) or rules.blocked(start)[start].any():
         return []
     others = np.flatnonzero(~rules.required & (rules.blocked(start) == 0))
+    if len(others) > MOST_UNITS:
+        return None
     apart = rules.apart[others][:, others].toarray() > 0
     added = np.empty((1, 0), dtype=np.int64)  # of the others, in increasing order
     sums = rules.sums(start)[None, :]

@@ -248,13 +248,13 @@ def check_values(
     names : sequence of str, optional
         Feature names for the message.
     missing : str, optional
-        The parameter of a selector that has one: "em" lets NaN pass.
+        The parameter of a selector that has one: all but "raise" let NaN pass.
     """
     values = X.data if sparse.issparse(X) else X
     xp = namespace(values)
     if not xp.isdtype(values.dtype, "real floating") or 0 in values.shape:
         return
-    if missing == "em":
+    if missing not in (None, "raise"):
         values = xp.where(xp.isnan(values), xp.zeros_like(values), values)
     low, high = (values, values) if limits is None else limits
     if -float(xp.min(low)) <= LARGEST and float(xp.max(high)) <= LARGEST:

@@ -18,6 +18,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 _SLACK = 1e-9
 """Sums within this distance of a limit, relative to its size, meet it."""
+_SOLVER = 4e-6
+"""The solver may break a limit by about this fraction of its size."""
 _NODES = 20_000
 """Branches after which an integer program is given up."""
 
@@ -141,14 +143,22 @@ class Rules:
         return replace(self, low=low, high=high)
 
     def complete(
-        self, chosen: Sequence[int] = (), banned: Iterable[int] = (), values: np.ndarray | None = None
+        self,
+        chosen: Sequence[int] = (),
+        banned: Iterable[int] = (),
+        values: np.ndarray | None = None,
+        *,
+        tighter: float = 0.0,
     ) -> list[int] | None:
         """Return units, the chosen ones first, that may be selected together; None where there are none.
 
-        With ``values`` those of the largest sum are returned.
+        With ``values`` those of the largest sum are returned. ``tighter`` is a fraction by which limits are kept away
+        from.
         """
         start = [*chosen, *np.setdiff1d(np.flatnonzero(self.required), chosen).tolist()]
         banned = np.array(sorted(set(banned)), dtype=int)
+        if set(start) & set(banned):
+            return None
         if values is None:
             quick = self._quick(start, banned)
             if quick is not None:
@@ -156,9 +166,9 @@ class Rules:
         least, most = np.zeros(len(self.units)), np.ones(len(self.units))
         most[banned] = 0
         least[start] = 1
-        if (least > most).any():
-            return None
-        limits = [LinearConstraint(self.rows, self.low - self._tolerance, self.high + self._tolerance)]
+        scale = np.maximum(self._tolerance / _SLACK, 1e-300)
+        margin = _SLACK - tighter
+        limits = [LinearConstraint(self.rows / scale[:, None], self.low / scale - margin, self.high / scale + margin)]
         pairs = sparse.triu(self.apart).tocoo()
         if pairs.nnz:
             which = np.repeat(np.arange(pairs.nnz), 2)
@@ -171,11 +181,16 @@ class Rules:
             aim, integrality=np.ones(len(aim)), bounds=Bounds(least, most), constraints=limits, options=options
         )
         if found.x is None:
-            if found.status != 2:
+            if found.status != 2 or tighter:
                 raise Undecided(found.message)
             return None
         taken = np.flatnonzero(np.round(found.x) > 0)
-        return [*start, *np.setdiff1d(taken, start).tolist()]
+        made = [*start, *np.setdiff1d(taken, start).tolist()]
+        if self.met(made):
+            return made
+        if tighter:
+            raise Undecided("The solver meets the limits to a few digits only.")
+        return self.complete(chosen, banned, values, tighter=_SOLVER)
 
     def _quick(self, start: list[int], banned: np.ndarray) -> list[int] | None:
         """Return a completion by the units that lack most and use up least, if that leads to one."""

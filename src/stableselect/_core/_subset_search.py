@@ -163,6 +163,10 @@ class SwapState:
         """
         xp, gram, V, Y = self.gram.xp, self.gram, self.V, self.Y
         p = float(self.P[a, a])
+        if p <= 0:  # the others replace the old feature fully
+            self.chosen[a] = j
+            self.refresh()
+            return True
         v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
         row = self.P[a, :] / p
         _add_product(V, -row[:, None], v[None, :])

@@ -79,7 +79,10 @@ def forward_units(
     """
     rules, banned = problem.rules, list(banned)
     chosen = [*start, *np.setdiff1d(np.flatnonzero(rules.required), start).tolist()]
-    plan = rules.complete(chosen, banned)
+    try:
+        plan = rules.complete(chosen, banned)
+    except Undecided:
+        return None
     if plan is None:
         return None
     least = TIE * problem.total()

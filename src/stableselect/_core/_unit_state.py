@@ -62,6 +62,13 @@ class UnitProblem:
         explained = coefficients_of(rows, features, self.alpha, namespace(rows)).T * rows
         return self.total() - float((explained.sum(axis=0) * self.w).sum())
 
+    def explained(self, features: Sequence[int]) -> float:
+        """Return the fraction of the variance that the ridge map from some features explains, V'(2 C_S - C_SS V)."""
+        rows, total = self.rows(features), self.total()
+        V = coefficients_of(rows, features, self.alpha, namespace(rows)).T
+        explained = (V * (2 * rows - rows[:, features] @ V)).sum(axis=0) @ self.w
+        return float(explained) / total if total > 0 else 1.0
+
     def quick_cost(self, units: Iterable[int]) -> float:
         """Return the same from small matrices, to rounding of the total times the condition of the features."""
         features = self.rules.features(units)

@@ -114,14 +114,16 @@ class Calibration:
         _prefer_discarded(residuals, held_out)
         mean_leverage = float(leverage.mean())
         there = np.count_nonzero(~np.isnan(residuals), axis=0)
-        std = np.sqrt(np.nansum(residuals**2, axis=0) / np.maximum(there, 1))
+        if not there.all():
+            raise ValueError(f"Feature {int(np.argmin(there))} has no value in any sample held out; leave it out.")
+        std = np.sqrt(np.nansum(residuals**2, axis=0) / there)
         # The residuals are scaled in place: they can be as large as the table.
         np.abs(residuals, out=residuals)
         residuals /= np.sqrt((1 + leverage) / (1 + mean_leverage))[:, None]
         residuals /= np.where(std > 0, std, 1.0)
         residuals.sort(axis=0)  # NaN last
         places = np.ceil((there[:, None] + 1) * np.array(LEVELS) - 1e-9).astype(np.intp)
-        places = np.clip(places, 1, np.maximum(there, 1)[:, None]) - 1
+        places = np.clip(places, 1, there[:, None]) - 1
         model = Model.of(selected)
         usual = (1 + MARGIN) * np.quantile(np.concatenate([part.distances for part in held_out]), _USUAL)
         return cls(

@@ -88,8 +88,8 @@ def ending(run: Callable[[], int]) -> int:
         exec("")
     except Ended as ended:
         code = ended.exit_code
-    except SystemExit as left:  # typer and click, after the completion of a word; rich and typer at a closed pipe
-        if left.code in (None, 0) or "_STABLESELECT_COMPLETE" in os.environ:
+    except SystemExit as left:  # rich and typer at a closed pipe; typer also after it has completed a word
+        if not isinstance(left.__context__, OSError):
             return left.code if isinstance(left.code, int) else 0
         code = _PIPE_CLOSED
     except BrokenPipeError:

@@ -87,11 +87,14 @@ def joint_replacements(selector: BaseSelector, X: Any, failed: Iterable[str | in
 
     def fitted(include: list[int], exclude: list[int], **more: Any) -> ColumnSubset:
         with whole_fits():
-            return ColumnSubset(selector.selected_.size, include=include, exclude=exclude, **how, **more).fit(values)
+            return ColumnSubset(include=include, exclude=exclude, **how, **more).fit(values)
 
-    found = fitted(rest, [*never, *gone], conditions=conditions)
-    before = fitted([*rest, *gone], [])
-    after = found if conditions is None else fitted(found.selected_.tolist(), [])  # weights change the loss
+    k, kept = selector.selected_.size, [*rest, *gone]
+    found = fitted(rest, [*never, *gone], n_features_to_select=k, conditions=conditions)
+    before = fitted(kept, [], n_features_to_select=k)
+    after = found
+    if conditions is not None:  # weights change the loss, and within a budget there may be fewer
+        after = fitted(found.selected_.tolist(), [], n_features_to_select=found.selected_.size)
     with np.errstate(invalid="ignore"):
         total = float(np.nanmean(np.nanvar(values / getattr(found, "scale_", 1.0), axis=0))) or 1.0
 

@@ -46,8 +46,8 @@ class SelectionOverview:
     curve : ErrorCurve or None
         Error against the number of features.
     stability : StabilityAnalysis or None
-        Ten choices, or five where a fit needs all samples, without a fifth of the samples each; None where stability
-        decided the choice and was measured for it, and where it was not asked for.
+        Ten choices, or five where a fit needs all samples or meets conditions, without a fifth of the samples each;
+        None where stability decided the choice and was measured for it, and where it was not asked for.
     groups : list of (members, correlations)
         Look-alikes, as :func:`~stableselect.metrics.correlated_groups` gives them, selected features first.
     """
@@ -83,7 +83,7 @@ def overview(
         The samples it was fitted on.
     stability : bool or StabilityAnalysis, default=True
         Whether to measure how far the choice repeats itself, which takes ten more fits with the ridge weight found
-        (five for selectors that do not work from moments); or such a measurement.
+        (five with conditions, and for selectors that do not work from moments); or such a measurement.
     summary : TableSummary, optional
         Summary of the table before it was scaled; by default that of X.
     random_state : int, RandomState or None, default=0
@@ -136,7 +136,8 @@ def _repeated(selector: BaseSelector, X: Any, seed: int) -> StabilityAnalysis | 
     if hasattr(selector, "ridge_") and "ridge" in again.get_params(deep=False):
         again.set_params(ridge=float(selector.ridge_))
     again.set_params(n_features_to_select=int(selector.selected_.size))
-    runs = 10 if isinstance(selector, StreamingSelector) else 5
+    quick = isinstance(selector, StreamingSelector) and getattr(selector, "conditions", None) is None
+    runs = 10 if quick else 5
     with warnings.catch_warnings(), whole_fits():
         warnings.simplefilter("ignore", UserWarning)
         try:

@@ -103,8 +103,8 @@ class ScorerObjective:
         """Return what J keeps of all features (m x d), for the vectors of :meth:`exact`; unit vectors times W^1/2."""
         return self.U @ self._inner(top)
 
-    def floor(self, k: int) -> float:
-        """Return a lower bound on J over all subsets of k features.
+    def floor(self, k: int, width: int | None = None) -> float:
+        """Return a lower bound on J over all subsets of k features, with this latent width or another.
 
         The selector's map has rank min(k, d) at most and the scorer's d, so neither can do better than as many
         principal components.
@@ -113,7 +113,8 @@ class ScorerObjective:
         if self.targets is not None:  # that of the weighted features, without a ridge
             root, alpha = gram.xp.sqrt(self.targets), 0.0
             gram = Gram(gram.dense() * root[:, None] * root[None, :])
-        return gram.floor(min(k, self.width), alpha) + self.weight * gram.floor(self.width)
+        width = self.width if width is None else width
+        return gram.floor(min(k, width), alpha) + self.weight * gram.floor(width)
 
     def exact(self, chosen: Sequence[int]) -> tuple[float, Array]:
         """Return J(S) and the top eigenvectors of Q(S) in eigenvector coordinates (r x d), zero where Q(S) has none."""

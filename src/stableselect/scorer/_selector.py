@@ -91,9 +91,13 @@ class ScorerSelector(SketchSelector):
     scale : {"standard", "minmax"} or None, default=None
         Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
         by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
-    missing : {"raise", "em"}, default="raise"
-        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use
-        its moments, for up to 3000 features. ``transform`` and ``reconstruct`` then take missing values too.
+    missing : {"raise", "em", "factors"}, default="raise"
+        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use its
+        moments. "factors" fits one of up to 16 factors, and so does "em", with a warning, for more than 3000 features
+        or very wide gaps. ``transform`` and ``reconstruct`` then take missing values too.
+    conditions : Conditions or None, default=None
+        Costs and a budget, groups, blocks, distances, penalties, weights, as in :class:`ColumnSubset`: the search that
+        this one starts from keeps to them, and so do its own swaps of single features.
 
     Attributes
     ----------
@@ -134,6 +138,8 @@ class ScorerSelector(SketchSelector):
     n_swaps_ : int
         Swaps made by the search. The set before the last, J-driven swaps is a certified 1-swap optimum of the plain
         loss; of J, the most promising swaps were tested.
+    conditions_cost_ : ConditionsCost
+        As in :class:`ColumnSubset`, by the plain reconstruction loss.
     ridge_ : float
         The relative ridge weight used.
     scale_ : ndarray of shape (m,)
@@ -144,6 +150,8 @@ class ScorerSelector(SketchSelector):
         such a feature, 95 % is in one batch).
     location_, covariance_, em_iterations_ : ndarrays of shape (m,) and (m, m), int
         With ``missing="em"``: the Gaussian, slightly shrunk to its diagonal, and the number of steps.
+    factors_, noise_ : ndarrays of shape (m, r) and (m,)
+        With ``missing="factors"``, in place of ``covariance_``: the covariance is ``factors_ @ factors_.T`` and noise.
 
     See Also
     --------
@@ -205,7 +213,7 @@ class ScorerSelector(SketchSelector):
         n_jobs: int | None = None,
         verbose: bool = False,
         scale: Literal["standard", "minmax"] | None = None,
-        missing: Literal["raise", "em"] = "raise",
+        missing: Literal["raise", "em", "factors"] = "raise",
         conditions: Conditions | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -264,7 +272,7 @@ class ScorerSelector(SketchSelector):
             swappable = None if choice is None else partial(replaceable, choice)
             chosen, swaps = search_scorer(objective, chosen, problem.include, problem.exclude, found.prices, swappable)
             self.n_swaps_ += swaps
-        most = problem.k if choice is None else choice.most
+        most = problem.k if choice is None else choice.most  # of selections of any number
         M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
@@ -279,7 +287,7 @@ class ScorerSelector(SketchSelector):
                 roles = roles_again(roles, problem, chosen, C_S)
             self.objective_ = max(0.0, J) * unit
         else:
-            floor = objective.floor(most) / objective.size
+            floor = objective.floor(most, self.latent_width or most) / objective.size
             self.objective_, self.lower_bound_, self.optimality_gap_ = bounds(J, floor, problem)
         deviation = np.sqrt(np.maximum(to_numpy(gram.diagonal()), 0.0))
         weights = self.score_weights_ = canonical_scores(M, deviation, chosen)

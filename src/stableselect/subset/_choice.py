@@ -46,7 +46,7 @@ class Choice:
 
     def without_conditions(self, k: int) -> Choice:
         """Return the choice of k features with nothing to regard but what is to be reconstructed, and from what."""
-        units = tuple((j,) for j in range(len(self.penalty)) if j not in set(self.never))
+        units = tuple((int(j),) for j in np.setdiff1d(np.arange(len(self.penalty)), self.never))
         size = np.ones((1, len(units)))
         none = np.zeros(len(units), dtype=bool)
         apart = sparse.csr_matrix((len(units), len(units)), dtype=int)
@@ -103,10 +103,13 @@ def resolve_choice(
         spending = np.array([cost[list(unit)].sum() for unit in units])
         low[0] = 1.0
         rows, low, high, texts = [*rows, spending], [*low, 0.0], [*high, conditions.budget], [*texts, "budget"]
+    home = np.full(m, len(units))
+    for u, unit in enumerate(units):
+        home[list(unit)] = u
     for number, group in enumerate(conditions.groups):
         called = f"group {group.name!r}" if group.name else f"group {number}"
-        members = set(resolve.features(group.features, called))
-        rows.append(np.array([len(members & set(unit)) for unit in units], dtype=float))
+        members = resolve.features(group.features, called)
+        rows.append(np.bincount(home[members], minlength=len(units) + 1)[:-1].astype(float))
         limits, texts = group.limits, [*texts, called]
         low, high = [*low, float(limits[0])], [*high, float(limits[1])]
     apart = _apart(conditions, resolve, units)
@@ -239,7 +242,8 @@ def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
         low, high, what = rules.low[row], rules.high[row], rules.names[row]
         if what == "budget":
             return f"the cheapest selection costs {least:g} and the budget is {high:g}; raise it by {least - high:g}."
-        asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        asked = f"at least {low:g}" if most < low else f"at most {high:g}"
+        asked = f"{low:g}" if low == high else asked
         asked = f"{asked} features are to be selected" if what == "features" else f"{asked} of {what} are asked for"
         if most < low:
             return f"{asked}, and the other conditions allow at most {most:g}; ask for fewer or loosen one of them."

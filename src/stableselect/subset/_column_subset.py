@@ -69,9 +69,14 @@ class ColumnSubset(SketchSelector):
     scale : {"standard", "minmax"} or None, default=None
         Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
         by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
-    missing : {"raise", "em"}, default="raise"
-        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use
-        its moments, for up to 3000 features. ``transform`` and ``reconstruct`` then take missing values too.
+    missing : {"raise", "em", "factors"}, default="raise"
+        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use its
+        moments. "factors" fits one of up to 16 factors, and so does "em", with a warning, for more than 3000 features
+        or very wide gaps. ``transform`` and ``reconstruct`` then take missing values too.
+    conditions : Conditions or None, default=None
+        Costs and a budget, groups, blocks, distances, penalties, weights (:class:`~stableselect.Conditions`). The
+        search is then on the training loss, a ridge of "auto" is that of the free choice, and with a budget
+        ``n_features_to_select`` is an upper limit, None for as many features as the budget allows.
 
     Attributes
     ----------
@@ -92,17 +97,22 @@ class ColumnSubset(SketchSelector):
     path_ : SelectionPath
         After "auto": explained variance against the number of features, and how far the number moves between folds.
     objective_ : float
-        Training loss of the selected features, whatever the search lowered. After a search on a sketch it is exact too
-        where the samples could be read again (``fit``), else an estimate from the sketch, a little too low.
+        Training loss of the selected features, whatever the search lowered, weighted where features are. After a search
+        on a sketch it is exact too where the samples could be read again (``fit``), else an estimate from the sketch, a
+        little too low.
     lower_bound_ : float
-        No k features that ``include`` and ``exclude`` allow can have a lower loss. ``objective_`` itself where the
-        selection is proven optimal. Elsewhere at least the error of k principal components, shrunk by the same ridge,
-        and at least the sum of the m - k smallest errors of a feature reconstructed from all others. No bound follows
-        from a sketch: neither this nor the next two exist after a search on one.
+        No features that ``include``, ``exclude`` and ``conditions`` allow can have a lower loss. ``objective_`` itself
+        where the selection is proven optimal without penalties. Elsewhere at least the error of k principal components,
+        shrunk by the same ridge, and at least the sum of the m - k smallest errors of a feature reconstructed from all
+        others. No bound follows from a sketch: neither this nor the next two exist after a search on one.
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / objective_``, the largest relative improvement any other selection could bring.
     proven_optimal_ : bool
-        Whether it is proven that no other selection has a lower loss on these samples.
+        Whether it is proven that no other selection, of those the conditions allow, has a lower loss (and penalties)
+        on these samples.
+    conditions_cost_ : ConditionsCost
+        With ``conditions``, or ``include`` and a search on the training loss: loss and explained variance beside those
+        of the free choice of as many features.
     n_swaps_ : int
         Features swapped after the forward search.
     ridge_ : float
@@ -115,6 +125,8 @@ class ColumnSubset(SketchSelector):
         such a feature, 95 % is in one batch).
     location_, covariance_, em_iterations_ : ndarrays of shape (m,) and (m, m), int
         With ``missing="em"``: the Gaussian, slightly shrunk to its diagonal, and the number of steps.
+    factors_, noise_ : ndarrays of shape (m, r) and (m,)
+        With ``missing="factors"``, in place of ``covariance_``: the covariance is ``factors_ @ factors_.T`` and noise.
 
     See Also
     --------

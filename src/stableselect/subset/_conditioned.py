@@ -36,9 +36,9 @@ class ConditionsCost:
     Attributes
     ----------
     loss, free_loss : float
-        Weighted mean squared error, as ``objective_``.
+        Weighted mean squared error and ridge term, as ``objective_`` of ColumnSubset: what the search lowers.
     explained_variance, free_explained_variance : float
-        Fraction of the (weighted) variance that is explained: one minus the loss relative to that of no features.
+        Fraction of the (weighted) variance that the map from the features explains.
     free_selected : tuple of str or int
         The features of the free choice: names where the samples had them, else indices.
     spent : float or None
@@ -140,9 +140,8 @@ def conditions_cost(
     gram, unit, ridge = problem.gram, problem.unit, problem.ridge
     size = gram.n_features if choice.weights is None else float(choice.weights.sum())
     searched = _problem(gram, choice, ridge)
-    total = searched.total()
     losses = [max(0.0, searched.loss(features)) for features in (chosen, free)]
-    explained = [1 - loss / total if total > 0 else 1.0 for loss in losses]
+    explained = [searched.explained(features) for features in (chosen, free)]
     spent = None
     if choice.spending is not None:
         home = {j: u for u, members in enumerate(choice.rules.units) for j in members}

@@ -116,13 +116,15 @@ class Conditions:
     >>> from stableselect import ColumnSubset, Conditions, Group
     >>> X = load_wine(as_frame=True).data
     >>> conditions = Conditions(
-    ...     groups=[Group(["total_phenols", "flavanoids", "nonflavanoid_phenols"], at_most=1)],
-    ...     penalty={"proline": 0.05},
+    ...     groups=[Group(["total_phenols", "flavanoids", "proanthocyanins"], at_most=1)],
+    ...     penalty={"flavanoids": 0.05},
     ... )
     >>> selector = ColumnSubset(3, scale="standard", conditions=conditions).fit(X)
     >>> selector.get_feature_names_out().tolist()
-    ['alcohol', 'flavanoids', 'ash']
-    >>> selector.conditions_cost_
+    ['alcalinity_of_ash', 'total_phenols', 'color_intensity']
+    >>> cost = selector.conditions_cost_
+    >>> round(cost.explained_variance, 3), round(cost.free_explained_variance, 3)
+    (0.543, 0.566)
     """
 
     cost: Numbers | None = None

@@ -52,6 +52,8 @@ STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
 _MOST_THREADS = 4
+_FEW_FEATURES = 200
+"""With fewer features than this, most of a search is Python's own work, which threads cannot share."""
 _ARRAYS = 12
 """Arrays of the size of the moments that a round may hold."""
 
@@ -250,6 +252,8 @@ class Procedure:
 
     def _threads(self) -> int:
         """Return how many rounds may be searched at a time: Python's own part of the work and memory limit them."""
+        if self.n_features < _FEW_FEATURES:
+            return 1
         n = sum(fold.n_samples for fold in self.folds)
         round_memory = _ARRAYS * 8 * self.n_features * min(n, self.n_features)
         return max(1, min(_MOST_THREADS, int(memory_limit() / round_memory)))
