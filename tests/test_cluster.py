@@ -3,6 +3,7 @@
 One module, so that pytest-xdist mostly gives its tests to one process, which has one cluster.
 """
 
+import fcntl
 import json
 import os
 import signal
@@ -23,7 +24,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]  # what d
 
 
 @pytest.fixture(scope="module")
-def client():
+def alone(tmp_path_factory, worker_id):
+    """Let one cluster run at a time where several processes share the tests."""
+    folder = tmp_path_factory.getbasetemp()
+    with open((folder if worker_id == "master" else folder.parent) / "cluster.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # given up as the file is closed
+        yield
+
+
+@pytest.fixture(scope="module")
+def client(alone):
     """Return the client of two workers with a thread each; one cluster for all tests here."""
     options = {"processes": True, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (

@@ -22,7 +22,11 @@ BLOCK = re.compile(
     flags=re.DOTALL | re.MULTILINE,
 )
 MARKERS = {"slow", "data", "gpu", "browser"}
-LONG = {f"docs/{name}.md" for name in ("generalization", "stability", "user_guide/large_tables", "user_guide/networks")}
+LONG = {
+    f"docs/{name}.md"
+    for name in ("generalization", "stability", "start/genes", "start/report_variables", "start/research")
+}
+LONG |= {f"docs/user_guide/{name}.md" for name in ("batches", "gpu", "large_tables", "networks")}
 """Pages whose examples together are a slow test."""
 
 

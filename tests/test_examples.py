@@ -49,3 +49,16 @@ def test_report_variables(load_data, data_home):
     assert beaten > 0.9 * of
     covered, width = percents(out.split("90 % intervals of the proteins left out hold ")[1])[:2]
     assert 84 < covered < 96 and width < 70
+
+
+@pytest.mark.slow
+def test_gene_panel(load_data, data_home, tmp_path):
+    load_data("prostate_ge")
+    page = tmp_path / "panel.html"
+    out = run("gene_panel.py", page, STABLESELECT_DATA=data_home)
+    assert "50 genes" in out and "48 different genes for 48" in out
+    weak, strong = map(int, re.search(r"(\d+) of them weak, (\d+) very strong", out).groups())
+    assert weak < 10 and strong <= 1
+    html = page.read_text(encoding="utf-8")
+    assert "A panel of 50 genes" in html and "Conditions and their cost" in html and "gene 4525" in html
+    assert len(html) < 2e6

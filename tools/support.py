@@ -172,19 +172,19 @@ def small_pieces() -> Iterator[None]:
         _streams.FEWEST, _streams.BLOCK_ELEMENTS, _containers.BLOCK_ELEMENTS = before
 
 
-def missing(name: str) -> str | None:
-    """Return why an input cannot be made here; None where it can."""
+def missing(name: str, views: bool = True) -> str | None:
+    """Return why an input, or views of it, cannot be had here; None where they can."""
     for module in INPUTS[name].needs:
         try:
             importlib.import_module(module)
         except ImportError:
             return f"{module} cannot be imported"
-    if name == "AnnData, backed, sparse":
+    if views and name == "AnnData, backed, sparse":
         with tempfile.TemporaryDirectory() as folder:
             try:
                 backed(sparse.csr_matrix(table()), Path(folder)).X[:2]
             except AttributeError:
-                return "this anndata reads no sparse rows from files with this SciPy"
+                return "views of sparse files cannot be read with this anndata and this SciPy"
     return None
 
 

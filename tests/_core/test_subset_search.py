@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 from stableselect import ColumnSubset, Moments
+from stableselect._core import _subset_search
 from stableselect._core._forward_search import forward_search, open_columns
 from stableselect._core._gram import DualGram, Gram
 from stableselect._core._subset_search import _REFRESH, SwapState, _descend, exchange_search
@@ -258,3 +260,26 @@ def test_a_swap_that_only_rounding_made_possible_is_refused(rng):
     assert not state.swap(0, 5)  # column 1 stays, so its copy adds nothing
     assert state.chosen == [0, 1, 2] and state.loss == pytest.approx(loss)
     assert state.swap(1, 5) and state.chosen == [0, 5, 2] and state.loss == pytest.approx(loss)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_are_added_in_place_in_either_layout(rng, order):
+    M, left, right = np.array(rng.normal(size=(5, 9)), order=order), rng.normal(size=(5, 2)), rng.normal(size=(2, 9))
+    expected, view = M + left @ right, M[::2]
+    _subset_search._add_product(M, left, right)
+    np.testing.assert_allclose(M, expected, rtol=1e-13)
+    np.testing.assert_array_equal(view, M[::2])
+    _subset_search._add_product(M[:, ::2], left, right[:, ::2])
+    np.testing.assert_allclose(M[:, ::2], (expected + left @ right)[:, ::2], rtol=1e-13)
+
+
+def test_short_stretches_side_by_side_lead_to_the_same_swaps(rng, monkeypatch):
+    X = rng.normal(size=(40, 300)) + rng.normal(size=(40, 5)) @ rng.normal(size=(5, 300))
+    gram = Moments.from_array(X).operator().normalised()[0]
+    start = list(range(8))
+    expected = exchange_search(gram, start, 0.1)
+    monkeypatch.setattr(_subset_search, "_STRETCH", 100)
+    for fewest in (1, 10**6):
+        monkeypatch.setattr(_subset_search, "MANY_FEATURES", fewest)
+        with threadpool_limits(2):
+            assert exchange_search(gram, start, 0.1) == expected

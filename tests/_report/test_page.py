@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from stableselect import ColumnSubset, Conditions, Group, LaplacianScore, TableSelection, compare, report
 from stableselect._report import report_html
 from stableselect.inspection import evaluate, stability_analysis
-from stableselect.workflow import SelectionRequest, inspect_table
+from stableselect.workflow import EvaluationRequest, SelectionRequest, evaluate_table, inspect_table
 
 VOID = {"meta", "input", "br", "img", "link"}
 
@@ -160,7 +160,7 @@ def test_arrays_missing_values_and_few_samples_have_a_page(rng):
     assert {row[0] for grid in html.grids for row in grid["rows"]} >= {f"x{j}" for j in range(6)}
     X[3, 2] = np.nan
     html = Reader(report_html(ColumnSubset(2, missing="em").fit(X), X))
-    assert "1 values are missing" in html.text
+    assert "Missing values 1" in html.text and "take the mean of a column" in html.text
     few = rng.normal(size=(4, 6))
     assert "Error on held-out" not in Reader(report_html(ColumnSubset(2).fit(few), few)).text
 
@@ -277,3 +277,15 @@ def test_a_comparison(wine):
         name: sum(j in run for run in found.selections["ColumnSubset"]) / 3 for j, name in enumerate(wine.columns)
     }
     assert {row[0]: row[2] for row in often} == pytest.approx(counts, abs=1e-3)
+
+
+def test_pages_of_one_table_have_one_fingerprint(wine):
+    import pyarrow as pa
+
+    from stableselect.io import Table
+
+    table = Table(pa.Table.from_pandas(wine, preserve_index=False), "wine.csv")
+    selected = inspect_table(table, SelectionRequest(k=4))
+    judged = evaluate_table(table, EvaluationRequest(["alcohol"], n_random=5, folds=3))
+    known = selected.overview.summary.fingerprint
+    assert judged.fingerprint == known and known in Reader(report_html(judged)).text

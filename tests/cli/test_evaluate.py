@@ -87,7 +87,7 @@ def test_the_panel_from_a_file_of_names_or_a_selection(run, wine, tmp_path):
 @pytest.mark.slow
 def test_labels_and_groups(run, wine):
     code, text, err = run(
-        "evaluate", wine, "--columns", "alcohol,hue,proline", "--labels", "class", "--group", "batch", *FEW
+        "evaluate", wine, "--columns", "alcohol,hue,proline", "--labels", "class", "--group-column", "batch", *FEW
     )
     expected = judged(y=["abc"[i] for i in load_wine().target], groups=np.array([str(i // 10) for i in range(178)]))
     row = expected.comparison[0]
@@ -111,13 +111,13 @@ def test_noise_has_nothing_to_select(run, tmp_path, rng):
         (("--columns", "hue", "--labels", "klass"), "--labels: the table has no column 'klass'"),
         (("--columns", "hue", "--labels", "proline"), "--labels: 'proline' has 121 different values in 178 rows"),
         (("--columns", "hue", "--folds", 200), "--folds: 200 folds need as many rows and the table has 178"),
-        (("--columns", "hue", "--group", "batch", "--folds", 20), "--folds: 20 folds need as many groups"),
+        (("--columns", "hue", "--group-column", "batch", "--folds", 20), "--folds: 20 folds need as many groups"),
         (("--columns", "hue", "-o", "out.csv"), "expected a report, one of .json"),
         ((), "Missing option"),
     ],
 )
 def test_what_is_refused(run, wine, options, said):
-    ignored = ("--drop-columns", "class" if "--group" in options else "class,batch")
+    ignored = ("--drop-columns", "class" if "--group-column" in options else "class,batch")
     code, _, err = run("evaluate", wine, *options, *([] if "class" in options[-1:] else ignored))
     assert code == 2 and err.count("\n") == 1 and said in " ".join(err.split())
 

@@ -272,6 +272,8 @@ def test_it_prints_in_80_columns(tall, labels):
     ("how", "words"),
     [
         ({"k": 12}, "all of the features"),
+        ({"k": 13}, "^k must be between 1 and the number of features, 12"),
+        ({"X": np.ones((30, 12))}, "all are constant; there is nothing to compare"),
         ({"methods": ["ColumnSubst"]}, "there is no 'ColumnSubst'; did you mean ColumnSubset"),
         ({"methods": []}, "at least one method"),
         ({"methods": {"PCA": "PFA"}}, "Two rows of the comparison are called 'PCA'"),
@@ -284,7 +286,7 @@ def test_it_prints_in_80_columns(tall, labels):
 )
 def test_what_cannot_be_is_refused_in_a_sentence(tall, how, words):
     with pytest.raises(ValueError, match=words):
-        ss.compare(tall, **{"k": 4, "methods": ["PFA"]} | how)
+        ss.compare(**{"X": tall, "k": 4, "methods": ["PFA"]} | how)
     with pytest.raises(TypeError, match="names and selectors"):
         ss.compare(tall, 4, methods=[3])
 

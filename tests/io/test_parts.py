@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -225,3 +226,20 @@ def test_flags_and_whole_numbers_are_joined(tmp_path, either_way):
     pa.parquet.write_table(pa.table({"a": [True, False], "b": [1.5, 2.5]}), tmp_path / "1.parquet")
     pa.parquet.write_table(pa.table({"a": [3, 300], "b": [1, 2]}), tmp_path / "2.parquet")
     np.testing.assert_array_equal(numbers_of(open_table(tmp_path)), [[1, 1.5], [0, 2.5], [3, 1], [300, 2]])
+
+
+def test_what_is_read_ahead_keeps_its_order_and_its_errors():
+    def items():
+        yield from range(3)
+        raise TableError("the fourth is damaged")
+
+    found = []
+    with pytest.raises(TableError, match="the fourth is damaged"):
+        for item in _parts._ahead(items()):
+            found.append(item)
+    assert found == [0, 1, 2]
+    before = threading.active_count()
+    reader = _parts._ahead(iter(range(100)))
+    assert next(reader) == 0
+    reader.close()  # as where the caller gives up
+    assert threading.active_count() == before

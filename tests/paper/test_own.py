@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.datasets import load_wine
 
 from stableselect import datasets
@@ -79,6 +80,7 @@ def test_an_own_selector_on_an_own_table_stands_in_the_paper_s_table(own, tmp_pa
 @pytest.mark.slow
 def test_other_processes_know_them_too(own, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "code"))
+    get_reusable_executor().shutdown()  # processes of an earlier test know another path
     results = tmp_path / "results"
     run(wanted(own, results, methods=[NAME, "ColumnSubset"], jobs=2))
     assert [item.status for item in Store(results, current=current).runs()] == ["done"] * 6

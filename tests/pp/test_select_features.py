@@ -30,12 +30,7 @@ def in_file(X, folder):
 
 
 def in_sparse_file(X, folder):
-    backed = in_file(sparse.csr_matrix(X), folder)
-    try:
-        backed.X[:2]
-    except AttributeError:
-        pytest.skip("this anndata reads no sparse rows from files with this SciPy")
-    return backed
+    return in_file(sparse.csr_matrix(X), folder)
 
 
 def on_dask(X, folder):

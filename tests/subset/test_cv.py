@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect.base import UnevenFoldsWarning
-from stableselect.inspection import stability_analysis
+from stableselect.inspection import BlockKFold, stability_analysis
 from stableselect.subset._search import GIVE_UP, RIDGE_GRID
 
 
@@ -136,3 +136,39 @@ def test_uneven_folds_are_told(rng):
 def test_what_cannot_be_split_gets_a_sentence(X, cv, groups, message):
     with pytest.raises(ValueError, match=message):
         ColumnSubset(4, cv=cv).fit(X, groups=groups)
+
+
+@pytest.mark.parametrize("cls", [ColumnSubset, ScorerSelector])
+@pytest.mark.parametrize("cv", [KFold(4), ShuffleSplit(3, random_state=0), GroupKFold(5), BlockKFold(4)])
+def test_tables_read_piece_by_piece_are_split_like_arrays(X, cv, cls, monkeypatch):
+    monkeypatch.setattr("stableselect._core._streams.FEWEST", 20)
+    monkeypatch.setattr("stableselect._core._streams.BLOCK_ELEMENTS", 1)
+    groups = GROUPS if isinstance(cv, GroupKFold) else None
+    weights = np.linspace(0, 2, len(X))
+    expected = cls(4, cv=cv).fit(X, sample_weight=weights, groups=groups)
+    found = cls(4, cv=cv).fit([X[:50], X[50:71], X[71:]], sample_weight=weights, groups=groups)
+    assert found.ridge_ == expected.ridge_
+    np.testing.assert_array_equal(found.selected_, expected.selected_)
+    np.testing.assert_array_equal(found.fold_sizes_, expected.fold_sizes_)
+    if groups is not None:  # then one pass is enough
+        once = cls(4, cv=cv).fit(iter([X[:50], X[50:]]), sample_weight=weights, groups=groups)
+        np.testing.assert_array_equal(once.selected_, expected.selected_)
+
+
+def test_streams_refuse_splits_that_take_too_much(X, monkeypatch):
+    monkeypatch.setattr("stableselect._core._streams.FEWEST", 20)
+    monkeypatch.setattr("stableselect._core._streams.BLOCK_ELEMENTS", 1)
+    parts = [X[:50], X[50:]]
+    with pytest.raises(
+        ValueError, match=r"The 30 splits of cv divide the samples into \d+ parts, .*such as KFold\(5\)"
+    ):
+        ColumnSubset(4, cv=ShuffleSplit(30, random_state=0)).fit(parts)
+    for labels in (GROUPS[:-1], [*GROUPS, 40]):
+        with pytest.raises(
+            ValueError, match=rf"one label for each sample, but holds {len(labels)}, and the table has 120"
+        ):
+            ColumnSubset(4, cv=GroupKFold(4)).fit(parts, groups=labels)
+    with pytest.raises(ValueError, match="A second pass is needed, but an iterator can be read only once"):
+        ColumnSubset(4, cv=KFold(4)).fit(iter(parts))
+    with pytest.raises(ValueError, match="groups need a cv that keeps them together"):
+        ColumnSubset(4).fit(parts, groups=GROUPS)

@@ -10,7 +10,9 @@ from sklearn.preprocessing import MinMaxScaler
 
 from stableselect import ColumnSubset, ScorerSelector, load, save
 from stableselect._core import _missing, merged
+from stableselect._core._factors import fit_factors
 from stableselect._core._missing import fit_gaussian
+from stableselect.base import FactorModelWarning
 
 
 def with_gaps(X, rng, fraction=0.1):
@@ -177,8 +179,6 @@ def test_what_does_not_do_is_said(planted):
     gaps[:, 3] = np.nan
     with pytest.raises(ValueError, match=r"Feature 3 has no values at all; leave it out\."):
         ColumnSubset(4, missing="em").fit(gaps)
-    with pytest.raises(ValueError, match="up to 3000 features"):
-        ColumnSubset(4, missing="em").fit(np.ones((3, 3001)))
 
 
 def _stream_of(X):
@@ -196,3 +196,76 @@ def test_sparse_tables_are_made_dense(planted):
     expected = ColumnSubset(4, missing="em").fit(planted[1])
     found = ColumnSubset(4, missing="em").fit(sparse.csr_array(planted[1]))
     np.testing.assert_array_equal(found.selected_, expected.selected_)
+
+
+def test_factors_are_the_gaussian_that_they_say(planted):
+    gaps = planted[1]
+    model = fit_factors(gaps)
+    # The conditional mean by the covariance, for one sample after the other.
+    filled = model.fill(gaps)
+    for x, row in zip(gaps[:40], filled[:40], strict=True):
+        gone = np.isnan(x)
+        C = model.covariance
+        expected = model.mean[gone] + C[np.ix_(gone, ~gone)] @ np.linalg.solve(
+            C[np.ix_(~gone, ~gone)], x[~gone] - model.mean[~gone]
+        )
+        np.testing.assert_allclose(row[gone], expected, atol=1e-8)
+        np.testing.assert_array_equal(row[~gone], x[~gone])
+    np.testing.assert_allclose(model.part(np.array([3, 1])).covariance, model.covariance[np.ix_([3, 1], [3, 1])])
+
+
+def test_factors_recover_the_moments_of_the_complete_table(planted):
+    X, gaps = planted
+    model = fit_factors(gaps, n_factors=5)
+    found, expected = np.asarray(model.moments(gaps, None).gram), np.cov(X.T, bias=True)
+    assert np.linalg.norm(found - expected) < 0.03 * np.linalg.norm(expected)
+    gone = np.isnan(gaps)
+    assert np.mean((model.fill(gaps) - X)[gone] ** 2) < 0.2 * X.var(axis=0).mean()
+
+
+def test_factors_do_not_depend_on_units_or_copies(planted):
+    gaps = planted[1]
+    one, other = fit_factors(gaps), fit_factors(gaps * np.logspace(-4, 4, 12) + 3)
+    np.testing.assert_allclose(one.covariance, other.covariance / np.outer(*[np.logspace(-4, 4, 12)] * 2), rtol=1e-6)
+    weights = np.arange(600.0) % 3
+    copies = fit_factors(np.repeat(gaps, weights.astype(int), axis=0), n_factors=5)
+    np.testing.assert_allclose(fit_factors(gaps, weights, 5).covariance, copies.covariance, rtol=1e-5)
+
+
+def test_wide_tables_are_completed_by_factors(rng, monkeypatch, tmp_path):
+    X = rng.normal(size=(120, 4)) @ rng.normal(size=(4, 300)) + 0.3 * rng.normal(size=(120, 300))
+    gaps = with_gaps(X, rng)
+    monkeypatch.setattr(_missing, "MOST_FEATURES", 100)
+    with pytest.warns(FactorModelWarning, match="all 300 features takes too long here"):
+        fitted = ColumnSubset(6, missing="em").fit(gaps)
+    asked = ColumnSubset(6, missing="factors").fit(gaps)
+    assert fitted.selected_.tolist() == asked.selected_.tolist()
+    assert not hasattr(fitted, "covariance_")
+    kept = asked.transform(gaps)
+    assert not np.isnan(kept).any()
+    gone = np.isnan(gaps[:, asked.support_])
+    assert np.mean((kept - X[:, asked.support_])[gone] ** 2) < 0.1 * X.var()
+    rebuilt = asked.reconstruct(gaps[:, asked.support_])
+    assert not np.isnan(rebuilt).any()
+    # As good as what complete samples give.
+    whole = ColumnSubset(6).fit(X)
+    assert asked.score(X) > 1.1 * whole.score(X)
+    save(asked, tmp_path / "s.sselect")
+    np.testing.assert_array_equal(load(tmp_path / "s.sselect").transform(gaps), kept)
+    assert ColumnSubset(6, missing="factors").fit(X).selected_.tolist() == whole.selected_.tolist()
+
+
+def test_tables_that_take_long_are_those_with_many_features_or_wide_gaps():
+    assert not _missing.takes_long(np.zeros((2, 3000)))
+    assert _missing.takes_long(np.zeros((2, 3001)))
+    assert _missing.takes_long(np.full((10, 2000), np.nan))
+
+
+@pytest.mark.parametrize("missing", ["em", "factors"])
+def test_few_samples_are_completed_and_left_out_one_by_one(rng, missing):
+    X = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 80)) + 0.5 * rng.normal(size=(30, 80))
+    gaps = with_gaps(X, rng)
+    found = ColumnSubset(4, missing=missing).fit(gaps)
+    expected = ColumnSubset(4).fit(found._model().fill(gaps))
+    assert found.selected_.tolist() == expected.selected_.tolist()
+    assert found.leave_one_out_error_ == pytest.approx(expected.leave_one_out_error_)

@@ -22,8 +22,10 @@ from ._arrays import (
     to_numpy,
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
+from ._blocks import BlockKFold, time_blocks
 from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
+from ._factors import FactorModel, fit_factors
 from ._folds import (
     HeldOut,
     ResampledMoments,
@@ -46,7 +48,7 @@ from ._gram import DualGram, Gram, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
-from ._missing import MOST_FEATURES, GaussianModel, fit_gaussian
+from ._missing import GaussianModel, fit_gaussian, takes_long
 from ._moments import Moments, normalised_moments
 from ._refits import Refit, centred, mean_square, refit_errors
 from ._resampling import (
@@ -71,6 +73,7 @@ from ._search_device import (
     forward_search,
     forward_searches,
     in_lock_step,
+    losses_each,
     map_errors,
     order_each,
     parts_in_memory,
@@ -78,9 +81,10 @@ from ._search_device import (
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
-from ._stream_moments import stream_columns, stream_extremes, stream_moments
+from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments, stream_splits
 from ._streams import Stream, open_table, summed
 from ._subset_search import SwapState, best_swap
+from ._sums import Room
 from ._tables import (
     Features,
     check_columns,

@@ -80,10 +80,8 @@ def like(values: object, reference: Array, xp: ModuleType) -> Array:
 
 def index(columns: object, reference: Array, xp: ModuleType) -> Array:
     """Return ``columns`` as an integer index array on the device of ``reference``."""
-    numbers = np.asarray(columns, dtype=np.int64)
-    return (
-        numbers if isinstance(reference, np.ndarray) else xp.asarray(numbers, device=array_api_compat.device(reference))
-    )
+    numbers, on_host = np.asarray(columns, dtype=np.int64), isinstance(reference, np.ndarray)
+    return numbers if on_host else xp.asarray(numbers, device=array_api_compat.device(reference))
 
 
 def contiguous(x: Array) -> Array:
@@ -248,13 +246,13 @@ def check_values(
     names : sequence of str, optional
         Feature names for the message.
     missing : str, optional
-        The parameter of a selector that has one: "em" lets NaN pass.
+        The parameter of a selector that has one: all but "raise" let NaN pass.
     """
     values = X.data if sparse.issparse(X) else X
     xp = namespace(values)
     if not xp.isdtype(values.dtype, "real floating") or 0 in values.shape:
         return
-    if missing == "em":
+    if missing not in (None, "raise"):
         values = xp.where(xp.isnan(values), xp.zeros_like(values), values)
     low, high = (values, values) if limits is None else limits
     if -float(xp.min(low)) <= LARGEST and float(xp.max(high)) <= LARGEST:

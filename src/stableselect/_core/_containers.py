@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ._arrays import BLOCK_ELEMENTS
 
@@ -181,6 +182,23 @@ def _slabs(X: Any) -> Iterator[slice]:
         yield slice(start, min(n, start + step))
 
 
+def _sparse_slabs(matrix: Any) -> Iterator[Any]:
+    """Return rows of a sparse matrix in a file.
+
+    Those of the usual form are read from its three arrays: what an older anndata asks of SciPy is gone from newer ones.
+    """
+    group = getattr(matrix, "group", None)
+    if group is None or getattr(matrix, "format", None) != "csr":
+        yield from (matrix[part] for part in _slabs(matrix))
+        return
+    (n, m), indptr = matrix.shape, np.asarray(group["indptr"][:], dtype=np.int64)
+    step = max(1, int(n * (BLOCK_ELEMENTS // 4) // max(1, indptr[-1])))
+    for start in range(0, n, step):
+        bounds = indptr[start : start + step + 1]
+        values, columns = (group[name][bounds[0] : bounds[-1]] for name in ("data", "indices"))
+        yield sparse.csr_array((values, columns, bounds - bounds[0]), shape=(len(bounds) - 1, m))
+
+
 def _anndata(X: Any) -> Container | None:
     if not hasattr(X, "var_names"):
         return None
@@ -198,7 +216,7 @@ def _anndata(X: Any) -> Container | None:
         if inner is not None:
             yield from inner.read()
         elif X.isbacked and matrix is not None:  # sparse, in a file
-            yield from (matrix[part] for part in _slabs(matrix))
+            yield from _sparse_slabs(matrix)
         else:
             yield X.X
 

@@ -20,9 +20,17 @@ from ._moments import Moments
 
 MOST_FEATURES = 3000
 """Most features of a table whose covariance is estimated; each step inverts a matrix of so many rows."""
+_MOST_WORK = 3e10
+"""Most multiplications of a step."""
 _RISE, _STEPS = 1e-6, 200
 _AT_ONCE = 2**21
 """Values of the matrices that are inverted at once."""
+
+
+def takes_long(X: np.ndarray) -> bool:
+    """Tell whether a table has too many features, or gaps too wide, for a covariance of all features."""
+    m, gone = X.shape[1], np.isnan(X).sum(axis=1, dtype=np.float64)
+    return m > MOST_FEATURES or float(np.sum(gone**3)) + m**3 > _MOST_WORK
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,10 @@ class GaussianModel:
     def fill(self, X: np.ndarray) -> np.ndarray:
         """Return a table with its missing values replaced by their means given those that are there."""
         return _Completion(X, self.mean, self.covariance).filled
+
+    def part(self, features: np.ndarray) -> GaussianModel:
+        """Return the model of some of the features."""
+        return GaussianModel(self.mean[features], self.covariance[np.ix_(features, features)])
 
     def moments(self, X: np.ndarray, weights: np.ndarray | None, rows: np.ndarray | None = None) -> Moments:
         """Return the moments of some samples, completed, with the conditional covariance of what was missing."""

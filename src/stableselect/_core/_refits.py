@@ -6,6 +6,8 @@ X_S V diag(1 / s) Q, and a ridge of weight a predicts X_S V diag(s / (s^2 + a)) 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import linalg
 
@@ -33,11 +35,11 @@ class Refit:
         self.left, self.singular, self.right = thin_svd(train[:, chosen])
         self.Q = self.left.T @ train
 
-    def least_squares_error(self, test: np.ndarray) -> float:
+    def least_squares_error(self, test: np.ndarray, where: np.ndarray | None = None) -> float:
         """Return the mean squared error of the least-squares map on other samples, centred by the first ones' mean."""
-        return self.ridge_error(test, 0.0)
+        return self.ridge_error(test, 0.0, where)
 
-    def ridge_error(self, test: np.ndarray, ridge: float | None = None) -> float:
+    def ridge_error(self, test: np.ndarray, ridge: float | None = None, where: np.ndarray | None = None) -> float:
         """Return that of a ridge map.
 
         Parameters
@@ -46,6 +48,8 @@ class Refit:
             The other samples.
         ridge : float or None
             The weight, as a multiple of the features' mean sum of squares; None for that of least leave-one-out error.
+        where : ndarray of bool of shape (n_test, m) or None
+            The values of the other samples to average over; None for all.
 
         Returns
         -------
@@ -53,40 +57,56 @@ class Refit:
         """
         s = self.singular
         if s.size == 0:
-            return mean_square(test)
+            return mean_square(test, where)
         unit = float(s @ s) / self.chosen.size
         if ridge is None:
             errors = leave_one_out_errors(self.train, self.left, s, self.Q, RIDGE_GRID * unit)
             ridge = float(RIDGE_GRID[np.argmin(errors)])
         scores = test[:, self.chosen] @ (self.right.T * (s / (s**2 + ridge * unit)))
-        return mean_square(test - scores @ self.Q)
+        return mean_square(test - scores @ self.Q, where)
 
 
 def centred(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both tables less the mean of the first, which gives every map here its intercept."""
-    # The mean of a constant feature can miss it by rounding, and a fit would then make much of that residue.
-    mean = np.where((train == train[0]).all(axis=0), train[0], train.mean(axis=0))
+    mean = centring(train)
     return train - mean, test - mean
 
 
-def refit_errors(train: np.ndarray, test: np.ndarray, sets: list[np.ndarray]) -> list[tuple[float, float]]:
+def centring(train: np.ndarray) -> np.ndarray:
+    """Return the mean sample."""
+    # The mean of a constant feature can miss it by rounding, and a fit would then make much of that residue.
+    return np.where((train == train[0]).all(axis=0), train[0], train.mean(axis=0))
+
+
+def refit_errors(
+    train: np.ndarray,
+    seen: Callable[[np.ndarray], np.ndarray],
+    sets: list[np.ndarray],
+    where: np.ndarray | None = None,
+) -> list[tuple[float, float]]:
     """Return the errors of the ridge map, with its own weight, and of the least-squares map from each of several sets.
 
     Parameters
     ----------
-    train, test : ndarrays of shape (n, m) and (n_test, m)
-        The samples to fit on and the others, both less the mean of the first.
+    train : ndarray of shape (n, m)
+        The samples to fit on.
+    seen : callable
+        Returns the other samples as they are known from a set of features.
     sets : list of ndarray of int
         The features of each.
+    where : ndarray of bool of shape (n_test, m) or None
+        The values of the other samples to average over; None for all.
 
     Returns
     -------
     list of (float, float)
     """
+    mean = centring(train)
+    train = train - mean
 
     def errors(chosen: np.ndarray) -> tuple[float, float]:
-        refit = Refit(train, chosen)
-        return refit.ridge_error(test), refit.least_squares_error(test)
+        refit, test = Refit(train, chosen), seen(chosen) - mean
+        return refit.ridge_error(test, where=where), refit.least_squares_error(test, where)
 
     return side_by_side(errors, sets)
 
@@ -123,6 +143,12 @@ def thin_svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return left[:, kept], singular[kept], right[kept]
 
 
-def mean_square(difference: np.ndarray) -> float:
-    """Return the mean of the squares."""
+def mean_square(difference: np.ndarray, where: np.ndarray | None = None) -> float:
+    """Return the mean of the squares, of some values or of all."""
+    if where is not None:
+        if where.shape != difference.shape or not where.any():
+            raise ValueError(
+                f"where must be of shape {difference.shape} and true for some value; mark values of X_test."
+            )
+        difference = difference[where]
     return float(np.vdot(difference, difference)) / difference.size

@@ -7,7 +7,6 @@ any kind, and so is a tensor in the processor's memory, whose caches hold the ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from array_api_compat import is_torch_array
@@ -35,10 +34,9 @@ def forward_search(
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     prices: Array = None,
-    **conditions: Any,
 ) -> list[int]:
     """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`."""
-    return forward_searches([(gram, alpha)], k, include, exclude, prices, **conditions)[0]
+    return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
 
 
 def forward_searches(
@@ -47,14 +45,13 @@ def forward_searches(
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     prices: Array = None,
-    **conditions: Any,
 ) -> list[list[int]]:
     """Search side by side; see :func:`stableselect._core._forward_search.forward_searches`."""
-    if in_lock_step(lanes[0][0]) and not any(conditions.values()):
+    if in_lock_step(lanes[0][0]):
         from ._batched_forward import forward_in_lock_step
 
         return forward_in_lock_step(lanes, k, include, [exclude], prices)
-    return _forward_search.forward_searches(lanes, k, include, exclude, prices, **conditions)
+    return _forward_search.forward_searches(lanes, k, include, exclude, prices)
 
 
 def exchange_search(
@@ -64,12 +61,11 @@ def exchange_search(
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     prices: Array = None,
-    **conditions: Any,
 ) -> tuple[list[int], int]:
     """Swap features while that helps; see :func:`stableselect._core._subset_search.exchange_search`."""
-    if in_lock_step(gram) and not any(conditions.values()):
+    if in_lock_step(gram):
         return exchange_each([(gram, chosen, alpha, prices)], include, exclude)[0]
-    return _subset_search.exchange_search(gram, chosen, alpha, include, exclude, prices, **conditions)
+    return _subset_search.exchange_search(gram, chosen, alpha, include, exclude, prices)
 
 
 def exchange_each(
@@ -88,6 +84,13 @@ def order_each(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]], include: 
     every = np.arange(lanes[0][0].n_features)
     others = [np.setdiff1d(every, own).tolist() for own in chosen]
     return forward_in_lock_step(lanes, len(chosen[0]), include, others)
+
+
+def losses_each(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> list[float]:
+    """Return the losses of several subsets, each of its own lane, at once."""
+    from ._batched_split import subset_losses
+
+    return subset_losses(lanes, chosen)
 
 
 def map_errors(

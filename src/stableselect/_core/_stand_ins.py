@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-_LIKENESS = 1e-4
-"""Of replacements whose costs differ by less than this fraction of the variance, the more correlated one is taken."""
+_LIKENESS = 1e-3
+"""Of replacements whose costs differ by less than this fraction of the variance, the more correlated one is taken.
+
+Where features have little in common, the next best feature of all would else stand in for any of them.
+"""
 _NEVER = 1e9
 """Cost of what may not be, which an assignment takes only where there is nothing else."""
 
@@ -24,7 +27,7 @@ def correlations(C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int], o
 def stand_ins(
     gains: np.ndarray, total: float, C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a replacement of every kept feature, all different, at the least sum of costs.
+    """Return a replacement of every kept feature, all different, at the least sum of costs, unlikeness being one.
 
     Parameters
     ----------

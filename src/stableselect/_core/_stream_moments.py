@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ._arrays import Array, extremes, memory_limit, to_numpy
-from ._folds import merged, row_folds
+from ._folds import HeldOut, merged, row_folds
 from ._moments import Moments
+from ._resampling import splits_of
 from ._sketch import exact_columns
 from ._streams import ChunkStream, Stream, added
 from ._sums import Room
+
+_MOST_PARTS = 64
+"""Most parts into which splits may divide a table that is read piece by piece."""
 
 
 def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
@@ -29,7 +34,7 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     else:
         folds, room = [Moments() for _ in range(max(1, n_folds))], Room()
         for X, weights in stream.pieces():
-            _add_to_folds(folds, X, weights, room)
+            add_to_folds(folds, X, weights, room)
     m, filled = stream.shape[1], [moments for moments in folds if moments.n_samples]
     if n_folds and 2 * sum(moments.n_samples for moments in filled) > m and 8 * m * m * (n_folds + 1) <= memory_limit():
         for moments in filled:  # they will be merged
@@ -37,8 +42,12 @@ def stream_moments(stream: Stream, n_folds: int) -> list[Moments]:
     return folds
 
 
-def _add_to_folds(folds: list[Moments], X: Array, weights: np.ndarray | None, room: Room) -> None:
-    labels = row_folds(X, len(folds)) if len(folds) > 1 else np.zeros(X.shape[0], dtype=np.intp)
+def add_to_folds(
+    folds: list[Moments], X: Array, weights: np.ndarray | None, room: Room, labels: np.ndarray | None = None
+) -> None:
+    """Add samples to the moments of their folds: those of ``labels``, or of :func:`row_folds`."""
+    if labels is None:
+        labels = row_folds(X, len(folds)) if len(folds) > 1 else np.zeros(X.shape[0], dtype=np.intp)
     for fold, moments in enumerate(folds):
         rows = np.flatnonzero(labels == fold)
         if rows.size == X.shape[0]:
@@ -49,13 +58,66 @@ def _add_to_folds(folds: list[Moments], X: Array, weights: np.ndarray | None, ro
 
 def _chunk_folds(n_folds: int, X: Array, weights: np.ndarray | None, number: int) -> list[Moments]:
     folds = [Moments() for _ in range(max(1, n_folds))]
-    _add_to_folds(folds, X, weights, Room())
+    add_to_folds(folds, X, weights, Room())
     return folds
 
 
 def _merged_folds(parts: list[list[Moments]]) -> list[Moments]:
     """Return the folds of several chunks together, fold by fold."""
     return [merged([part for part in fold if part.n_samples] or list(fold[:1])) for fold in zip(*parts, strict=True)]
+
+
+def stream_splits(stream: Stream, cv: Any, groups: Any) -> tuple[list[Moments], list[HeldOut] | None]:
+    """Return the moments that a splitter asks for, as :func:`split_moments` does for an array.
+
+    Samples that are on the same side of every split are gathered together; chunks of Dask come here one after another.
+
+    Parameters
+    ----------
+    stream : Stream
+        The table. Without groups it is read twice where its length is not known.
+    cv : splitter or iterable
+        What is held out.
+    groups : array of shape (n,), optional
+        Labels of samples that belong together.
+    """
+    if groups is None and stream.n_samples is None:
+        for _ in stream.pieces():
+            pass
+    n, m = len(groups) if groups is not None else int(stream.n_samples or 0), stream.shape[1]
+    splits = splits_of(cv, np.empty((n, 0)), groups)
+    codes = np.zeros(n, dtype=np.int64)
+    for train, test in splits:
+        codes *= 3
+        codes[train] += 1
+        codes[test] += 2
+    found, place = np.unique(codes, return_inverse=True)
+    if len(splits) > 39 or len(found) > _MOST_PARTS or 8 * m * m * (len(found) + 1) > memory_limit():
+        raise ValueError(
+            f"The {len(splits)} splits of cv divide the samples into {len(found)} parts, whose moments take too much "
+            "memory for a table that is read piece by piece; use fewer splits, such as KFold(5)."
+        )
+    parts, room, start = [Moments() for _ in found], Room(), 0
+    for X, weights in stream.pieces():
+        own = place[start : start + X.shape[0]]
+        start += X.shape[0]
+        if len(own) == X.shape[0]:  # else counted for the message
+            add_to_folds(parts, X, weights, room, own)
+    if start != n:
+        raise ValueError(
+            f"groups must hold one label for each sample, but holds {n}, and the table has {start} samples."
+        )
+    sides = found[:, None] // 3 ** np.arange(len(splits))[::-1] % 3
+    if np.all(sides > 0) and np.all((sides == 2).sum(axis=1) == 1):  # every sample is held out once
+        return [merged([parts[i] for i in np.flatnonzero(sides[:, s] == 2)]) for s in range(len(splits))], None
+    held_out = [
+        HeldOut(
+            [parts[i] for i in np.flatnonzero(sides[:, s] == 1) if parts[i].n_samples],
+            merged([parts[i] for i in np.flatnonzero(sides[:, s] == 2)]),
+        )
+        for s in range(len(splits))
+    ]
+    return [merged(parts)], held_out
 
 
 def stream_columns(stream: Stream, chosen: list[int], mean: np.ndarray) -> np.ndarray:

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 from ._arrays import Array, index, to_numpy
 from ._forward_search import EXHAUSTED, ROUNDING, TIE, TRUST, gain_rounding, open_columns
 from ._gram import DualGram, Gram, column_products
+from ._threads import MANY_FEATURES, side_by_side
 
 _REFRESH = 32
 """Swaps between two recomputations of the state, to keep rounding from building up."""
@@ -22,8 +24,8 @@ _NEAR = 1e-4
 """Swaps are looked at for ties when their gains are this close, relative to the cost."""
 _ESCAPE = 6
 """Swaps tried beyond an optimum before it is taken as final."""
-_STRETCH = 4096
-"""Features per stretch of the table of swaps."""
+_STRETCH = 2**17
+"""Entries per stretch of the table of swaps."""
 
 
 class SwapState:
@@ -167,7 +169,7 @@ class SwapState:
             return True
         v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
         row = self.P[a, :] / p
-        V -= row[:, None] * v[None, :]
+        _add_product(V, -row[:, None], v[None, :])
         pull = (V @ self._weighed(v)) / p
         g = self.g + 2 * v * y / p + (xp.sum(v * self._weighed(v)) / p**2) * (v * v)
         h = self.h + v * v / p
@@ -185,10 +187,10 @@ class SwapState:
         self.C_S[a, :] = column
         last = -V[:, j] / tau
         last[a] = 1 / tau
-        V += last[:, None] * r[None, :]
+        _add_product(V, last[:, None], r[None, :])
         push = (V @ weighed) / tau
         # Y = R W V under both changes: four rank-one terms at once.
-        Y += xp.stack([-row, pull, last, -push], axis=1) @ xp.stack([y, v, q, r])
+        _add_product(Y, xp.stack([-row, pull, last, -push], axis=1), xp.stack([y, v, q, r]))
         self.g = g - 2 * r * q / tau + (xp.sum(r * weighed) / tau**2) * (r * r)
         self.h = h - r * r / tau
         self.P = P + tau * last[:, None] * last[None, :]
@@ -198,6 +200,16 @@ class SwapState:
         if self.stale >= _REFRESH:
             self.refresh()
         return True
+
+
+def _add_product(M: Array, left: Array, right: Array) -> None:
+    """Add left right to M in place, without an array of that size on the way where BLAS can do without."""
+    if isinstance(M, np.ndarray) and M.flags.f_contiguous:
+        dgemm(1.0, left, right, beta=1.0, c=M, overwrite_c=1)
+    elif isinstance(M, np.ndarray) and M.flags.c_contiguous:
+        dgemm(1.0, right.T, left.T, beta=1.0, c=M.T, overwrite_c=1)
+    else:
+        M += left @ right
 
 
 def weighted_norms(R: Gram, weights: Array) -> Array:
@@ -216,12 +228,14 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
     free = [a for a, c in enumerate(state.chosen) if c not in set(fixed)]
     if not free:
         return -float("inf"), 0.0, -1, -1
-    rows = index(free, state.V, xp)
-    best = []
-    for start in range(0, m, _STRETCH):
-        gains = state.swap_gains(allowed, slice(start, min(m, start + _STRETCH)))
-        best.append(xp.max(xp.take(gains, rows, axis=0) if fixed else gains, axis=0))
-    best = xp.concat(best)
+    rows, step = index(free, state.V, xp), max(1, _STRETCH // len(state.chosen))
+
+    def best_of(start: int) -> Array:
+        gains = state.swap_gains(allowed, slice(start, min(m, start + step)))
+        return xp.max(xp.take(gains, rows, axis=0) if fixed else gains, axis=0)
+
+    starts = range(0, m, step)
+    best = xp.concat(side_by_side(best_of, starts) if m >= MANY_FEATURES else [best_of(start) for start in starts])
     top = float(xp.max(best))
     if top == -float("inf"):
         return top, 0.0, -1, -1

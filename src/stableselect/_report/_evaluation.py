@@ -43,7 +43,7 @@ def evaluation_page(result: Any, title: str | None = None) -> Page:
     ]
     if table is not None:
         pairs.insert(0, ("Table", table.source))
-        pairs.append(("Scaling", table.scaling))
+        pairs += [("Scaling", table.scaling), ("Fingerprint", table.fingerprint)]
     blocks: list[Any] = [Facts(pairs), Facts(list(known.items()))]
     if table is not None and table.notes:
         blocks.append(Notes(list(table.notes)))

@@ -34,6 +34,7 @@ def frontier_page(result: Any, title: str | None = None) -> Page:
             ("Columns selected", str(table.n_features_to_select)),
             ("Method", table.method),
             ("Scaling", table.scaling),
+            ("Fingerprint", table.fingerprint),
         ]
         blocks: list[Any] = [Facts(pairs)] + ([Notes(list(table.notes))] if table.notes else [])
         sections.append(Section("data", "Data and settings", [], blocks))

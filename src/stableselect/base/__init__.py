@@ -2,6 +2,8 @@
 
 from ._calibration import Calibration, NovelSamplesWarning, check_noise
 from ._checks import (
+    FactorModelWarning,
+    NoValuesError,
     SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
@@ -36,8 +38,10 @@ __all__ = [
     "BaseSelector",
     "Calibration",
     "Explanation",
+    "FactorModelWarning",
     "Figures",
     "HeldOutResiduals",
+    "NoValuesError",
     "NovelSamplesWarning",
     "SamplesSelector",
     "ScoreSelector",

@@ -42,6 +42,14 @@ class SketchWarning(UserWarning):
     """Exact moments do not fit in memory: features are selected from a sketch of the samples."""
 
 
+class NoValuesError(ValueError):
+    """A feature whose values are all missing, so that nothing can be learnt of it."""
+
+
+class FactorModelWarning(UserWarning):
+    """A covariance of all features takes too long: missing values are completed by a model of few factors."""
+
+
 class UnevenFoldsWarning(UserWarning):
     """Folds of very different sizes; ``fold_sizes_`` of the fitted selector has them."""
 
@@ -156,8 +164,8 @@ def resolve_include_exclude(
     return forced, barred
 
 
-def check_table(X: ArrayLike, name: str) -> np.ndarray:
-    """Return ``X`` as a two-dimensional float64 array without NaN or infinity."""
+def check_table(X: ArrayLike, name: str, *, missing: str = "raise") -> np.ndarray:
+    """Return ``X`` as a two-dimensional float64 array without infinity, and if ``missing`` is "raise" without NaN."""
     X = as_numbers(in_memory(X, "This function", name)[0], name)
     check_columns(X)
     host: Any = to_numpy(X) if is_foreign(X) else X
@@ -167,11 +175,11 @@ def check_table(X: ArrayLike, name: str) -> np.ndarray:
         if "could not convert" not in str(error):
             raise
         raise ValueError(f"{name} must hold numbers only: {error}; drop or encode features of text first.") from None
-    if not np.isfinite(table).all():
+    if not (np.isfinite(table).all() or (missing != "raise" and not np.isinf(table).any())):
         raise ValueError(
             f"{name} must hold finite numbers but holds NaN or infinity; impute or drop those values first."
         )
-    check_values(table)
+    check_values(table, missing=missing)
     return table
 
 

@@ -77,7 +77,8 @@ class SelectedFeature:
         The best three, that one first.
     joint_replacement : Replacement or None
         The one to take when several selected features fail: no two of them have the same. Together these cost least,
-        each taken by itself; of nearly equal ones the more correlated is taken. None when too few are left.
+        each taken by itself; of those within 0.1 % of the variance the more correlated one is taken. None when too
+        few are left.
     represents : list of (feature, fraction)
         Up to three discarded features to whose ``r2`` it contributes most, largest first.
     """

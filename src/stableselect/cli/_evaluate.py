@@ -32,9 +32,8 @@ def evaluate(
     labels: Annotated[
         str | None, typer.Option("--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too.")
     ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="COLUMN", help="Rows with the same entry are held out together.")
-    ] = None,
+    group_column: options.GroupColumn = None,
+    time_column: options.TimeColumn = None,
     drop_columns: options.DropColumns = None,
     id_column: Annotated[
         list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
@@ -83,13 +82,16 @@ def evaluate(
         check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
-            data = open_table(table, verbatim=[name for name in (labels, group, *(id_column or ())) if name], **how)
+            data = open_table(
+                table, verbatim=[name for name in (labels, group_column, *(id_column or ())) if name], **how
+            )
             if not isinstance(data, Table):
                 raise ValueError(f"{printable(data.name)} is too large to be judged at once; give a part of its rows.")
             request = EvaluationRequest(
                 columns_named(columns, data.columns, files=True),
                 labels=labels,
-                group=group,
+                group_column=group_column,
+                time_column=time_column,
                 drop=columns_named(drop_columns or [], data.columns),
                 id_columns=columns_named(id_column or [], data.columns),
                 scale=scale,

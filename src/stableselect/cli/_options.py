@@ -30,6 +30,7 @@ _HINTS = {
     "without a header": "--no-header",
     "scale the columns": "--scale standard",
     "drop it": "--drop-columns",
+    "by their time": "--time-column",
 }
 """By words of a note: the option that does what it says."""
 
@@ -153,6 +154,22 @@ MinStability = Annotated[
         metavar="VALUE",
         help="Give up error, within --max-error-increase, until the stability is at least VALUE (0-1).",
     ),
+]
+Missing = Annotated[
+    Literal["raise", "em", "factors"] | None,
+    typer.Option("--missing", metavar="HOW", help="raise, or em: a Gaussian stands in for missing values; or factors."),
+]
+Batch = Annotated[
+    str | None,
+    typer.Option("--batch", metavar="COLUMN", help="Batches (instruments, days): select by what varies within them."),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option("--group-column", metavar="COLUMN", help="Rows with the same entry are held out together."),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option("--time-column", metavar="COLUMN", help="Rows are held out in blocks that follow each other in time."),
 ]
 Jobs = Annotated[
     int | None,
@@ -289,6 +306,7 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
     from ..workflow import SelectionRequest
 
     possible = [name for value in given["id_columns"] for name in (value, *_split(value))]
+    possible += [given[name] for name in ("batch", "group_column") if given.get(name)]
     table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):

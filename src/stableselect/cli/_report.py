@@ -13,7 +13,7 @@ from rich.text import Text
 from .._files import printable
 from ..base import Explanation
 from ..inspection import HeldOutErrors, PanelEvaluation
-from ..persistence import TableSelection
+from ..persistence import BatchFigures, TableSelection
 from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
 from ._shell import counted
 
@@ -149,6 +149,19 @@ def errors_table(errors: HeldOutErrors, scaling: str) -> RenderableType:
     return Group(Text(title), table)
 
 
+def batch_table(batches: BatchFigures) -> RenderableType:
+    """Return how much of the variance within each batch the selected columns explain, worst first."""
+    table = _table(printable(batches.column), "explained", text=(0,))
+    for label, explained in sorted(zip(batches.labels, batches.explained, strict=True), key=lambda one: one[1])[:_ROWS]:
+        table.add_row(_text(label), _percent(explained))
+    parts: list[RenderableType] = [Text("\nVariance within each batch that the selected columns explain, worst first:")]
+    parts.append(_with_rest(table, len(batches.labels), None))
+    if batches.serve_one:
+        named = ", ".join(printable(name) for name in batches.serve_one)
+        parts.append(Text(f"Of use in one batch only: {named}."))
+    return Group(*parts)
+
+
 def explanation_tables(explanation: Explanation, file: str | None) -> list[RenderableType]:
     """Return what the selected columns explain of the discarded ones, and replacements of the selected ones."""
     discarded = _table("discarded column", "explained", "mostly by", text=(0, 2))
@@ -167,7 +180,7 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
         selected.add_row(_text(kept.feature), _text(replacement), _percent(kept.error_increase), alike, _text(more))
         for_ = ", ".join(f"{name} ({_percent(part)})" for name, part in kept.represents)
         stands.add_row(_text(kept.feature), _text(for_ or "itself"))
-    return [
+    parts: list[RenderableType] = [
         Text("\nVariance of each discarded column that the selected ones explain, worst first:"),
         _with_rest(discarded, len(explanation.discarded), file),
         Text("\nIf a selected column is not available (rise in percent of the table's variance; alike: correlation):"),
@@ -175,6 +188,21 @@ def explanation_tables(explanation: Explanation, file: str | None) -> list[Rende
         Text("\nDiscarded columns that each selected one explains most of:"),
         _with_rest(stands, len(explanation.selected), file),
     ]
+    named = [kept.replacement for kept in explanation.selected if kept.replacement is not None]
+    if len(set(named)) < len(named):
+        words = "\nSome replacements are named twice. If several columns fail, take for each:"
+        parts += [Text(words), _with_rest(_own_replacements(explanation), len(explanation.selected), file)]
+    return parts
+
+
+def _own_replacements(explanation: Explanation) -> Table:
+    """Return a replacement of every selected column that no other has."""
+    table = _table("selected column", "replacement of its own", "error rises by", "alike", text=(0, 1))
+    for kept in explanation.selected[:_ROWS]:
+        own = kept.joint_replacement
+        figures = ["-", "-"] if own is None else [_percent(own.error_increase), f"{own.correlation:.2f}"]
+        table.add_row(_text(kept.feature), _text("none left" if own is None else own.feature), *figures)
+    return table
 
 
 def evaluation_tables(judged: PanelEvaluation, scaling: str, file: str | None) -> list[RenderableType]:

@@ -26,6 +26,10 @@ def select(
     exclude: options.Exclude = None,
     drop_columns: options.DropColumns = None,
     id_column: options.IdColumn = None,
+    missing: options.Missing = None,
+    batch: options.Batch = None,
+    group_column: options.GroupColumn = None,
+    time_column: options.TimeColumn = None,
     conditions: Files = None,
     budget: Budget = None,
     min_distance: MinDistance = None,
@@ -108,6 +112,7 @@ def select(
 def _report(selection: TableSelection, notes: list[str], targets: list[Path], pages: list[Path], quiet: bool) -> None:
     """Print the report; to standard error where standard output carries the selected columns."""
     from ._report import (
+        batch_table,
         conditions_line,
         errors_table,
         explanation_tables,
@@ -135,6 +140,8 @@ def _report(selection: TableSelection, notes: list[str], targets: list[Path], pa
         report.print(selected_table(selection, printable(targets[1].name)))
     if selection.errors is not None:
         report.print(errors_table(selection.errors, selection.scaling))
+    if selection.batches is not None:
+        report.print(batch_table(selection.batches))
     if selection.explanation is not None:
         file = printable(targets[1].name) if targets else None
         report.print(*explanation_tables(selection.explanation, file), sep="\n")

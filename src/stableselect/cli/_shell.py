@@ -75,8 +75,12 @@ def _sentence(error: BaseException, may_drop: bool = False) -> str:
         text += " See --separator, --decimal, --encoding and --no-header."
     elif "without a header" in text:
         text += " See --no-header."
-    elif may_drop and isinstance(error, NotFiniteError):
-        text += " Or ignore these columns with --drop-columns."
+    elif isinstance(error, NotFiniteError):
+        missing = "Missing values in" in text
+        if may_drop:
+            text += f" Or ignore these columns with --drop-columns{'; select also takes --missing em' * missing}."
+        elif missing:
+            text += " A selection made with --missing em fills them in."
     return text
 
 

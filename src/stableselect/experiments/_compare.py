@@ -131,7 +131,12 @@ def compare(
     names = carried or feature_names(getattr(X, "columns", None))
     table = check_table(X, "X")
     n, m = table.shape
-    wanted = resolve_k(k, m)
+    try:
+        wanted = resolve_k(k, m)
+    except ValueError as error:
+        raise ValueError(str(error).replace("n_features_to_select", "k")) from None
+    if (table == table[0]).all():
+        raise ValueError("X must have a feature that varies but all are constant; there is nothing to compare.")
     if wanted == m:
         raise ValueError(f"k is {wanted}, all of the features, so there is nothing to compare; select fewer.")
     labels = None if y is None else check_labels(y, n, "y", "X")

@@ -1,6 +1,6 @@
 """Procedures that fit selectors to learn how far a choice can be trusted."""
 
-from .._core import Bootstrap, ComplementaryPairs, Subsample
+from .._core import BlockKFold, Bootstrap, ComplementaryPairs, Subsample
 from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
 from ._error_curve import ErrorCurve, error_curve
@@ -19,6 +19,7 @@ from ._table_summary import TableSummary, table_summary
 from ._uniform_stability import StabilityRate, UniformStability, uniform_stability
 
 __all__ = [
+    "BlockKFold",
     "Bootstrap",
     "Certificate",
     "ComplementaryPairs",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from .._core import (
+    BlockKFold,
     Moments,
     Subsample,
     SwapState,
@@ -24,6 +25,7 @@ from .._core import (
     open_columns,
     seed_sequence,
     to_numpy,
+    units,
 )
 from ..base import check_count, check_labels, check_some_selected, check_table, resolve_columns
 from ..subset import ColumnSubset
@@ -145,7 +147,10 @@ def evaluate(
         panels.append(np.where(chosen == swapped[0], swapped[1], chosen))
     panels += [np.array([*chosen, *added[: i + 1]]) for i in range(len(added))]
     random = _random_panels(m, chosen, n_random, rng)
-    found = Measures(table, unit, labels, scaler, splits, panels, random, n_neighbors, rng)
+    together = None
+    if groups is not None or isinstance(cv, BlockKFold):
+        together = (cv if isinstance(cv, BlockKFold) else None), units(groups, n)[0]
+    found = Measures(table, unit, labels, scaler, splits, panels, random, n_neighbors, rng, together)
 
     def label(j: Any) -> str | int:
         return int(j) if names is None else names[int(j)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._core import centred, refit_errors, splits_of
+from .._core import check_batch, refit_errors, splits_of, units
 from .._refit import resolve_names
 from ..base import BaseSelector, Figures, HeldOutResiduals, check_table, whole_fits
 from ..metrics import mean_predictor_error, pca_reconstruction_error
@@ -66,6 +67,7 @@ def held_out_report(
     scaler: Any = None,
     cv: Any = None,
     groups: Any = None,
+    batch: Any = None,
     random_state: int | np.random.RandomState | None = 0,
     residuals: list[HeldOutResiduals] | None = None,
     all_folds: bool = False,
@@ -77,14 +79,19 @@ def held_out_report(
     selector : BaseSelector
         The selector; a clone of it is fitted.
     X : array or data frame of shape (n_samples, n_features)
-        At least two samples.
+        At least two samples. Values may be missing for a selector with ``missing="em"``: errors are then
+        over those that are there.
     scaler : transformer, optional
         For example ``StandardScaler()``. A clone is fitted on the samples selected on, and errors are in scaled units.
     cv : splitter, iterable or None, default=None
         None: one random split, which holds out 20 %. Otherwise a scikit-learn splitter or (train, test) indices; the
         errors, and the numbers of samples and features, are means over its splits.
     groups : array-like of shape (n_samples,), optional
-        Labels of samples that belong together, for a ``cv`` that keeps them together.
+        Labels of samples that belong together, for a ``cv`` that keeps them together; a selector whose own ``cv`` is a
+        splitter gets them too.
+    batch : array-like of shape (n_samples,), optional
+        Labels of batches: every batch is moved to the mean of all, by the samples selected on, as in
+        :meth:`ColumnSubset.fit() <stableselect.ColumnSubset.fit>`.
     random_state : int, RandomState or None, default=0
         Draws the held-out samples and the random features.
     residuals : list, optional
@@ -109,33 +116,59 @@ def held_out_report(
     (36, True)
     """
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    X = check_table(X, "X")
+    X = check_table(X, "X", missing=getattr(selector, "missing", "raise"))
     n, m = X.shape
     if n < 2:
         raise ValueError(f"held_out_report needs at least 2 samples, got {n}.")
     model = clone(selector)
     roles = resolve_names(model, m, names)
     rng = check_random_state(random_state)
+    labels = None if groups is None else units(groups, n)[0]
+    codes = None if batch is None else check_batch(batch)[1]
+    if codes is not None and len(codes) != n:
+        raise ValueError(f"batch must hold one label for each of the {n} samples, but holds {len(codes)}.")
+
+    def measured(fit_on: np.ndarray, held_out: np.ndarray, only_residuals: bool = False) -> Any:
+        train, test = X[fit_on], X[held_out]
+        if codes is not None:
+            train, test = _within_batches(train, codes[fit_on], test, codes[held_out])
+        own = {} if labels is None or not getattr(model, "_keeps_groups", bool)() else {"groups": labels[fit_on]}
+        if only_residuals:
+            return _fit(clone(model), train, test, scaler, residuals, own)
+        return _errors(clone(model), train, test, scaler, roles, rng, residuals, own)
+
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
-        found = _errors(clone(model), X[order[n_test:]], X[order[:n_test]], scaler, roles, rng, residuals)
+        found = measured(order[n_test:], order[:n_test])
         for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
             with suppress(ValueError):  # the samples that are left may be too few, or too much alike
-                _fit(clone(model), X[np.setdiff1d(order, rows)], X[rows], scaler, residuals)
+                measured(np.setdiff1d(order, rows), rows, only_residuals=True)
         return found
-    parts = [
-        astuple(_errors(clone(model), X[rng.permutation(train)], X[test], scaler, roles, rng, residuals))
-        for train, test in splits_of(cv, X, groups)
-    ]
+    parts = [astuple(measured(rng.permutation(train), test)) for train, test in splits_of(cv, X, groups)]
     means = np.mean(parts, axis=0)
     return HeldOutErrors(
         *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), parts[0], strict=True))
     )
 
 
+def _within_batches(
+    train: np.ndarray, before: np.ndarray, test: np.ndarray, after: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both tables with every batch moved to the mean of all; a batch without training samples stays."""
+    moves = np.zeros((max(before.max(), after.max()) + 1, train.shape[1]))
+    for code in np.unique(before):
+        moves[code] = train[before == code].mean(axis=0) - train.mean(axis=0)
+    return train - moves[before], test - moves[after]
+
+
 def _fit(
-    model: Any, train: np.ndarray, test: np.ndarray, scaler: Any, residuals: list[HeldOutResiduals] | None
+    model: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    scaler: Any,
+    residuals: list[HeldOutResiduals] | None,
+    own: dict[str, Any],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit the selector, note what it leaves of the held-out samples, and return both parts of the samples, scaled."""
     unit: Any = 1.0
@@ -145,10 +178,13 @@ def _fit(
         zero, one = (scaler.inverse_transform(np.full((1, train.shape[1]), value)) for value in (0.0, 1.0))
         unit = one - zero
     with whole_fits():
-        model.fit(train)
+        model.fit(train, **own)
     if residuals is not None:
         kept = model.support_
-        left = HeldOutResiduals.of(train[:, kept], test, model.reconstruct(test[:, kept]), kept)
+        seen = train[:, kept]
+        if hasattr(model, "location_"):
+            seen = model._model().part(np.flatnonzero(kept)).fill(seen)
+        left = HeldOutResiduals.of(seen, test, model.reconstruct(test[:, kept]), kept)
         residuals.append(replace(left, residuals=left.residuals * unit))
     return train, test
 
@@ -161,11 +197,14 @@ def _errors(
     roles: tuple[list[int], list[int]],
     rng: np.random.RandomState,
     residuals: list[HeldOutResiduals] | None,
+    own: dict[str, Any],
 ) -> HeldOutErrors:
-    """Return the errors of one split; the samples to fit on are in random order."""
+    """Return the errors of one split; the samples to fit on are in random order, ``own`` are arguments of ``fit``."""
     (include, exclude), m = roles, train.shape[1]
-    train, test = _fit(model, train, test, scaler, residuals)
+    train, test = _fit(model, train, test, scaler, residuals, own)
     chosen = model.selected_
+    test, there, given = _completed(model, test)
+    train = train if there is None else model._model().fill(train)
 
     # Samples are in random order, so the first ones are a fair part; every rival is fitted on the same ones.
     refit = train[: max(_REFIT_SAMPLES, 20 * chosen.size)]
@@ -176,7 +215,7 @@ def _errors(
     if chosen.size == m:
         errors = [(0.0, 0.0)] * (_DRAWS + 1)
     else:
-        errors = refit_errors(*centred(refit, test), [chosen, *draws])
+        errors = refit_errors(refit, given, [chosen, *draws], there)
     random = [ridge for ridge, _ in errors[1:]]
     return HeldOutErrors(
         n_train=train.shape[0],
@@ -187,8 +226,27 @@ def _errors(
         random=float(np.mean(random)),
         random_std=float(np.std(random, ddof=1)),
         n_draws=_DRAWS,
-        mean_predictor=mean_predictor_error(refit, test),
-        pca=0.0 if chosen.size == m else pca_reconstruction_error(refit, test, chosen.size),
+        mean_predictor=mean_predictor_error(refit, test, where=there),
+        pca=0.0 if chosen.size == m else pca_reconstruction_error(refit, test, chosen.size, where=there),
         selection_least_squares=errors[0][1],
         random_least_squares=float(np.mean([least_squares for _, least_squares in errors[1:]])),
     )
+
+
+def _completed(
+    model: Any, test: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None, Callable[[np.ndarray], np.ndarray]]:
+    """Return held-out samples completed, which values were there, and the samples as some features show them.
+
+    Missing values of these features are completed by the fitted selector's model, given these features alone.
+    """
+    if not hasattr(model, "location_"):
+        return test, None, lambda features: test
+    gaussian, whole = model._model(), model._model().fill(test)
+
+    def given(features: np.ndarray) -> np.ndarray:
+        seen = whole.copy()
+        seen[:, features] = gaussian.part(features).fill(test[:, features])
+        return seen
+
+    return whole, ~np.isnan(test), given

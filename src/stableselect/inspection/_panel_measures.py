@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import NearestNeighbors
 
 from .._core import Moments
 from ..base import counted, whole_fits
 from ..metrics import downstream_accuracy
-from ..subset import ColumnSubset
+from ..subset import N_FOLDS, ColumnSubset
 from ._panel_folds import Fold
 from ._panel_result import PanelRow
 
@@ -33,6 +34,17 @@ def unremarked() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
+
+
+def _held_together(together: tuple[Any, np.ndarray] | None, train: np.ndarray) -> tuple[Any, np.ndarray | None]:
+    """Return a splitter and groups for the samples fitted on; none where these are too few to hold some out."""
+    if together is None:
+        return None, None
+    splitter, groups = together[0], together[1][train]
+    found = np.unique(groups).size
+    if found < 2:
+        return None, None
+    return (GroupKFold(min(N_FOLDS, found)) if splitter is None else splitter), groups
 
 
 class Measures:
@@ -58,6 +70,8 @@ class Measures:
         Neighbours to compare.
     rng : Generator
         Draws the samples that neighbours are looked for among and for.
+    together : (splitter or None, ndarray), optional
+        For samples that belong together: what holds out blocks of time, and the group or time of every sample.
 
     Attributes
     ----------
@@ -82,6 +96,7 @@ class Measures:
         random: Sequence[np.ndarray],
         n_neighbors: int,
         rng: np.random.Generator,
+        together: tuple[Any, np.ndarray] | None = None,
     ) -> None:
         m = X.shape[1]
         self.n_neighbors = min([n_neighbors, *(min(len(train), _MOST_TRAIN) for train, _ in splits)])
@@ -97,7 +112,8 @@ class Measures:
                 fit, held = np.asarray(own.fit_transform(fit)), np.asarray(own.transform(held))
             k = len(panels[0])
             with whole_fits(), unremarked():
-                selected = ColumnSubset(k).fit(fit).selected_
+                own = _held_together(together, train)
+                selected = ColumnSubset(k, cv=own[0]).fit(fit, groups=own[1]).selected_
             self.selections.append(selected)
             fit, held = fit / unit, held / unit
             fold = Fold(Moments.from_array(fit), Moments.from_array(held))

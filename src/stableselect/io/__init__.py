@@ -16,7 +16,19 @@ from ._parts import TableParts, open_table
 from ._read import read_table
 from ._sources import FORMATS, READABLE, table_format
 from ._style import TextError, TextStyle
-from ._tables import NotFiniteError, NotNumericError, Table, TableError, listed, looks_like_data, numeric_matrix, quoted
+from ._tables import (
+    NotFiniteError,
+    NotNumericError,
+    Table,
+    TableError,
+    is_number,
+    is_text,
+    listed,
+    looks_like_data,
+    numeric_matrix,
+    plain,
+    quoted,
+)
 from ._turn import looks_transposed, transposed
 from ._write import check_writable, write_stream, write_table
 
@@ -36,12 +48,15 @@ __all__ = [
     "find_parts",
     "formulas",
     "id_columns",
+    "is_number",
+    "is_text",
     "listed",
     "looks_like_data",
     "looks_transposed",
     "needed",
     "numeric_matrix",
     "open_table",
+    "plain",
     "quote_formulas",
     "quoted",
     "read_table",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .._files import printable
 from ..base import BaseSelector, Calibration, NovelSamplesWarning
@@ -35,6 +36,8 @@ class _Plan:
         From the values of the selected columns to those of all features.
     calibration : Calibration or None
         How sure the reconstruction is.
+    fills : bool
+        Whether missing values of selected columns are filled in.
     """
 
     columns: list[str]
@@ -44,6 +47,7 @@ class _Plan:
     named: bool
     reconstruct: Callable[[np.ndarray], np.ndarray]
     calibration: Calibration | None
+    fills: bool = False
 
     def check(self, values: np.ndarray) -> None:
         """Warn of rows that are unlike those selected on."""
@@ -99,15 +103,16 @@ def apply(made: Made, table: Table, *, score: str | None = None) -> pa.Table:
         _check_width(table, len(plan.columns), "the columns that the selector was fitted on")
         made_of = table.data.select([table.columns[plan.columns.index(name)] for name in plan.selected])
     if score is None and plan.calibration is None:
-        return made_of
-    kept = Table(made_of, table.name)
+        return _filled(plan, made_of)
+    names = made_of.column_names[-len(plan.selected) :]
     try:
-        values = numeric_matrix(kept, made_of.column_names[-len(plan.selected) :])
+        values = numeric_matrix(Table(made_of, table.name), names, missing=plan.fills)
     except TableError:
         if score is None:
             return made_of
         raise
     plan.check(values)
+    made_of = _filled(plan, made_of)
     return made_of if score is None else _with_columns(made_of, {score: made.novelty(values)})
 
 
@@ -143,12 +148,13 @@ def reconstruct(
         table = Table(table.data.rename_columns(plan.selected), table.name)
     table = _name_columns(table, [*plan.ids, *plan.selected], "the selected columns")
     ids = _present(plan, table)[: -len(plan.selected)]
-    values = numeric_matrix(table, plan.selected)
+    values = numeric_matrix(table, plan.selected, missing=plan.fills)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NovelSamplesWarning)  # told below, in the words of tables
         rebuilt = plan.reconstruct(values)
         ends = None if interval is None else made.reconstruct_interval(values, interval, noise=noise)
     plan.check(values)
+    table = Table(_filled(plan, table.data, rebuilt), table.name)
     kept = set(plan.selected)
     arrays: list[Any] = [table.data[name] for name in ids]
     for name, column in zip(plan.features, rebuilt.T, strict=True):
@@ -156,6 +162,22 @@ def reconstruct(
     result = pa.Table.from_arrays(arrays, names=[*ids, *plan.features])
     added = {} if ends is None else interval_columns(plan.features, kept if noise is None else set(), *ends)
     return _with_columns(result, added if score is None else {**added, score: made.novelty(values)})
+
+
+def _filled(plan: _Plan, data: pa.Table, rebuilt: np.ndarray | None = None) -> pa.Table:
+    """Return a table whose last columns are the selected ones, with missing values filled in where that can be done."""
+    names = data.column_names[-len(plan.selected) :]
+    gaps = [j for j, name in enumerate(names) if pc.any(pc.is_null(data[name], nan_is_null=True)).as_py()]
+    if not (plan.fills and gaps):
+        return data
+    if rebuilt is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NovelSamplesWarning)
+            rebuilt = plan.reconstruct(numeric_matrix(Table(data, ""), names, missing=True))
+    for j in gaps:
+        values = rebuilt[:, plan.features.index(plan.selected[j])]
+        data = data.set_column(data.column_names.index(names[j]), names[j], pa.chunked_array([values]))
+    return data
 
 
 def interval_columns(features: list[str], without: set[str], low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
@@ -176,12 +198,14 @@ def _with_columns(table: pa.Table, added: dict[str, np.ndarray]) -> pa.Table:
 
 def plan_of(made: Made) -> _Plan:
     if isinstance(made, TableSelection):
-        features, ids = list(made.features), list(made.id_columns)
-        return _Plan(list(made.columns), ids, made.selected_names, features, True, made.reconstruct, made.calibration)
+        features, ids, fills = list(made.features), list(made.id_columns), made.completion is not None
+        known = (list(made.columns), ids, made.selected_names, features, True)
+        return _Plan(*known, made.reconstruct, made.calibration, fills)
     names = getattr(made, "feature_names_in_", None)
     features = [f"c{j}" for j in range(made.n_features_in_)] if names is None else [str(name) for name in names]
-    kept = [features[j] for j in np.flatnonzero(made.support_)]
-    return _Plan(features, [], kept, features, names is not None, made.reconstruct, getattr(made, "calibration_", None))
+    kept, calibration = [features[j] for j in np.flatnonzero(made.support_)], getattr(made, "calibration_", None)
+    fills = hasattr(made, "location_")
+    return _Plan(features, [], kept, features, names is not None, made.reconstruct, calibration, fills)
 
 
 def _present(plan: _Plan, table: Table) -> list[str]:

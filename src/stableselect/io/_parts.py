@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,15 +71,18 @@ class TableParts:
     def blocks(self, columns: Sequence[str]) -> Iterator[Matrix]:
         """Yield the named columns as blocks of finite numbers, rows x columns, in one pass over the files.
 
-        Those of sparse matrices are sparse.
+        Those of sparse matrices are sparse. While one block is worked on, the next is read.
         """
+        yield from _ahead(self._blocks(columns))
+
+    def _blocks(self, columns: Sequence[str]) -> Iterator[Matrix]:
         if source_format(self.paths[0]) == ".h5ad":
             for path in self.paths:
                 yield from _h5ad_blocks(path, columns, self.columns, self.paths[0].name)
             return
         for piece in self._pieces(list(columns)):
             with _named_part(piece.name):
-                yield numeric_matrix(piece, columns)
+                yield np.ascontiguousarray(numeric_matrix(piece, columns))
 
     def head(self, columns: Iterable[str]) -> Table:
         """Return the first rows of the named columns."""
@@ -231,6 +235,15 @@ def _read_pieces(
         table = read_table(path, **reading)
         check_names(table.columns, expected, table.name, first)
         yield table.take(columns)
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield items, of which the next is made in a thread meanwhile."""
+    with ThreadPoolExecutor(1) as reader:
+        waiting = reader.submit(next, items, None)
+        while (item := waiting.result()) is not None:
+            waiting = reader.submit(next, items, None)
+            yield item
 
 
 def _without_name(note: str, name: str) -> str:

@@ -139,16 +139,22 @@ def is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def numeric_matrix(table: Table, columns: Sequence[str]) -> np.ndarray:
-    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers."""
+def numeric_matrix(table: Table, columns: Sequence[str], *, missing: bool = False) -> np.ndarray:
+    """Return the named columns as float64, rows x columns, or raise if some are not finite numbers.
+
+    ``missing`` lets NaN stand for missing values.
+    """
     _check_separator(table, columns)
     data = plain(table.data.select(list(columns)))
     _check_numbers(data)
-    _check_present(data)
     X = np.empty((data.num_rows, data.num_columns), order="F")
     for j, column in enumerate(data.columns):
         X[:, j] = column.to_numpy()
-    infinite = [name for name, column in zip(columns, X.T, strict=True) if not np.isfinite(column).all()]
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # what is not finite, or overflows, shows in the sum
+    if doubtful.size and not missing:
+        _check_present(data)
+    infinite = [columns[j] for j in doubtful.tolist() if np.isinf(X[:, j]).any()]
     if infinite:
         raise NotFiniteError(f"Infinite values in {listed(infinite)}; replace them first.")
     return X

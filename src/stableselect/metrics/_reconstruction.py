@@ -27,6 +27,7 @@ def reconstruction_error(
     *,
     refit: Refit = "least_squares",
     ridge: float | Literal["auto"] = "auto",
+    where: np.ndarray | None = None,
 ) -> float:
     r"""Mean squared error of reconstructing every feature of the test samples from the selected ones.
 
@@ -46,6 +47,8 @@ def reconstruction_error(
         Weight of the penalty, used by ``refit="ridge"`` only, as a multiple of the mean sum of squares of the selected
         training features about their means. ``"auto"`` takes the weight with the smallest leave-one-out error on the
         training samples, one weight for all features.
+    where : array of bool of shape (n_test, m), optional
+        The values of the test samples to average over; all by default.
 
     Returns
     -------
@@ -81,10 +84,10 @@ def reconstruction_error(
     train, test = _centred(X_train, X_test)
     chosen = check_some_selected(selected, train.shape[1])
     _check_refit(refit, ridge)
-    return _refit_error(train, test, chosen, refit, ridge)
+    return _refit_error(train, test, chosen, refit, ridge, where)
 
 
-def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
+def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike, *, where: np.ndarray | None = None) -> float:
     """Mean squared error of predicting every test sample by the mean training sample.
 
     This is the reconstruction error with no features selected: a set that does not beat it is worth nothing.
@@ -93,6 +96,8 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
     ----------
     X_train, X_test : array-like of shape (n_train, m) and (n_test, m)
         Tables with the same features.
+    where : array of bool of shape (n_test, m), optional
+        The values of the test samples to average over; all by default.
 
     Returns
     -------
@@ -105,10 +110,12 @@ def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike) -> float:
     >>> mean_predictor_error([[0.0, 1.0], [2.0, 1.0]], [[3.0, 1.0]])
     2.0
     """
-    return mean_square(_centred(X_train, X_test)[1])
+    return mean_square(_centred(X_train, X_test)[1], where)
 
 
-def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components: int) -> float:
+def pca_reconstruction_error(
+    X_train: ArrayLike, X_test: ArrayLike, n_components: int, *, where: np.ndarray | None = None
+) -> float:
     """Mean squared error of reconstructing the test samples from principal components of the training samples.
 
     On the training samples themselves no linear map of this rank, and so no set of ``n_components`` features, does
@@ -121,6 +128,8 @@ def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components
         Tables with the same features.
     n_components : int
         Number of components, to be set to the number of selected features.
+    where : array of bool of shape (n_test, m), optional
+        The values of the test samples to average over; all by default.
 
     Returns
     -------
@@ -141,7 +150,7 @@ def pca_reconstruction_error(X_train: ArrayLike, X_test: ArrayLike, n_components
     """
     train, test = _centred(X_train, X_test)
     components = _principal_directions(train, check_count(n_components, "n_components", 1, train.shape[1]))
-    return mean_square(test - (test @ components) @ components.T)
+    return mean_square(test - (test @ components) @ components.T, where)
 
 
 def random_error(
@@ -207,13 +216,18 @@ def _centred(X_train: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndar
 
 
 def _refit_error(
-    train: np.ndarray, test: np.ndarray, chosen: np.ndarray, refit: Refit, ridge: float | Literal["auto"]
+    train: np.ndarray,
+    test: np.ndarray,
+    chosen: np.ndarray,
+    refit: Refit,
+    ridge: float | Literal["auto"],
+    where: np.ndarray | None = None,
 ) -> float:
     """Return the error of the refitted map; both tables come from :func:`_centred`."""
     maps = LinearRefit(train, chosen)
     if refit == "least_squares":
-        return maps.least_squares_error(test)
-    return maps.ridge_error(test, None if ridge == "auto" else ridge)
+        return maps.least_squares_error(test, where)
+    return maps.ridge_error(test, None if ridge == "auto" else ridge, where)
 
 
 def _principal_directions(table: np.ndarray, n_components: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import check_reconstructed
+from .._core import GaussianModel, check_reconstructed
 from ..base import Calibration, Explanation, NovelSamplesWarning, check_noise, data_frame, html_table
 from ..inspection import HeldOutErrors
 from ..subset import ConditionsCost, SelectionPath, StabilityFrontier
@@ -25,6 +25,42 @@ class SelectedColumn:
     name: str
     index: int
     score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """The Gaussian by which missing values of selected columns are filled in, given the others.
+
+    Attributes
+    ----------
+    mean, covariance : ndarrays of shape (k,) and (k, k)
+        Of the selected columns, in table order and in the table's own units.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+@dataclass(frozen=True)
+class BatchFigures:
+    """How a selection by what varies within batches serves each of them.
+
+    Attributes
+    ----------
+    column : str
+        The column of the labels.
+    labels : tuple of str
+        The batches.
+    explained : tuple of float
+        Fraction of the variance within each batch that the selected columns explain.
+    serve_one : tuple of str
+        Selected columns that serve one batch only.
+    """
+
+    column: str
+    labels: tuple[str, ...]
+    explained: tuple[float, ...]
+    serve_one: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +112,10 @@ class TableSelection:
     calibration : Calibration or None
         How sure reconstructed values are, and what the rows were like; None where too few could be held out, and in
         files of earlier versions.
+    completion : Completion or None
+        What fills in missing values of selected columns, where the selection was made with ``missing="em"``.
+    batches : BatchFigures or None
+        How each batch is served, where columns were selected by what varies within batches.
 
     See Also
     --------
@@ -114,6 +154,8 @@ class TableSelection:
     coefficients: np.ndarray
     versions: dict[str, str]
     calibration: Calibration | None = None
+    completion: Completion | None = None
+    batches: BatchFigures | None = None
 
     def __post_init__(self) -> None:
         for what in ("columns", "features", "id_columns"):
@@ -129,8 +171,11 @@ class TableSelection:
             *self.features
         }:
             raise ValueError("the features or id columns are not columns of the table")
-        for what, shape in (("coefficients", (len(chosen), len(self.features))), ("intercept", (len(self.features),))):
-            array = getattr(self, what)
+        k, m = len(chosen), len(self.features)
+        arrays = [("coefficients", self.coefficients, (k, m)), ("intercept", self.intercept, (m,))]
+        if self.completion is not None:
+            arrays += [("mean", self.completion.mean, (k,)), ("covariance", self.completion.covariance, (k, k))]
+        for what, array, shape in arrays:
             if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
                 raise ValueError(f"{what} should be finite numbers of shape {shape}")
         if self.calibration is not None:
@@ -188,7 +233,8 @@ class TableSelection:
         Parameters
         ----------
         X_selected : data frame or array of shape (n, k)
-            The selected columns, as :meth:`transform` returns them; a data frame's columns are found by name.
+            The selected columns, as :meth:`transform` returns them; a data frame's columns are found by name. Where the
+            selection was made with ``missing="em"``, values may be missing: they are filled in from the others.
         return_std : bool, default=False
             Whether to return standard deviations too. Those of selected columns are 0, or their noise.
         noise : float, array of shape (k,) or dict, optional
@@ -208,6 +254,8 @@ class TableSelection:
             extra = check_noise(noise, self.selected_names)
             std = self.calibrated().deviations(values, self.coefficients, self.support, extra)
             return self.reconstruct(X_selected), self._like(X_selected, std)
+        if self.completion is not None and np.isnan(values).any():
+            values = GaussianModel(self.completion.mean, self.completion.covariance).fill(values)
         with np.errstate(over="ignore", invalid="ignore"):
             rebuilt = (self.coefficients.T @ values.T).T  # column after column in memory, as tables are kept
             rebuilt += self.intercept

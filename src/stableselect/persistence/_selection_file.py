@@ -15,7 +15,7 @@ from ._selection import TableSelection
 
 FORMAT = "stableselect selection"
 VERSION = 1
-_LATER = ("calibration", "conditions_cost")
+_LATER = ("calibration", "conditions_cost", "completion", "batches")
 """Parts that files of earlier versions do not have."""
 
 

@@ -5,6 +5,7 @@ from ._column_subset import ColumnSubset, bounds
 from ._conditioned import ConditionsCost, replaceable, weights_of
 from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
+from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error
@@ -15,7 +16,9 @@ from ._stability_frontier import StabilityFrontier
 from ._stability_task import Finish, Round, Task
 
 __all__ = [
+    "FEWEST_STABILITY_FOLDS",
     "N_FOLDS",
+    "STABILITY_FOLDS",
     "Choice",
     "ColumnSubset",
     "Conditions",

@@ -69,9 +69,10 @@ class ColumnSubset(SketchSelector):
     scale : {"standard", "minmax"} or None, default=None
         Scale the features by the training samples, exactly as a scaler before the selector would: to unit variance, or
         by their range. Losses and ``score`` are then about the scaled features; ``reconstruct`` gives original units.
-    missing : {"raise", "em"}, default="raise"
-        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use
-        its moments, for up to 3000 features. ``transform`` and ``reconstruct`` then take missing values too.
+    missing : {"raise", "em", "factors"}, default="raise"
+        What to do with missing values (NaN): raise an error, or fit a Gaussian by expectation-maximisation and use its
+        moments. "factors" fits one of up to 16 factors, and so does "em", with a warning, for more than 3000 features
+        or very wide gaps. ``transform`` and ``reconstruct`` then take missing values too.
     conditions : Conditions or None, default=None
         Costs and a budget, groups, blocks, distances, penalties, weights (:class:`~stableselect.Conditions`). The
         search is then on the training loss, a ridge of "auto" is that of the free choice, and with a budget
@@ -124,6 +125,8 @@ class ColumnSubset(SketchSelector):
         such a feature, 95 % is in one batch).
     location_, covariance_, em_iterations_ : ndarrays of shape (m,) and (m, m), int
         With ``missing="em"``: the Gaussian, slightly shrunk to its diagonal, and the number of steps.
+    factors_, noise_ : ndarrays of shape (m, r) and (m,)
+        With ``missing="factors"``, in place of ``covariance_``: the covariance is ``factors_ @ factors_.T`` and noise.
 
     See Also
     --------

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from array_api_compat import is_numpy_array
-from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import (
     MAX_SUBSETS,
@@ -40,11 +39,20 @@ from .._core import (
     merged,
 )
 from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes, in_threads
-from ._default import Known, Searched, Wanted, search_default, search_few_samples
+from ._default import Known, Searched, search_default, search_few_samples
 from ._lock_step import search_ahead
 from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
-from ._stability_task import LONG_PROOFS, PROVEN_VOTES, SMALL_SET, Round, Task, held_out_groups, voting_groups
+from ._stability_task import (
+    LONG_PROOFS,
+    PROVEN_VOTES,
+    SMALL_SET,
+    Round,
+    Task,
+    held_out_groups,
+    voting_groups,
+    warn_without_choice,
+)
 
 Result = TypeVar("Result")
 
@@ -52,6 +60,8 @@ STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
 _MOST_THREADS = 4
+_FEW_FEATURES = 200
+"""With fewer features than this, most of a search is Python's own work, which threads cannot share."""
 _ARRAYS = 12
 """Arrays of the size of the moments that a round may hold."""
 
@@ -91,7 +101,7 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
         if task.ridge_parts is not None:
             task = replace(task, ridge_parts=tuple(number % N_FOLDS for number in range(STABILITY_FOLDS)))
-    _warn_without_choice(task.wanted, int(folds[0].n_features or 0))
+    warn_without_choice(task.wanted, int(folds[0].n_features or 0))
     procedure = Procedure(folds, task)
     settings, measured = procedure.measure()
     chosen = procedure.choose(measured)
@@ -114,18 +124,6 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
     searched = procedure.whole.search(settings[chosen])
     votes = procedure.votes() if searched.setting.vote_weight else None
     return Chosen(searched, votes, frontier)
-
-
-def _warn_without_choice(wanted: Wanted, m: int) -> None:
-    """Warn where the same features are selected in any case."""
-    if wanted.k - len(wanted.include) in (0, m - len(wanted.include) - len(wanted.exclude)):
-        selected, advice = ("All", "select fewer") if wanted.k == m else ("The same", "include or exclude fewer")
-        warnings.warn(
-            f"{selected} {wanted.k} features are selected in any case, so there is no choice to repeat and its "
-            f"stability is NaN; {advice}.",
-            UndefinedMetricWarning,
-            stacklevel=2,
-        )
 
 
 @dataclass(frozen=True)
@@ -250,6 +248,8 @@ class Procedure:
 
     def _threads(self) -> int:
         """Return how many rounds may be searched at a time: Python's own part of the work and memory limit them."""
+        if self.n_features < _FEW_FEATURES:
+            return 1
         n = sum(fold.n_samples for fold in self.folds)
         round_memory = _ARRAYS * 8 * self.n_features * min(n, self.n_features)
         return max(1, min(_MOST_THREADS, int(memory_limit() / round_memory)))

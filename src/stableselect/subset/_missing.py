@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,19 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import (
-    MOST_FEATURES,
     Array,
+    FactorModel,
     GaussianModel,
     Stream,
     as_numbers,
     check_columns,
     container_of,
+    fit_factors,
     fit_gaussian,
+    takes_long,
     to_dense,
 )
+from ..base import FactorModelWarning, NoValuesError
 from ._batches import BatchedSelector
 from ._gathering import gather_folds
 from ._sketching import wants_sketch
@@ -30,6 +34,8 @@ class CompletingSelector(BatchedSelector):
     missing: str
     location_: np.ndarray
     covariance_: np.ndarray
+    factors_: np.ndarray
+    noise_: np.ndarray
     em_iterations_: int
 
     def transform(self, X: Any) -> Any:
@@ -39,8 +45,8 @@ class CompletingSelector(BatchedSelector):
         ----------
         X : table of shape (n, m)
             Samples with the features of those fitted on, in an array, a data frame, or another container. After a fit
-            with ``missing="em"`` values may be missing: those of selected features are replaced by their means given
-            all values of the sample that are there.
+            with ``missing="em"`` or ``"factors"`` values may be missing: those of selected features are replaced by
+            their means given all values of the sample that are there.
 
         Returns
         -------
@@ -49,7 +55,7 @@ class CompletingSelector(BatchedSelector):
             (Arrow, DuckDB, HDF5, Zarr) are read part by part into an array.
         """
         check_is_fitted(self)
-        if hasattr(self, "covariance_") and container_of(X) is None:
+        if hasattr(self, "location_") and container_of(X) is None:
             table = self._check_table(X, reset=False)
             if _has_gaps(table):
                 return self._model().fill(to_dense(table))[:, self.support_]
@@ -62,7 +68,8 @@ class CompletingSelector(BatchedSelector):
         ----------
         X_selected : table of shape (n, k)
             The selected features, in the order of :meth:`transform`; where they have names, they are found by name.
-            After a fit with ``missing="em"`` values may be missing: they are replaced by their means given the others.
+            After a fit with ``missing="em"`` or ``"factors"`` values may be missing: they are replaced by their means
+            given the others.
         batch : array of shape (n,), optional
             After a fit with ``batch``: labels of the samples, each reconstructed around the mean of its batch. Without
             them, around the mean of all samples.
@@ -84,7 +91,7 @@ class CompletingSelector(BatchedSelector):
         check_is_fitted(self)
         if return_std or noise is not None:
             return self.reconstruct(X_selected, batch), self._deviations(X_selected, return_std, noise)
-        if hasattr(self, "covariance_") and (isinstance(X_selected, np.ndarray) or hasattr(X_selected, "iloc")):
+        if hasattr(self, "location_") and (isinstance(X_selected, np.ndarray) or hasattr(X_selected, "iloc")):
             given = X_selected
             if hasattr(given, "columns") and hasattr(self, "feature_names_in_"):
                 check_columns(given)
@@ -93,24 +100,34 @@ class CompletingSelector(BatchedSelector):
             values = as_numbers(given)
             values = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=np.float64)
             if values.ndim == 2 and values.shape[1] == self.support_.sum() and _has_gaps(values):
-                model = self._model()
-                at = np.flatnonzero(self.support_)
-                X_selected = GaussianModel(model.mean[at], model.covariance[np.ix_(at, at)]).fill(values)
+                X_selected = self._model().part(np.flatnonzero(self.support_)).fill(values)
         return super().reconstruct(X_selected, batch)
 
-    def _model(self) -> GaussianModel:
+    def _model(self) -> GaussianModel | FactorModel:
+        if hasattr(self, "factors_"):
+            return FactorModel(self.location_, self.factors_, self.noise_)
         return GaussianModel(self.location_, self.covariance_)
+
+    def _fit_model(self, X: np.ndarray, weights: np.ndarray | None) -> GaussianModel | FactorModel:
+        """Fit what completes samples."""
+        if self.missing == "em" and takes_long(X):
+            model = fit_factors(X, weights)
+            warnings.warn(
+                f"A covariance of all {X.shape[1]} features takes too long here: missing values are completed by "
+                f"{model.factors.shape[1]} factors, as by missing='factors'.",
+                FactorModelWarning,
+                stacklevel=2,
+            )
+            return model
+        return fit_gaussian(X, weights) if self.missing == "em" else fit_factors(X, weights)
 
     def _check_completion(self, X: Array | Stream, batch: Any) -> bool:
         """Tell whether X has missing values that are to be completed; raise if that cannot be."""
-        if self.missing != "em":
+        if self.missing == "raise":
             return False
         if isinstance(X, Stream):
-            raise TypeError(f"missing='em' needs all samples in memory, but X is {X.kind}; pass {X.advice}.")
-        if X.shape[1] > MOST_FEATURES:
-            raise ValueError(
-                f"missing='em' takes up to {MOST_FEATURES} features, since it inverts a matrix of all of them, and X "
-                f"has {X.shape[1]}; drop features, or fill in missing values first."
+            raise TypeError(
+                f"missing={self.missing!r} needs all samples in memory, but X is {X.kind}; pass {X.advice}."
             )
         if not _has_gaps(X):
             return False
@@ -130,8 +147,15 @@ class CompletingSelector(BatchedSelector):
         if empty.size:
             names = getattr(self, "feature_names_in_", None)
             which = int(empty[0]) if names is None else repr(str(names[empty[0]]))
-            raise ValueError(f"Feature {which} has no values at all; leave it out.")
-        model = fit_gaussian(table, weights)
+            raise NoValuesError(f"Feature {which} has no values at all; leave it out.")
+        model = self._fit_model(table, weights)
+        if 2 * np.count_nonzero(seen.any(axis=1)) <= table.shape[1]:
+            # Few samples are completed and kept: their leave-one-out error tells more than what is uncertain of gaps.
+            table = model.fill(table)
+            folds, held_out = self._gather(table, weights, groups)
+            self._finish(folds, table, weights, held_out=held_out)
+            self._keep_model(model)
+            return
 
         def moments(rows: np.ndarray) -> Any:
             return model.moments(table, weights, rows)
@@ -140,19 +164,22 @@ class CompletingSelector(BatchedSelector):
         self._finish(folds, held_out=held_out)
         self._keep_model(model)
 
-    def _keep_model(self, model: GaussianModel) -> None:
-        self.location_, self.covariance_ = model.mean, model.covariance
-        self.em_iterations_ = len(model.objectives) - 1
+    def _keep_model(self, model: GaussianModel | FactorModel) -> None:
+        self.location_ = model.mean
+        if isinstance(model, FactorModel):
+            self.factors_, self.noise_, self.em_iterations_ = model.factors, model.noise, model.n_steps
+        else:
+            self.covariance_, self.em_iterations_ = model.covariance, len(model.objectives) - 1
 
     def _forget(self) -> None:
         super()._forget()
-        for name in ("location_", "covariance_", "em_iterations_"):
+        for name in ("location_", "covariance_", "factors_", "noise_", "em_iterations_"):
             self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn what the input may be."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "em"
+        tags.input_tags.allow_nan = self.missing != "raise"
         return tags
 
 

@@ -17,10 +17,10 @@ from .._core import (
     Stream,
     check_cv,
     check_weights,
-    fit_gaussian,
     hold_out_each,
     leave_one_out_error,
     normalised_moments,
+    stream_splits,
     to_dense,
 )
 from ..base import (
@@ -39,7 +39,7 @@ from ._conditioned_selector import ConditionedSelector
 from ._conditions import Conditions
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
-from ._gathering import Scale, gather_folds, has_splitter, in_units
+from ._gathering import Scale, gather_folds, has_splitter, in_units, refuse_groups
 from ._n_features import choose_n_features
 from ._problem import Problem
 from ._search import FEWEST_FOLDS, N_FOLDS, Setting
@@ -76,7 +76,7 @@ class MomentsSelector(ConditionedSelector):
         "n_jobs": N_JOBS,
         "verbose": ["boolean"],
         "scale": [StrOptions({"standard", "minmax"}), None],
-        "missing": [StrOptions({"raise", "em"})],
+        "missing": [StrOptions({"raise", "em", "factors"})],
         "conditions": [Conditions, None],
     }
 
@@ -99,7 +99,7 @@ class MomentsSelector(ConditionedSelector):
         n_jobs: int | None = None,
         verbose: bool = False,
         scale: Scale = None,
-        missing: Literal["raise", "em"] = "raise",
+        missing: Literal["raise", "em", "factors"] = "raise",
         conditions: Conditions | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -170,20 +170,22 @@ class MomentsSelector(ConditionedSelector):
             check_cv(self.cv)
             X = self._open_table(X, sample_weight)
             self.__dict__.pop("moments_", None)
-            if isinstance(X, Stream) and groups is not None:
-                raise TypeError(f"groups need all samples in memory, but X is {X.kind}; pass {X.advice}.")
             weights = None if isinstance(X, Stream) else check_weights(sample_weight, X.shape[0])
             if self._check_completion(X, batch):
                 self._fit_incomplete(X, weights, groups)
             elif batch is not None:
                 self._fit_batches(X, weights, groups, batch)
+            elif isinstance(X, Stream) and self._keeps_groups():
+                gathered = stream_splits(X, self.cv, groups)
+                self._finish(gathered[0], held_out=gathered[1])
             elif isinstance(X, Stream):
+                refuse_groups(groups)
                 self._fit_stream(X)
             else:
                 folds, held_out = self._gather(X, weights, groups)
                 self._finish(folds, X, weights, held_out=held_out)
-            if self.missing == "em" and not hasattr(self, "covariance_"):  # for samples to come
-                self._keep_model(fit_gaussian(to_dense(X), weights))
+            if self.missing != "raise" and not hasattr(self, "location_"):  # for samples to come
+                self._keep_model(self._fit_model(to_dense(X), weights))
         return self
 
     def _gather(
@@ -302,9 +304,13 @@ class MomentsSelector(ConditionedSelector):
             return int(self.cv)
         return STABILITY_FOLDS if self._prefers_stability() else N_FOLDS
 
+    def _keeps_groups(self) -> bool:
+        """Tell whether groups have a say in what is held out."""
+        return has_splitter(self.cv) and self._folds_needed() > 0
+
     def _moments_folds(self) -> int | None:
         # A splitter needs to see the samples, and so does what completes them.
-        return None if has_splitter(self.cv) or self.missing == "em" else self._folds_needed()
+        return None if has_splitter(self.cv) or self.missing != "raise" else self._folds_needed()
 
     def _prefers_stability(self) -> bool:
         return self.criterion == "stability" or self.min_stability is not None

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ..inspection import PanelEvaluation, evaluate
+from .._core import BlockKFold
+from ..inspection import PanelEvaluation, evaluate, table_summary
 from ..io import Table, listed
 from ._labelled import labelled_numbers
+from ._notes import order_notes, together_notes
 from ._prepare import RequestError, Scaling, SelectionRequest
 from ._select import notes_of
 
@@ -25,8 +27,10 @@ class EvaluationRequest:
         The panel.
     labels : str, optional
         Column of class labels, for the accuracy of a classifier.
-    group : str, optional
+    group_column : str, optional
         Column that says which rows belong together, such as replicates or batches: they are held out together.
+    time_column : str, optional
+        Column of times: the folds are blocks of rows that follow each other.
     drop : iterable of str
         Columns to ignore.
     id_columns : iterable of str
@@ -51,7 +55,8 @@ class EvaluationRequest:
 
     columns: Iterable[str]
     labels: str | None = None
-    group: str | None = None
+    group_column: str | None = None
+    time_column: str | None = None
     drop: Iterable[str] = ()
     id_columns: Iterable[str] = ()
     scale: Scaling = "standard"
@@ -70,6 +75,7 @@ class TableEvaluation:
     scaling: str
     evaluation: PanelEvaluation
     notes: tuple[str, ...]
+    fingerprint: str
 
 
 def evaluate_table(
@@ -106,16 +112,17 @@ def evaluate_table(
         raise RequestError("columns", "names no column; name one or more.")
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise RequestError("columns", f"{listed(twice)} is named twice; name each column once.")
+    wanted = SelectionRequest(
+        len(columns),
+        include=columns,
+        drop=request.drop,
+        id_columns=request.id_columns,
+        scale=request.scale,
+        group_column=request.group_column,
+        time_column=request.time_column,
+    )
     try:
-        read = labelled_numbers(
-            table,
-            SelectionRequest(
-                len(columns), include=columns, drop=request.drop, id_columns=request.id_columns, scale=request.scale
-            ),
-            labels=request.labels,
-            group=request.group,
-            folds=request.folds,
-        )
+        read = labelled_numbers(table, wanted, labels=request.labels, folds=request.folds)
     except RequestError as error:
         raise RequestError(
             "columns" if error.parameter in ("include", "k") else error.parameter, error.reason
@@ -124,6 +131,7 @@ def evaluate_table(
         m = len(columns)
         raise RequestError("columns", f"names all {m} columns, so nothing is left to reconstruct; name fewer.")
     X = read.X
+    fingerprint = table_summary(X, read.features).fingerprint
     progress("Judging the panel")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -132,11 +140,11 @@ def evaluate_table(
             pa.table(list(X.T), names=read.features),
             y=read.labels,
             scaler=read.scaler,
-            cv=request.folds,
+            cv=BlockKFold(request.folds) if request.time_column is not None else request.folds,
             groups=read.groups,
             n_random=request.n_random,
             n_resamples=request.n_resamples,
             random_state=request.seed,
         )
-    notes = (*read.notes, *notes_of(caught))
-    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes)
+    notes = (*read.notes, *together_notes(wanted), *order_notes(X, wanted), *notes_of(caught))
+    return TableEvaluation(table.name, len(X), request.scale, evaluation, notes, fingerprint)

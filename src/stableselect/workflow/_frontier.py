@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from .. import __version__
 from ..base import whole_fits
+from ..inspection import table_summary
 from ..subset import StabilityFrontier
 from ._numbers import numbers_of
 from ._prepare import AnyTable, Prepared, RequestError, SelectionRequest, prepare
@@ -29,6 +30,7 @@ class TableFrontier:
     source: str
     rows: int
     notes: tuple[str, ...]
+    fingerprint: str
 
     def as_table(self) -> pa.Table:
         """Return one row for each setting, in the order they were tried, with what they all share."""
@@ -81,6 +83,7 @@ def measure_frontier(
     progress("Measuring settings")
     numbers, selector = numbers_of(asked, request), asked.selector
     about = table_notes(asked, numbers, request)
+    fingerprint = table_summary(numbers.sample, asked.features).fingerprint  # before the rows are scaled in place
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         numbers.fit(selector)
@@ -95,6 +98,7 @@ def measure_frontier(
         source=table.name,
         rows=numbers.rows,
         notes=(*about, *notes_of(caught)),
+        fingerprint=fingerprint,
     )
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from ..io import Table, listed, numeric_matrix, quoted
 from ._notes import left_out_note
-from ._prepare import RequestError, Scaler, SelectionRequest, fitted_scaler, prepare
+from ._prepare import RequestError, SelectionRequest, prepare
+from ._scaling import Scaler, fitted_scaler
+from ._together import labels_of, rows_together
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +23,8 @@ class LabelledNumbers:
         Names of the columns that can be selected.
     X : ndarray of shape (rows, columns)
         Their values.
-    labels, groups : ndarray of str or None
-        The class, and the group, of every row.
+    labels, groups : ndarray of shape (rows,) or None
+        The class of every row, and the number of its group or the rank of its time.
     scaler : transformer or None
         For the scaling of the request, fitted to X.
     notes : tuple of str
@@ -72,34 +74,37 @@ def labelled_numbers(
     >>> found.features, found.labels.tolist()
     (['a', 'b'], ['x', 'y', 'x', 'y'])
     """
-    aside = [_known(table, name, what) for name, what in ((labels, "labels"), (group, "group")) if name is not None]
+    if group is not None:
+        request = replace(request, group_column=group)
+    aside = [] if labels is None else [_known(table, labels)]
     asked = prepare(table, replace(request, drop=[*request.drop, *aside]))
     X = numeric_matrix(table, asked.features)
     if len(X) < folds:
         raise RequestError("folds", f"{folds} folds need as many rows and the table has {len(X)}; lower it.")
-    classes = None if labels is None else _classes(table, labels, "labels")
-    groups = None if group is None else _classes(table, group, "group")
-    if groups is not None and (found := np.unique(groups).size) < folds:
-        raise RequestError("folds", f"{folds} folds need as many groups and there are {found}; lower it.")
+    classes = None if labels is None else _classes(table, labels)
+    together = rows_together(table, request)
+    groups = together.groups
+    if groups is not None and (found := groups.max() + 1) < folds:
+        what = "times" if together.timed else "groups"
+        raise RequestError("folds", f"{folds} folds need as many {what} and there are {found}; lower it.")
     notes = (*asked.table.notes, *left_out_note(asked.left_out))
     return LabelledNumbers(asked.features, X, classes, groups, fitted_scaler(request.scale, X), notes)
 
 
-def _known(table: Table, name: str, what: str) -> str:
+def _known(table: Table, name: str) -> str:
     """Return the name of a column; raise if the table has no such column."""
     if name not in table.columns:
-        raise RequestError(what, f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}.")
+        raise RequestError(
+            "labels", f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}."
+        )
     return name
 
 
-def _classes(table: Table, name: str, what: str) -> np.ndarray:
+def _classes(table: Table, name: str) -> np.ndarray:
     """Return a column as text; raise where a row has none, or where hardly two rows agree."""
-    values = table.data[name].to_pylist()
-    if any(value is None or value == "" or value != value for value in values):
-        raise RequestError(what, f"{quoted(name)} has empty cells; fill them or leave out these rows.")
-    classes = np.array([str(value) for value in values])
-    if 2 * (found := np.unique(classes).size) > classes.size and what == "labels":
+    classes = labels_of(table, name, "labels")
+    if 2 * (found := np.unique(classes).size) > classes.size:
         raise RequestError(
-            what, f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
+            "labels", f"{quoted(name)} has {found} different values in {classes.size} rows; name a column of classes."
         )
     return classes

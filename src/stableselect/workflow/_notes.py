@@ -7,11 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from .._core import BlockKFold
 from ..io import Table, listed, looks_like_data, looks_transposed, quoted
 from ._prepare import Prepared, SelectionRequest
 
 _NEARLY_ALL = 0.9
 """The share of the variance from which on one column decides nearly alone."""
+_ALIKE = 0.25
+"""Neighbouring rows are alike where their correlation exceeds that of distant ones by so much."""
 _LISTED = 3
 """How many columns that were left out are listed with what they hold."""
 
@@ -51,7 +54,7 @@ def value_notes(asked: Prepared, X: np.ndarray, request: SelectionRequest) -> li
     if n == 1:
         return ["The table has one row, so every column is constant and the choice means nothing."]
     notes = []
-    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
     numbering = [names[j] for j in np.flatnonzero(high - low == n - 1) if _counts_rows(X[:, j])]
     if numbering:
         notes.append(f"Row numbers? {listed(numbering)} goes up by one from row to row; drop it if so.")
@@ -69,6 +72,57 @@ def value_notes(asked: Prepared, X: np.ndarray, request: SelectionRequest) -> li
     if request.scale == "none" and m > 2 and not constant.all():
         notes += _unequal(names, X)
     return notes
+
+
+def order_notes(X: np.ndarray, request: SelectionRequest) -> list[str]:
+    """Return a note where rows that follow each other are alike, as in time, and held-out rows are drawn at random."""
+    if request.time_column is not None or request.group_column is not None:
+        return []
+    alike = neighbour_excess(X)
+    if alike is None:
+        return []
+    return [
+        f"Rows that follow each other are alike (correlation {alike:.2f} above that of distant ones), so errors of "
+        "rows held out at random are lower than those of rows to come; hold rows out by their time."
+    ]
+
+
+def neighbour_excess(X: np.ndarray) -> float | None:
+    """Return how much more alike neighbouring rows are than rows far apart; None where that may be chance.
+
+    It is the correlation of a column with itself one row later, less that with itself a tenth of the table later,
+    averaged over the columns, and must exceed 0.25 and, for small tables, 5 times ``sqrt(2 / n)``. In rows of random
+    order its standard deviation is at most about ``sqrt(2 / n)``, however the columns depend on each other.
+    """
+    n = len(X)
+    lag = n // 10
+    if lag < 2:
+        return None
+    with np.errstate(all="ignore"):
+        Z = X - np.nanmean(X, axis=0)
+        Z = np.nan_to_num(Z / np.sqrt(np.nanmean(Z**2, axis=0)), posinf=0.0, neginf=0.0)
+    if not (varies := Z.any(axis=0)).any():
+        return None
+
+    def alike(step: int) -> float:
+        return float(np.vdot(Z[step:], Z[:-step])) / ((n - step) * np.count_nonzero(varies))
+
+    excess = alike(1) - alike(lag)
+    return excess if excess > max(_ALIKE, 5 * np.sqrt(2 / n)) else None
+
+
+def together_notes(request: SelectionRequest) -> list[str]:
+    """Return how rows were held out, where a column decides."""
+    if request.time_column is not None:
+        apart = (
+            ""
+            if request.asks_for_stability
+            else f"; {BlockKFold().gap:.0%} of the rows on either side are not fitted on"
+        )
+        return [f"Held out: blocks of rows that follow each other by {quoted(request.time_column)}{apart}."]
+    if request.group_column is not None:
+        return [f"Held out: rows with the same {quoted(request.group_column)} together."]
+    return []
 
 
 def _counts_rows(column: np.ndarray) -> bool:
@@ -96,7 +150,7 @@ def _copies(X: np.ndarray, columns: np.ndarray) -> list[tuple[int, int]]:
 
 def _unequal(names: list[str], X: np.ndarray) -> list[str]:
     with np.errstate(over="ignore", invalid="ignore"):
-        variances = X.var(axis=0)
+        variances = np.nanvar(X, axis=0)
         share = variances / variances.sum()
     j = int(np.argmax(share))
     if not np.isfinite(share).all() or share[j] < _NEARLY_ALL:

@@ -8,19 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from .._core import Moments, SketchedMoments, memory_limit, merged, row_hashes, sketch_size, to_dense
+from .._core import Moments, Room, SketchedMoments, add_to_folds, memory_limit, merged, sketch_size, to_dense
 from ..base import StreamingSelector, steps
-from ..io import TableError, TableParts, numeric_matrix
-from ._prepare import (
-    AnyRangeScaler,
-    Prepared,
-    RequestError,
-    Scaler,
-    SelectionRequest,
-    affine,
-    check_scaling,
-    fitted_scaler,
-)
+from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
+from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
+from ._prepare import Prepared, RequestError, SelectionRequest
+from ._scaling import AnyRangeScaler, Scaler, affine, check_scaling, fitted_scaler
+from ._together import N_FOLDS, Together, rows_together
 
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
@@ -43,6 +37,8 @@ class Numbers:
         Scaled moments of the folds, where the table is not held.
     notes : list of str
         What the person should know of it.
+    together : Together
+        Which rows of the sample belong together.
     """
 
     rows: int
@@ -50,6 +46,7 @@ class Numbers:
     scaler: Scaler
     moments: list[Moments] | None
     notes: list[str]
+    together: Together
 
     def fit(self, selector: Any) -> Any:
         """Fit the selector; return what it needs to explain itself. The rows held are scaled in place."""
@@ -57,7 +54,8 @@ class Numbers:
             selector.fit_moments(self.moments)
             return None
         X = self.scaled_sample()
-        selector.fit(X)
+        known = {"groups": self.together.groups if _keeps_groups(selector) else None, "batch": self.together.batch}
+        selector.fit(X, **{name: given for name, given in known.items() if given is not None})
         return X
 
     def in_units(self, scaled: np.ndarray | None, columns: np.ndarray) -> np.ndarray:
@@ -80,12 +78,62 @@ def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
     table, selector, notes = asked.table, asked.selector, []
     if isinstance(table, TableParts):
         sketched = _sketch_rows(asked, request)
-        if isinstance(selector, StreamingSelector) and (sketched or selector._moments_folds() is not None):
+        alone = "" if request.batch is None else " with batches"
+        if (
+            not alone
+            and isinstance(selector, StreamingSelector)
+            and (sketched or selector._moments_folds() is not None)
+        ):
             return _gathered(table, asked, request, sketched)
         table = _held(table, asked)
-        notes = [f"{asked.method} needs all rows at once, so the whole table was read into memory."]
-    X = numeric_matrix(table, asked.features)
-    return Numbers(X.shape[0], X, fitted_scaler(request.scale, X), None, notes)
+        notes = [f"{asked.method}{alone} needs all rows at once, so the whole table was read into memory."]
+    completes = request.missing in ("em", "factors")
+    X = numeric_matrix(table, asked.features, missing=completes)
+    if completes:
+        notes += _missing_notes(X, asked.features)
+    together = rows_together(asked.table, request, _fewest_groups(request))
+    hold_together(selector, together, request)
+    return Numbers(X.shape[0], X, fitted_scaler(request.scale, _within(X, together.batch)), None, notes, together)
+
+
+def _fewest_groups(request: SelectionRequest) -> int:
+    if request.time_column is not None:
+        return STABILITY_FOLDS if request.asks_for_stability else N_FOLDS
+    return FEWEST_STABILITY_FOLDS if request.asks_for_stability else 2
+
+
+def hold_together(selector: Any, together: Together, request: SelectionRequest, most: int = STABILITY_FOLDS) -> None:
+    """Let a selector that chooses by held-out error hold out what belongs together, in ``most`` folds at most."""
+    if together.groups is not None and hasattr(selector, "_keeps_groups") and most > 1:
+        stable = request.asks_for_stability
+        # Stability is measured on parts that hold every row once.
+        n_folds = min(most, STABILITY_FOLDS if stable else N_FOLDS)
+        selector.set_params(cv=together.splitter(n_folds, gaps=not stable))
+
+
+def _keeps_groups(selector: Any) -> bool:
+    return bool(getattr(selector, "_keeps_groups", bool)())
+
+
+def _within(X: np.ndarray, batch: np.ndarray | None) -> np.ndarray:
+    """Return a table with every batch moved to the mean of all rows."""
+    if batch is None:
+        return X
+    moved = X.copy()
+    for label in np.unique(batch):
+        moved[batch == label] += X.mean(axis=0) - X[batch == label].mean(axis=0)
+    return moved
+
+
+def _missing_notes(X: np.ndarray, names: list[str]) -> list[str]:
+    gaps = np.isnan(X).mean(axis=0)
+    if empty := [name for name, share in zip(names, gaps, strict=True) if share == 1]:
+        raise NotFiniteError(f"{listed(empty)} has no values at all.")
+    worst = int(np.argmax(gaps))
+    if not gaps[worst]:
+        return ["No value is missing, so nothing was filled in."]
+    most = f"most in {quoted(names[worst])} ({gaps[worst]:.1%})"
+    return [f"Missing: {gaps.mean():.1%} of the values, {most}; a Gaussian model stands in for them."]
 
 
 def _held(table: TableParts, asked: Prepared) -> Any:
@@ -117,16 +165,17 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
     n_folds = 1 if sketched else max(1, selector._moments_folds())
     folds: list[Moments] = [SketchedMoments(sketched)] if sketched else [Moments() for _ in range(n_folds)]
     sample = _Sample(max(1, min(_SAMPLE_ROWS, _SAMPLE_VALUES // m)), request.seed)
+    together = rows_together(table, request, _fewest_groups(request))
+    own, start, room = together.folds(n_folds) if n_folds > 1 else None, 0, Room()
     with steps("blocks") as advance:
         for block in table.blocks(asked.features):
-            if n_folds == 1:
+            if sketched:
                 folds[0].update(block)
             else:
-                labels = row_hashes(block).view(np.uint64) % np.uint64(n_folds)
-                for number, fold in enumerate(folds):
-                    if (labels == number).any():
-                        fold.update(block[labels == number])
+                labels = None if own is None else own[start : start + block.shape[0]]
+                add_to_folds(folds, block, None, room, labels)
             sample.add(block)
+            start += block.shape[0]
             advance()
     filled = [fold for fold in folds if fold.n_samples]
     total = filled[0] if len(filled) == 1 else merged(filled)
@@ -143,6 +192,7 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
         scaler=_scaler_of(total, request),
         moments=[fold.scale(kind, like=total) for fold in folds] if kind else folds,
         notes=notes,
+        together=together.take(sample.numbers),
     )
 
 
@@ -169,8 +219,8 @@ class _Sample:
     """A random sample of rows that come in blocks: those with the smallest of random keys, whatever the blocks."""
 
     def __init__(self, size: int, seed: int) -> None:
-        self.size, self.rng = size, np.random.default_rng(seed)
-        self._parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self.size, self.rng, self._seen = size, np.random.default_rng(seed), 0
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._highest = np.inf
 
     def add(self, block: Any) -> None:
@@ -178,8 +228,9 @@ class _Sample:
         keys = self.rng.random(block.shape[0])
         drawn = np.flatnonzero(keys < self._highest)
         if drawn.size:
-            self._parts.append((keys[drawn], to_dense(block[drawn])))
-        if sum(len(keys) for keys, _ in self._parts) > 2 * self.size:
+            self._parts.append((keys[drawn], to_dense(block[drawn]), self._seen + drawn))
+        self._seen += block.shape[0]
+        if sum(len(keys) for keys, *_ in self._parts) > 2 * self.size:
             self._settle()
 
     @property
@@ -188,12 +239,18 @@ class _Sample:
         self._settle()
         return self._parts[0][1]
 
+    @property
+    def numbers(self) -> np.ndarray:
+        """Which rows of the table they are."""
+        self._settle()
+        return self._parts[0][2]
+
     def _settle(self) -> None:
         """Keep as many rows as wanted."""
-        keys, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
+        keys, rows, numbers = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
         if len(keys) > self.size:
             kept = np.sort(np.argpartition(keys, self.size)[: self.size])
-            keys, rows = keys[kept], rows[kept]
+            keys, rows, numbers = keys[kept], rows[kept], numbers[kept]
         if len(keys) == self.size:
             self._highest = keys.max()
-        self._parts = [(keys, rows)]
+        self._parts = [(keys, rows, numbers)]

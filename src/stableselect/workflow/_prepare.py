@@ -9,20 +9,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any, Literal, Self, TypeAlias, get_args
-
-import numpy as np
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from typing import Any, Literal, TypeAlias
 
 from .._registry import all_selectors, find_selector
 from ..base import resolve_k
-from ..io import NotNumericError, Table, TableError, TableParts, listed, quoted
+from ..io import NotNumericError, Table, TableParts, listed, quoted
 from ..subset import Conditions
 from ._conditions import positions_of
 
 AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
-_SETTINGS = ("ridge", "min_explained_variance", "criterion", "max_error_increase", "min_stability", "sketch", "n_jobs")
+_SETTINGS = (
+    "ridge",
+    "min_explained_variance",
+    "criterion",
+    "max_error_increase",
+    "min_stability",
+    "sketch",
+    "n_jobs",
+    "missing",
+    "batch",
+)
 """Fields of a request that are parameters of the selectors that have them."""
 
 
@@ -81,6 +88,15 @@ class SelectionRequest:
     min_stability : float, optional
         Give up as much error, within ``max_error_increase``, as it takes to reach this stability (Nogueira's measure,
         at most 1).
+    missing : {"raise", "em", "factors"}, optional
+        What to do where values are missing: nothing ("raise", the default), or fit a Gaussian to those that are there,
+        from whose moments columns are selected; "factors" fits one of few factors, for very many columns.
+    batch : str, optional
+        Column of batches (instruments, days): columns are selected by what varies within batches.
+    group_column : str, optional
+        Column that says which rows belong together, such as replicates: they are held out together.
+    time_column : str, optional
+        Column of times: what is held out are blocks of rows that follow each other, apart from those fitted on.
     sketch : int or "auto", optional
         Select from a sketch of this many rows instead of exact moments; "auto", the default, where these do not fit in
         memory.
@@ -114,6 +130,10 @@ class SelectionRequest:
     criterion: Literal["error", "stability"] | None = None
     max_error_increase: float | None = None
     min_stability: float | None = None
+    missing: Literal["raise", "em", "factors"] | None = None
+    batch: str | None = None
+    group_column: str | None = None
+    time_column: str | None = None
     sketch: int | Literal["auto"] | None = None
     seed: int = 0
     explain: bool = False
@@ -127,7 +147,10 @@ class SelectionRequest:
             raise RequestError(
                 "max_error_increase", "applies only to the criterion stability or a minimum stability; ask for one."
             )
-
+        if self.group_column is not None and self.time_column is not None:
+            raise RequestError("time_column", "holds out blocks of time, which would part groups; name one of the two.")
+        if self.batch is not None and self.missing in ("em", "factors"):
+            raise RequestError("batch", "needs complete rows; fill in missing values first, or leave it out.")
         if self.sketch not in (None, "auto") and (self.k == "auto" or self.asks_for_stability):
             raise RequestError(
                 "sketch", "holds no rows out, which an automatic number of columns and stability need; leave it out."
@@ -138,6 +161,11 @@ class SelectionRequest:
                 "conditions",
                 "go neither with an automatic number of columns nor with stability; leave one of them out.",
             )
+
+    @property
+    def aside(self) -> list[str]:
+        """Columns that say which rows belong together; they are never selected."""
+        return [name for name in (self.batch, self.group_column, self.time_column) if name is not None]
 
     @property
     def asks_for_stability(self) -> bool:
@@ -188,7 +216,10 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     if both := sorted(set(dropped) & set(ids)):
         raise RequestError("drop", f"{listed(both)} cannot be both dropped and an id column; give only one of them.")
     ids = [name for name in table.columns if name in {*ids, *table.ids} - {*dropped}]
-    taken = {*dropped, *ids}
+    for parameter in ("batch", "group_column", "time_column"):
+        if (name := getattr(request, parameter)) is not None:
+            _known(parameter, name, table.columns)
+    taken = {*dropped, *ids, *request.aside}
     features = [name for name in table.columns if name not in taken]
     if not features:
         raise RequestError("drop", "no column is left to select from; drop fewer columns.")
@@ -201,8 +232,10 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
         for name in sorted({*getattr(request, parameter)} & {*reasons}):
             raise RequestError(parameter, f"{quoted(name)} does not hold numbers ({reasons[name]}).")
     for parameter in ("include", "exclude"):
-        if unused := sorted({*getattr(request, parameter)} & {*dropped, *ids}):
-            raise RequestError(parameter, f"{listed(unused)} is dropped or an id column.")
+        if unused := sorted({*getattr(request, parameter)} & taken):
+            raise RequestError(
+                parameter, f"{listed(unused)} is dropped or an id column, or says which rows belong together."
+            )
     include, exclude = (_named(request, parameter, features) for parameter in ("include", "exclude"))
     k = _check_numbers(request, len(features), include, exclude)
     position = {name: j for j, name in enumerate(features)}
@@ -222,11 +255,17 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
 def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> list[str]:
     """Return the columns that a field of the request names, in table order, each once."""
     wanted = set(getattr(request, parameter))
-    for name in sorted(wanted - set(columns)):
+    for name in sorted(wanted):
+        _known(parameter, name, columns)
+    return [name for name in columns if name in wanted]
+
+
+def _known(parameter: str, name: str, columns: list[str]) -> None:
+    """Raise if there is no such column."""
+    if name not in columns:
         close = get_close_matches(name, columns, n=1)
         hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
         raise RequestError(parameter, f"the table has no column {quoted(name)}; {hint}")
-    return [name for name in columns if name in wanted]
 
 
 def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclude: list[str]) -> int | None:
@@ -252,7 +291,7 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, Any
         method, kind = find_selector(request.method)
     except ValueError as error:
         raise RequestError("method", str(error)) from None
-    accepted = signature(kind).parameters
+    accepted = _accepted(kind)
     given = {name: getattr(request, name) for name in _SETTINGS if getattr(request, name) is not None} | roles
     # The criterion of SPEC is another one.
     needs = {parameter: "min_stability" if parameter == "criterion" else parameter for parameter in given}
@@ -260,67 +299,17 @@ def _make_selector(request: SelectionRequest, k: int | str, roles: dict[str, Any
         needs = {"k": "min_explained_variance", **needs}
     for parameter, needed in needs.items():
         if needed not in accepted:
-            able = " or ".join(name for name, cls in all_selectors().items() if needed in signature(cls).parameters)
+            able = " or ".join(name for name, cls in all_selectors().items() if needed in _accepted(cls))
             missing = "does not have this setting; leave it out"
             if parameter == "k":
                 missing = "cannot choose the number of columns; give a number"
             raise RequestError(parameter, f"{method} {missing} or use the method {able}.")
     if "random_state" in accepted:
         given["random_state"] = request.seed
+    given.pop("batch", None)  # which fit takes
     return method, kind(n_features_to_select=k, **given)
 
 
-class AnyRangeScaler(MinMaxScaler):
-    """MinMaxScaler that also scales columns whose range is below 2e-15, which scikit-learn takes for constants."""
-
-    def fit(self, X: np.ndarray, y: None = None) -> Self:
-        """Learn minima and ranges."""
-        super().fit(X)
-        span = np.where(self.data_range_ > 0, self.data_range_, 1.0)
-        self.scale_, self.min_ = 1 / span, -self.data_min_ / span
-        return self
-
-
-Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
-
-
-def check_scaling(scaling: str) -> None:
-    """Raise if there is no such scaling."""
-    choices = get_args(Scaling)
-    if scaling not in choices:
-        raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
-
-
-def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
-    """Return the scaler fitted to X, which will scale in place; None for "none"."""
-    check_scaling(scaling)
-    if scaling == "none":
-        return None
-    scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaler.fit(X)
-    learnt = (scaler.data_range_,) if isinstance(scaler, MinMaxScaler) else (scaler.mean_, scaler.var_)
-    if not all(np.isfinite(part).all() for part in learnt):
-        raise TableError("Some columns hold values too large to scale; express them in another unit first.")
-    return scaler
-
-
-def unscale_map(
-    scaler: Scaler, coefficients: np.ndarray, intercept: np.ndarray, kept: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Express a map from the scaled selected columns to all scaled columns in the original units.
-
-    With u = s x + t and u_j = sum_i W_ij u_i + b_j, the original columns obey
-    x_j = sum_i (W_ij s_i / s_j) x_i + (b_j + sum_i W_ij t_i - t_j) / s_j.
-    """
-    if scaler is None:
-        return coefficients, intercept
-    s, t = affine(scaler)
-    return coefficients * s[kept, None] / s, (intercept + t[kept] @ coefficients - t) / s
-
-
-def affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
-    """Return slope and shift of every column."""
-    if isinstance(scaler, MinMaxScaler):
-        return scaler.scale_, scaler.min_
-    return 1 / scaler.scale_, -scaler.mean_ / scaler.scale_
+def _accepted(kind: type) -> set[str]:
+    """Return the parameters of a selector and of its fit."""
+    return {*signature(kind).parameters, *signature(kind.fit).parameters}  # type: ignore[attr-defined]

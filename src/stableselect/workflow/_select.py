@@ -5,18 +5,23 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import scipy
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .. import __version__
+from .._core import GaussianModel, splits_of
 from ..base import (
     Calibration,
+    FactorModelWarning,
     HeldOutResiduals,
+    NoValuesError,
     SketchWarning,
     StreamingSelector,
     TargetNotReachedWarning,
@@ -26,19 +31,22 @@ from ..base import (
     whole_fits,
 )
 from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
-from ..persistence import SelectedColumn, TableSelection
+from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
 from ..subset import Conditions, ConditionsCost
-from ._notes import header_notes, left_out_note, turned_notes, value_notes
-from ._numbers import Numbers, numbers_of
-from ._prepare import AnyTable, Prepared, SelectionRequest, prepare, unscale_map
+from ._notes import header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
+from ._numbers import Numbers, hold_together, numbers_of
+from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
+from ._scaling import Scaler, affine, unscale_map
+from ._together import N_FOLDS
 
 MIN_ROWS = 10
 """Fewer rows than this leave too few to hold out."""
 
-FEW_ROWS = 500
+FEW_ROWS = 200
 """With fewer rows than this all of them are held out in turn, to learn how sure reconstructed values are."""
 
 TOLD_ELSEWHERE = (
+    FactorModelWarning,
     SketchWarning,
     TargetNotReachedWarning,
     UndefinedMetricWarning,
@@ -46,6 +54,9 @@ TOLD_ELSEWHERE = (
     UnscaledFeaturesWarning,
 )
 """Warnings whose words are not those of a table: what they tell is in the path, the frontier, or a note of its own."""
+_FACTORS = (
+    "A covariance of all columns takes too long here, so that a model of few factors stands in for missing values."
+)
 _UNEVEN = "The rows fall into folds of very different sizes, so what is chosen by held-out error is less certain."
 
 
@@ -146,12 +157,19 @@ def _selected(
         if inspect:
             progress("Measuring what the report shows")
             rows = numbers.scaled_sample() if seen is None else seen
-            looked_at = overview(selector, rows, summary=summary, random_state=request.seed)
+            # What it repeats has the ridge weight found, so that nothing is held out inside.
+            alike = copy(selector).set_params(cv=None) if numbers.together.groups is not None else selector
+            looked_at = overview(
+                alike, rows, summary=summary, groups=numbers.together.parts(), random_state=request.seed
+            )
             looked_at = replace(looked_at, explanation=looked_at.explanation.named(features))
     kept = np.flatnonzero(selector.support_)
     coefficients, intercept = unscale_map(
         numbers.scaler, selector.reconstruction_coef_, selector.reconstruction_intercept_, kept
     )
+    completion, known = _completion(selector, numbers.scaler, kept), numbers.in_units(seen, kept)
+    if completion is not None:
+        known = GaussianModel(completion.mean, completion.covariance).fill(known)
     position = {column: j for j, column in enumerate(table.columns)}
     selection = TableSelection(
         method=asked.method,
@@ -182,7 +200,7 @@ def _selected(
         ),
         intercept=intercept,
         coefficients=coefficients,
-        calibration=Calibration.of(numbers.in_units(seen, kept), left, numbers.rows) if left else None,
+        calibration=Calibration.of(known, left, numbers.rows) if _covers(left) else None,
         versions={
             "stableselect": __version__,
             "python": platform.python_version(),
@@ -190,8 +208,37 @@ def _selected(
             "scipy": scipy.__version__,
             "scikit-learn": version("scikit-learn"),
         },
+        completion=completion,
+        batches=_batches(selector, request, features),
     )
     return selection, looked_at
+
+
+def _covers(left: list[HeldOutResiduals]) -> bool:
+    """Tell whether every column has a value that was held out."""
+    return bool(left) and bool(np.any([np.any(~np.isnan(part.residuals), axis=0) for part in left], axis=0).all())
+
+
+def _completion(selector: Any, scaler: Scaler, kept: np.ndarray) -> Completion | None:
+    """Return the model that fills in missing values of selected columns, in the table's own units."""
+    if not hasattr(selector, "location_"):
+        return None
+    model = selector._model().part(kept)
+    if scaler is None:
+        return Completion(model.mean, model.covariance)
+    slope, shift = (given[kept] for given in affine(scaler))
+    return Completion((model.mean - shift) / slope, model.covariance / slope / slope[:, None])
+
+
+def _batches(selector: Any, request: SelectionRequest, features: list[str]) -> BatchFigures | None:
+    if request.batch is None:
+        return None
+    return BatchFigures(
+        column=request.batch,
+        labels=tuple(str(label) for label in selector.batches_.tolist()),
+        explained=tuple(selector.batch_explained_variance_.tolist()),
+        serve_one=tuple(features[j] for j in selector.batch_specific_),
+    )
 
 
 def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
@@ -220,6 +267,8 @@ def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) ->
         *turned_notes(asked),
         *header_notes(asked.features, asked.table.named),
         *value_notes(asked, numbers.sample, request),
+        *order_notes(numbers.sample, request),
+        *together_notes(request),
         *numbers.notes,
     ]
 
@@ -227,9 +276,10 @@ def table_notes(asked: Prepared, numbers: Numbers, request: SelectionRequest) ->
 def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
     """Return every warning once, on one line."""
     caught = list(caught)
-    uneven = [_UNEVEN] if any(issubclass(warning.category, UnevenFoldsWarning) for warning in caught) else []
+    kinds = {warning.category for warning in caught}
+    own = [_UNEVEN] * (UnevenFoldsWarning in kinds) + [_FACTORS] * (FactorModelWarning in kinds)
     told = (warning for warning in caught if not issubclass(warning.category, TOLD_ELSEWHERE))
-    return [*uneven, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
+    return [*own, *dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)]
 
 
 def _errors(
@@ -244,18 +294,28 @@ def _errors(
     if rows < MIN_ROWS:
         count = "1 row" if rows == 1 else f"{rows} rows"
         return None, [f"No errors on held-out rows: the table has {count} and {MIN_ROWS} are needed."]
+    model, together, splits = clone(asked.selector), numbers.together, None
     quick = isinstance(asked.selector, StreamingSelector) and not (asked.k is None or request.asks_for_stability)
     try:
+        if together.groups is not None:
+            splits = splits_of(together.splitter(N_FOLDS), numbers.sample, together.groups)
+            fewest = min(np.unique(together.groups[train]).size for train, _ in splits)
+            hold_together(model, together, request, fewest)
         errors = held_out_report(
-            asked.selector,
+            model,
             numbers.sample,
             scaler=numbers.scaler,
+            cv=splits,
+            groups=together.groups,
+            batch=together.batch,
             random_state=request.seed,
             residuals=left,
             all_folds=rows < FEW_ROWS and quick,
         )
     except TooFewSamplesError:  # all rows may still be enough
         return None, ["No errors on held-out rows: too few rows are left without them to fill the folds."]
+    except NoValuesError:
+        return None, ["No errors on held-out rows: without them a column has no values."]
     if errors.n_selected == m:
         return None, ["No errors on held-out rows: all columns are selected, so nothing is reconstructed."]
     return errors, []
