@@ -35,8 +35,7 @@ def test_least_squares_is_linear_regression(tables):
 def test_both_refits_of_several_sets_at_once(tables):
     train, test, selected = tables
     sets = [selected, selected[:3], np.arange(5)]
-    mean = train.mean(axis=0)
-    for chosen, errors in zip(sets, refit_errors(train - mean, test - mean, sets), strict=True):
+    for chosen, errors in zip(sets, refit_errors(train, lambda chosen: test, sets), strict=True):
         model = LinearRegression().fit(train[:, chosen], train)
         assert errors[0] == pytest.approx(reconstruction_error(train, test, chosen, refit="ridge"), rel=1e-9)
         assert errors[1] == pytest.approx(np.mean((test - model.predict(test[:, chosen])) ** 2), rel=1e-8)

@@ -28,11 +28,14 @@ def progress(
         From a run to the words for it.
     """
     stream = sys.stderr if stream is None else stream
-    begun = time.monotonic()
+    begun: list[float] = []
 
     def line(item: Stored, ended: int, total: int) -> str:
-        text = progress_text("", ended, total, time.monotonic() - begun).partition(",")[2]
-        return _line(item, ended, total, named) + (f" ({text.strip()})" if text else "")
+        # Counted from the first run that ends: until then, processes were starting.
+        begun.append(time.monotonic())
+        taken = begun[-1] - begun[0]
+        left = progress_text("", ended - 1, total - 1, taken).partition(",")[2].strip() if ended > 1 else ""
+        return _line(item, ended, total, named) + (f" ({left})" if left else "")
 
     if quiet:
         yield None
