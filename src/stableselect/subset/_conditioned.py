@@ -184,3 +184,8 @@ def replaceable(choice: Choice, chosen: list[int]) -> np.ndarray:
         if single[home[j]]:
             allowed[a, features[table[chosen_units.index(home[j])] & single]] = True
     return allowed
+
+
+def replacing_costs(choice: Choice, chosen: list[int]) -> np.ndarray:
+    """Return the penalty of a feature less that of the chosen one it may replace, k x m; inf where it may not."""
+    return np.where(replaceable(choice, chosen), choice.penalty - choice.penalty[chosen][:, None], np.inf)
