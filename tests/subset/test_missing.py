@@ -259,3 +259,13 @@ def test_tables_that_take_long_are_those_with_many_features_or_wide_gaps():
     assert not _missing.takes_long(np.zeros((2, 3000)))
     assert _missing.takes_long(np.zeros((2, 3001)))
     assert _missing.takes_long(np.full((10, 2000), np.nan))
+
+
+@pytest.mark.parametrize("missing", ["em", "factors"])
+def test_few_samples_are_completed_and_left_out_one_by_one(rng, missing):
+    X = rng.normal(size=(30, 3)) @ rng.normal(size=(3, 80)) + 0.5 * rng.normal(size=(30, 80))
+    gaps = with_gaps(X, rng)
+    found = ColumnSubset(4, missing=missing).fit(gaps)
+    expected = ColumnSubset(4).fit(found._model().fill(gaps))
+    assert found.selected_.tolist() == expected.selected_.tolist()
+    assert found.leave_one_out_error_ == pytest.approx(expected.leave_one_out_error_)

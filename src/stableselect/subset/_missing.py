@@ -149,6 +149,13 @@ class CompletingSelector(BatchedSelector):
             which = int(empty[0]) if names is None else repr(str(names[empty[0]]))
             raise NoValuesError(f"Feature {which} has no values at all; leave it out.")
         model = self._fit_model(table, weights)
+        if 2 * np.count_nonzero(seen.any(axis=1)) <= table.shape[1]:
+            # Few samples are completed and kept: their leave-one-out error tells more than what is uncertain of gaps.
+            table = model.fill(table)
+            folds, held_out = self._gather(table, weights, groups)
+            self._finish(folds, table, weights, held_out=held_out)
+            self._keep_model(model)
+            return
 
         def moments(rows: np.ndarray) -> Any:
             return model.moments(table, weights, rows)
