@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_sensors(tmp_path):
     assert 85 < covered < 95 and level == 90 and width < 40
     assert "told: nothing" in out and "Row 2: Unlike the rows selected on: 1 of 1 (far out of range: 's" in out
     assert out.rstrip().endswith("True")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("pvlib") is None, reason="pvlib carries the station's readings")
+def test_sensors_of_a_real_station(tmp_path):
+    out = run("sensors.py", tmp_path, "station")
+    covered, level, width = percents(out.split("Live: ")[1])[:3]
+    assert 82 < covered < 96 and level == 90 and width < 70
+    assert "of 1472 x 17 values" in out and "told: nothing" in out
 
 
 @pytest.mark.slow
