@@ -164,7 +164,11 @@ def warned() -> str:
     """Return how often held-out samples, which are like the others, are warned of."""
     found = {title: means(name) for name, (title, _) in TABLES.items()}
     told = [f"{title} in {SPLITS * one['warned']:.0f}" for title, one in found.items() if one and one["warned"]]
-    return f"in none of the {SPLITS} splits of any table" if not told else f"of {SPLITS} splits: {', '.join(told)}"
+    return (
+        f"in none of the {SPLITS} splits of any table"
+        if not told
+        else f"in some splits ({', '.join(told)} of {SPLITS})"
+    )
 
 
 def _percent(fraction: float) -> str:
@@ -192,12 +196,12 @@ the mean width of that marginal interval. Means over the splits, ± standard dev
 - The goal was a coverage of 87 to 93 % at no more than 70 % of the marginal width. {verdict}
 - *normal*: coverage with 1.645 standard deviations to either side instead of the quantile of each feature's own
   residuals. Residuals have heavier tails than normal ones, and most of them are smaller.
-- *without leverage*: coverage if all samples had the same standard deviations. It makes a difference where samples are
-  few.
+- *without leverage*: coverage if all samples had the same standard deviations. The mean over samples hardly changes,
+  except where samples are few; what leverage is for are single samples far from the others.
 - *one split*: coverage and width from a single fifth of the samples, held out once, as the command line does where
   there are {ENOUGH} rows or more: its report holds them out anyway.
-- A warning of samples that are unlike those fitted on is false here: test samples are drawn as the others were. It came
-  {warned()}.
+- A warning of samples that are unlike those fitted on is false here: test samples are drawn as the others were, but for
+  the mice, which are others. It came {warned()}.
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -161,12 +161,19 @@ def cell(value: float | None) -> str:
     return "-" if value is None else f"{100 * value + 0.0:+.1f}"
 
 
+def measured() -> Iterator[tuple[str, str, float, list[dict[str, Any]]]]:
+    """Yield every case with the results of all its seeds, those that are not stored yet excepted."""
+    stored = Store("missing").content["parts"]
+    for name, pattern, fraction in product(TABLES, PATTERNS, FRACTIONS):
+        keys = [f"{name}; {pattern}; {fraction:.0%}; {seed}" for seed in SEEDS]
+        if all(key in stored for key in keys):
+            yield name, pattern, fraction, [stored[key] for key in keys]
+
+
 def table() -> str:
     """Return the rise of the error by missing values, as Markdown."""
-    stored = Store("missing").content["parts"]
     lines = [f"| table | missing | {' | '.join(METHODS)} |", "|---|---|" + "---:|" * len(METHODS)]
-    for name, pattern, fraction in product(TABLES, PATTERNS, FRACTIONS):
-        parts = [stored[f"{name}; {pattern}; {fraction:.0%}; {seed}"] for seed in SEEDS]
+    for name, pattern, fraction, parts in measured():
         cells = []
         for method in METHODS:
             own, alone = (rise(parts, method, what, "complete") for what in ("error", "selection"))
@@ -177,9 +184,8 @@ def table() -> str:
 
 def verdict() -> str:
     """Return where completing is worse than mean imputation."""
-    stored, worse, count = Store("missing").content["parts"], [], 0
-    for name, pattern, fraction in product(TABLES, PATTERNS, FRACTIONS):
-        parts = [stored[f"{name}; {pattern}; {fraction:.0%}; {seed}"] for seed in SEEDS]
+    worse, count = [], 0
+    for name, pattern, fraction, parts in measured():
         count += 1
         excess = rise(parts, "`em`", "error", "mean imputation")
         if excess is not None and excess > 0:

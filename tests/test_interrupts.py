@@ -107,7 +107,7 @@ def test_stored_work_is_interrupted(X, tmp_path):
 
 
 def test_a_selection_from_a_table_is_interrupted(X, monkeypatch):
-    monkeypatch.setattr(workflow._prepare, "all_selectors", lambda: {"AEFS": type(cut_short())})
+    monkeypatch.setattr(workflow._prepare, "find_selector", lambda name: (name, type(cut_short())))
     for rows in (X, X[:5]):  # five are too few to hold some out: the fit on all rows is the only one
         table = Table(pa.table(list(rows.T), names=list("abcdef")), "t.csv")
         with pytest.raises(KeyboardInterrupt):

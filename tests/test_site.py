@@ -89,3 +89,11 @@ def test_fonts_from_elsewhere_are_found(made, tmp_path):
     (site(tmp_path, GOOD) / "site.css").write_text("@font-face { src: url('https://example.org/font.woff2'); }")
     (found,) = made("check_site").problems(tmp_path)
     assert "font.woff2 from elsewhere" in found
+
+
+@pytest.mark.slow
+def test_stored_results_can_be_shown(made):
+    if not (ROOT / "benchmarks").is_dir():
+        pytest.skip("the benchmarks are not in this copy")
+    text = made("stored_results").tables(ROOT)
+    assert {"## Speed", "## GPU", "## Nuisance features"} <= set(text.splitlines())

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from stableselect import ColumnSubset, LaplacianScore
+from stableselect import ColumnSubset, Conditions, LaplacianScore
 
 
 def test_a_long_explanation_is_cut_short_and_its_frames_are_whole(rng):
@@ -110,3 +110,20 @@ def test_names_for_indices(rng):
     assert named.selected[0].joint_replacement.feature == "abcde"[plain.selected[0].joint_replacement.feature]
     assert named.selected[0].represents[0][0] == "abcde"[plain.selected[0].represents[0][0]]
     assert named.discarded[0].explained_by[0][0] == "abcde"[plain.discarded[0].explained_by[0][0]]
+
+
+def test_a_penalty_decides_which_replacement_is_best_and_is_not_in_its_cost(rng):
+    X = rng.normal(size=(200, 12))
+    X[:, 0] *= 2
+    kept = [1, 2, 3]
+    plain = ColumnSubset(3, ridge=0.0, include=kept).fit(X).explain().selected
+    assert {one.replacement for one in plain} == {0}
+    conditions = Conditions(penalty={0: 0.9}, choose_from=range(12))
+    bound = ColumnSubset(3, ridge=0.0, conditions=conditions).fit(X).explain().selected
+    chosen = [one.feature for one in bound]
+    assert 0 not in chosen and 0 not in [one.replacement for one in bound]
+    base = losses_after(X, chosen, {})
+    for one in bound:
+        for other in one.replacements:
+            cost = losses_after(X, chosen, {one.feature: other.feature}) - base
+            assert other.error_increase == pytest.approx(cost, abs=1e-9)

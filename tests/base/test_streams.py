@@ -87,19 +87,20 @@ def test_few_samples_against_features_are_left_out_one_at_a_time_too(rng):
 
 
 def test_what_needs_all_samples_says_so(long):
-    groups = np.arange(240) % 6
-    for selector, given in (
-        (ColumnSubset(4, cv=KFold(5)), {}),
-        (ColumnSubset(4, cv=GroupKFold(3)), {"groups": groups}),
-        (ColumnSubset(4), {"groups": groups}),
-        (ScorerSelectorNetwork(4, solver="minibatch", epochs=1), {}),
-    ):
-        with pytest.raises(TypeError, match=r"needs? all samples in memory, but X is a series of parts; pass"):
-            selector.fit(parts(long), **given)
-    whole = [long]  # one part is in memory
-    np.testing.assert_array_equal(
-        ColumnSubset(4, cv=KFold(5)).fit(whole).selected_, ColumnSubset(4, cv=KFold(5)).fit(long).selected_
-    )
+    with pytest.raises(TypeError, match=r"needs? all samples in memory, but X is a series of parts; pass"):
+        ScorerSelectorNetwork(4, solver="minibatch", epochs=1).fit(parts(long))
+
+
+def test_splitters_and_groups_hold_out_the_same_samples_of_parts(long):
+    for cv, given in ((KFold(5), {}), (GroupKFold(3), {"groups": np.arange(240) % 6})):
+        expected = ColumnSubset(4, cv=cv).fit(long, **given)
+        for table in (parts(long), [long]):
+            found = ColumnSubset(4, cv=cv).fit(table, **given)
+            np.testing.assert_array_equal(found.selected_, expected.selected_)
+            np.testing.assert_array_equal(found.fold_sizes_, expected.fold_sizes_)
+            assert found.ridge_ == expected.ridge_
+    with pytest.raises(ValueError, match="groups need a cv that keeps them together"):
+        ColumnSubset(4).fit(parts(long), groups=np.arange(240) % 6)
 
 
 def test_a_sketch_of_a_stream_has_the_exact_map_where_it_can_be_read_again(rng):

@@ -56,7 +56,9 @@ def test_the_same_command_goes_on_from_the_folder(run, wine, tmp_path):
     code, text, err = run("compare", wine, "-k", 4, *TWO, "--drop-columns", "class,batch", "--store", "kept")
     assert (code, err) == (0, "") and len(Store(tmp_path / "kept").runs()) == runs
     assert "Finished runs are kept in kept." in text and "accuracy" not in text
-    code, _, err = run("compare", wine, "-k", 4, *TWO, "--drop-columns", "class", "--group", "batch", "--store", "kept")
+    code, _, err = run(
+        "compare", wine, "-k", 4, *TWO, "--drop-columns", "class", "--group-column", "batch", "--store", "kept"
+    )
     assert code == 0 and err.count("done") == runs  # other rows are held out
 
 

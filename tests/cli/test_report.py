@@ -75,3 +75,26 @@ def test_where_one_column_would_replace_several_each_has_a_replacement_of_its_ow
     lines = told.split("take for each:")[1].splitlines()
     own = [line.split()[1] for line in lines if line.startswith("c")]
     assert len(own) == len(set(own)) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (["--group-column", "part", "--drop-columns", "time"], 0),
+        (["--time-column", "time", "--drop-columns", "part"], 0),
+        (["--missing", "em", "--drop-columns", "part,time"], 7),
+    ],
+    ids=str,
+)
+def test_rows_that_belong_together_and_gaps_have_a_page_too(run, tmp_path, words, missing):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 5)) + 0.2 * rng.normal(size=(60, 5))
+    X[: 9 * missing : 9, 2] = np.nan
+    cells = [",".join("" if np.isnan(value) else f"{value:.4f}" for value in row) for row in X]
+    path, page = tmp_path / "table.csv", tmp_path / "page.html"
+    path.write_text("\n".join(["part,time,a,b,c,d,e", *(f"p{j // 5},{j},{row}" for j, row in enumerate(cells))]) + "\n")
+    code, _, told = run("select", path, "-k", 2, *words, "--report", page)
+    assert code == 0, told
+    html = page.read_text(encoding="utf-8")
+    assert "2 of 5 columns" in html and "Which runs selected" in html
+    assert f"Missing values</dt><dd><bdi>{missing}</bdi>" in html

@@ -15,7 +15,7 @@ def test_the_curve_is_that_of_forward_search_and_of_components(rng):
     X = rng.normal(size=(400, 6)) @ rng.normal(size=(6, 15)) + 0.1 * rng.normal(size=(400, 15))
     curve = error_curve(X, [1, 4, 8], random_state=3)
     order = np.random.RandomState(3).permutation(400)
-    test, train = X[order[:80]], X[order[80:]]
+    test, train = X[np.sort(order[:80])], X[np.sort(order[80:])]
     mean = np.mean((test - train.mean(axis=0)) ** 2)
     assert (curve.n_train, curve.n_test, curve.n_features.tolist()) == (320, 80, [1, 4, 8])
     for i, k in enumerate([1, 4, 8]):
@@ -79,3 +79,17 @@ def test_what_cannot_be_measured_is_left_out(rng):
     X = rng.normal(size=(40, 5))
     assert overview(LaplacianScore(2).fit(X), X).stability.n_repeats == 5
     assert overview(ColumnSubset(5).fit(X), X).stability is None
+
+
+def test_groups_are_held_out_whole(rng):
+    groups = np.repeat(np.arange(12), 10)
+    level = rng.normal(size=(12, 8))[groups]
+    X = level + 0.01 * rng.normal(size=(120, 8))  # samples of one group are nearly the same
+    loose, strict = (error_curve(X, [4], groups=given) for given in (None, groups))
+    assert strict.n_test == 20 or strict.n_test == 30
+    assert strict.components[0] > 1.2 * loose.components[0] or strict.selected[0] > 1.2 * loose.selected[0]
+    seen = overview(ColumnSubset(3).fit(X), X, groups=groups)
+    for run in seen.stability.selected:
+        assert len(run) == 3
+    with pytest.raises(ValueError, match="one label for each"):
+        error_curve(X, [4], groups=groups[:5])

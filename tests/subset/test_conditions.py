@@ -471,3 +471,9 @@ def test_missing_values_and_batches():
         kept = set(selector.get_feature_names_out())
         assert len(kept & {"f0", "f1", "f2"}) <= 1 and kept & {"f8", "f9"} and "f7" not in kept
         assert ("f3" in kept) == ("f4" in kept) and selector.conditions_cost_.spent <= 8
+
+
+@pytest.mark.parametrize("plain", [{"nope": 1}, {"cost": ["pairs", 3], "budget": 1}, {"groups": [{"features": "ab"}]}])
+def test_damaged_conditions_are_refused(plain):
+    with pytest.raises((ValueError, TypeError)):
+        Conditions.from_plain(plain)

@@ -73,6 +73,7 @@ from ._search_device import (
     forward_search,
     forward_searches,
     in_lock_step,
+    losses_each,
     map_errors,
     order_each,
     parts_in_memory,

@@ -80,10 +80,8 @@ def like(values: object, reference: Array, xp: ModuleType) -> Array:
 
 def index(columns: object, reference: Array, xp: ModuleType) -> Array:
     """Return ``columns`` as an integer index array on the device of ``reference``."""
-    numbers = np.asarray(columns, dtype=np.int64)
-    return (
-        numbers if isinstance(reference, np.ndarray) else xp.asarray(numbers, device=array_api_compat.device(reference))
-    )
+    numbers, on_host = np.asarray(columns, dtype=np.int64), isinstance(reference, np.ndarray)
+    return numbers if on_host else xp.asarray(numbers, device=array_api_compat.device(reference))
 
 
 def contiguous(x: Array) -> Array:

@@ -73,8 +73,8 @@ def _exchanged(starts: Sequence[Start], include: Sequence[int], exclude: Sequenc
         return found
     if len(running) < len(starts):
         C = C[torch.as_tensor(running, device=C.device)]
-    swaps = Swaps(C, [starts[at][2] for at in running], [starts[at][3] for at in running])
-    searches = {at: _Search(list(starts[at][1]), totals[at], include, exclude) for at in running}
+    swaps = Swaps(C, [starts[at][2] for at in running], [starts[at][3] for at in running], exclude)
+    searches = {at: _Search(list(starts[at][1]), totals[at], include) for at in running}
     work = {at: search.run() for at, search in searches.items()}
     changes = {at: next(steps) for at, steps in work.items()}
     while changes:
@@ -84,10 +84,9 @@ def _exchanged(starts: Sequence[Start], include: Sequence[int], exclude: Sequenc
         asked = [changes.get(at, Change()) for at in running]
         own = [searches[at] for at in running]
         swaps.make([(change.a, change.j) for change in asked])
-        swaps.choose([search.chosen for search in own])
+        swaps.choose(*zip(*((search.chosen, search.dropped, search.locked()) for search in own), strict=True))
         swaps.refresh([place for place, change in enumerate(asked) if change.refresh])
-        told = swaps.look([search.closed() for search in own], [search.fixed() for search in own])
-        for at, looked in zip(running, told, strict=True):
+        for at, looked in zip(running, swaps.look(), strict=True):
             if at in changes:
                 try:
                     changes[at] = work[at].send(looked)
@@ -104,21 +103,15 @@ class _Search:
     chosen: list[int]
     total: float
     include: Sequence[int]
-    exclude: Sequence[int]
     stale: int = 0
     n_swaps: int = 0
     dropped: list[int] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
     found: tuple[list[int], int] = ([], 0)
 
-    def closed(self) -> list[int]:
-        """Return the features that may not come in."""
-        return [*self.chosen, *self.exclude, *self.dropped]
-
-    def fixed(self) -> list[int]:
-        """Return the positions that may not be given up."""
-        kept = {*self.include, *self.added[-ESCAPE // 2 :]}
-        return [a for a, feature in enumerate(self.chosen) if feature in kept]
+    def locked(self) -> list[int]:
+        """Return the features that may not be given up."""
+        return [*self.include, *self.added[-ESCAPE // 2 :]]
 
     def run(self) -> Steps:
         """Swap to an optimum, and from there on to lower ones for as long as they are found soon."""

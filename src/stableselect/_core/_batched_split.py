@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ._arrays import memory_limit
+from ._forward_search import Lane
 from ._gram import Gram
 
 Tensor = torch.Tensor
@@ -116,6 +117,16 @@ def rows_of(C: Tensor, which: Tensor, chosen: Tensor) -> Tensor:
 def residuals(C: Tensor, which: Tensor, rows: Tensor, V: Tensor) -> Tensor:
     """Return R = C - V C_S' of subsets, b x m x m, a new array."""
     return C[which].baddbmm_(V.mT, rows, alpha=-1)
+
+
+def subset_losses(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> list[float]:
+    """Return tr R of subsets, each for its own moments and ridge weight."""
+    device = lanes[0][0].diagonal().device
+    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=device)
+    rows = torch.stack([gram.rows(own) for (gram, _), own in zip(lanes, chosen, strict=True)])
+    _, V = maps(rows, at, torch.tensor([alpha for _, alpha in lanes], dtype=rows.dtype, device=device))
+    total = torch.stack([gram.diagonal().sum() for gram, _ in lanes])
+    return (total - (V * rows).sum(dim=(1, 2))).tolist()
 
 
 def subset_errors(

@@ -44,10 +44,17 @@ class Swaps:
         Their ridge weights.
     prices : sequence of tensors of length m, or None
         What keeping features costs, where it does.
+    exclude : sequence of int
+        Features that may never come in.
     """
 
-    def __init__(self, C: Tensor, alphas: Sequence[float], prices: Sequence[Tensor | None]) -> None:
-        self.C, self.device = C, C.device
+    def __init__(
+        self, C: Tensor, alphas: Sequence[float], prices: Sequence[Tensor | None], exclude: Sequence[int] = ()
+    ) -> None:
+        self.C, self.device, self.room = C, C.device, room(C.device) / 2
+        allowed = np.ones(C.shape[1], dtype=bool)
+        allowed[list(exclude)] = False
+        self.allowed = torch.as_tensor(allowed, device=C.device)
         self.variance = C.diagonal(dim1=1, dim2=2).clone()
         self.trace = self.variance.sum(dim=1)
         self.alpha = torch.tensor(alphas, dtype=C.dtype, device=C.device)
@@ -55,18 +62,38 @@ class Swaps:
         self.prices = torch.stack([free if own is None else own for own in prices])
         self.possible = torch.ones_like(self.trace, dtype=torch.bool)
         self.rows = torch.arange(len(C), device=C.device)
-        self.P = self.V = self.Y = self.C_S = self.g = self.h = self.chosen = torch.empty(0)
+        self.P = self.V = self.Y = self.C_S = self.g = self.h = self.chosen = self.open = self.free = torch.empty(0)
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with some of the subsets."""
         at = torch.as_tensor(places, device=self.device)
-        for name in ("C", "variance", "trace", "alpha", "prices", "possible", "P", "V", "Y", "C_S", "g", "h", "chosen"):
+        for name in ("C", "variance", "trace", "alpha", "prices", "possible", "P", "V", "Y", "C_S", "g", "h"):
             setattr(self, name, getattr(self, name)[at])
         self.rows = self.rows[: len(places)]
 
-    def choose(self, chosen: Sequence[Sequence[int]]) -> None:
-        """Note which features every subset holds, in their order."""
-        self.chosen = torch.as_tensor(np.array(chosen, dtype=np.int64), device=self.device)
+    def choose(
+        self, chosen: Sequence[Sequence[int]], closed: Sequence[Sequence[int]], locked: Sequence[Sequence[int]]
+    ) -> None:
+        """Note which features every subset holds, in their order, and what it may not do.
+
+        Parameters
+        ----------
+        chosen : sequence of sequences of int
+            The features of each.
+        closed : sequence of sequences of int
+            Further features that may not come in.
+        locked : sequence of sequences of int
+            Features that may not be given up.
+        """
+        k, n_closed = len(chosen[0]), max(map(len, closed))
+        numbers = np.full((len(chosen), k + n_closed + max(map(len, locked))), -1)
+        numbers[:, : k + n_closed] = np.array([own[0] for own in chosen])[:, None]  # closed already
+        for row, own, shut, kept in zip(numbers, chosen, closed, locked, strict=True):
+            row[:k], row[k : k + len(shut)], row[k + n_closed : k + n_closed + len(kept)] = own, shut, kept
+        told = torch.as_tensor(numbers, device=self.device)  # one transfer for all
+        self.chosen = told[:, :k].contiguous()
+        self.open = self.allowed.expand(len(told), -1).scatter(1, told[:, : k + n_closed], False)
+        self.free = ~(self.chosen[:, :, None] == told[:, None, k + n_closed :]).any(dim=2)
 
     def refresh(self, places: Sequence[int]) -> None:
         """Compute everything afresh for some of the subsets."""
@@ -77,7 +104,7 @@ class Swaps:
         if not self.V.numel():
             self.P, self.V, self.Y, self.C_S = (self.C.new_zeros((b, k, width)) for width in (k, m, m, m))
             self.g, self.h = torch.zeros_like(self.variance), torch.zeros_like(self.variance)
-        for part in parted([16.0 * m * m] * len(places), room(self.device) / 2):
+        for part in parted([16.0 * m * m] * len(places), self.room):
             at = torch.as_tensor(places[part], device=self.device)
             rows = rows_of(self.C, at, self.chosen[at])
             P, V = maps(rows, self.chosen[at], self.alpha[at])
@@ -86,22 +113,9 @@ class Swaps:
             self.h[at] = R.diagonal(dim1=1, dim2=2)
             self.g[at] = R.square_().sum(dim=2)
 
-    def look(self, closed: Sequence[Sequence[int]], fixed: Sequence[Sequence[int]]) -> list[Looked]:
-        """Return the best swap of every subset.
-
-        Parameters
-        ----------
-        closed : sequence of sequences of int
-            For every subset the features that may not come in.
-        fixed : sequence of sequences of int
-            The positions that may not be given up.
-
-        Returns
-        -------
-        list of Looked
-        """
+    def look(self) -> list[Looked]:
+        """Return the best swap of every subset."""
         (b, k, m), inf = self.V.shape, float("inf")
-        is_open, free = self._mask(closed, m), self._mask(fixed, k)
         V, alpha, variance = self.V, self.alpha[:, None, None], self.variance[:, None, :]
         p, costs, kept, total = self._dropping()
         prices = self.prices.gather(1, self.chosen)
@@ -111,7 +125,7 @@ class Swaps:
         fall = self.g[:, None, :] + scaled * (2 * self.Y + V * costs[:, :, None])
         pivot = self.h[:, None, :] + alpha + V * scaled
         trusted = pivot > TRUST * variance
-        usable = trusted & is_open[:, None, :] & free[:, :, None]
+        usable = trusted & self.open[:, None, :] & self.free[:, :, None]
         gains = fall / torch.where(usable, pivot, 1.0) - costs[:, :, None]
         gains = gains + prices[:, :, None] - self.prices[:, None, :]
         gains = torch.where(usable, gains, -inf)
@@ -202,13 +216,6 @@ class Swaps:
         costs, kept = squares / p, self.variance.gather(1, self.chosen)
         total = self.trace + (kept * torch.where(p < float("inf"), squares, 0.0)).sum(dim=1)
         return p, costs, kept, total
-
-    def _mask(self, closed: Sequence[Sequence[int]], width: int) -> Tensor:
-        """Return a row for every subset, false at what is closed."""
-        mask = np.ones((len(closed), width), dtype=bool)
-        for row, features in zip(mask, closed, strict=True):
-            row[list(features)] = False
-        return torch.as_tensor(mask, device=self.device)
 
 
 def _times(M: Tensor, v: Tensor) -> Tensor:

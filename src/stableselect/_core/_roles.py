@@ -69,7 +69,7 @@ def column_roles(
     alpha: float,
     exclude: Sequence[int] = (),
     weights: Array = None,
-    allowed: np.ndarray | None = None,
+    extra: np.ndarray | None = None,
 ) -> Roles:
     """Work out the roles of all features for the chosen ones.
 
@@ -85,8 +85,9 @@ def column_roles(
         Features never offered as a replacement.
     weights : array of length m, optional
         How much the error of every feature counts in the loss and in what features are worth.
-    allowed : ndarray of bool, shape (k, m), optional
-        Which features may replace each of the kept ones.
+    extra : ndarray of shape (k, m), optional
+        What it costs beside the loss, as a fraction of the variance, that a feature replaces a kept one; inf where it
+        may not. Decides which are best, and is not in their ``costs``.
 
     Returns
     -------
@@ -111,14 +112,17 @@ def column_roles(
     worth = to_numpy(gain) / total
     worth[list(chosen)] = to_numpy(state.drop_costs) / total
     swaps = np.array(to_numpy(state.swap_gains(open_columns(gram, [*chosen, *exclude]))))
-    if allowed is not None:
-        swaps = np.where(allowed, swaps, -np.inf)
+    if extra is not None:
+        swaps = swaps - total * extra
     best, gains = np.empty((2, len(swaps), _REPLACEMENTS + 1))
     best[:, -1], gains[:, -1] = stand_ins(swaps, total, C_S, variance, chosen)
     for place in range(_REPLACEMENTS):
         best[:, place], gains[:, place] = np.argmax(swaps, axis=1), np.max(swaps, axis=1)
         np.put_along_axis(swaps, np.argmax(swaps, axis=1)[:, None], -np.inf, axis=1)
     substitutes = np.where(np.isneginf(gains), -1, best).astype(np.intp)
+    costs = np.where(substitutes < 0, np.nan, -gains / total)
+    if extra is not None:
+        costs = costs - np.take_along_axis(np.where(np.isinf(extra), 0.0, extra), np.maximum(substitutes, 0), axis=1)
     return Roles(
         coefficients=coefficients,
         loss=loss / m,
@@ -126,7 +130,7 @@ def column_roles(
         r2=np.where(varies, np.minimum(shares.sum(axis=0), 1.0), np.nan),  # above 1 is rounding
         shares=shares,
         substitutes=substitutes,
-        costs=np.where(substitutes < 0, np.nan, -gains / total),
+        costs=costs,
         likeness=correlations(C_S, variance, chosen, substitutes),
     )
 

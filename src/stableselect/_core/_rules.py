@@ -20,6 +20,8 @@ _SLACK = 1e-9
 """Sums within this distance of a limit, relative to its size, meet it."""
 _SOLVER = 4e-6
 """The solver may break a limit by about this fraction of its size."""
+_MOST_APART = 200_000
+"""With more entries for units that exclude one another no integer program is solved."""
 _NODES = 20_000
 """Branches after which an integer program is given up."""
 
@@ -160,9 +162,12 @@ class Rules:
         if set(start) & set(banned):
             return None
         if values is None:
-            quick = self._quick(start, banned)
-            if quick is not None:
-                return quick
+            for careful in (False, True) if self.apart.nnz else (False,):
+                quick = self._quick(start, banned, careful)
+                if quick is not None:
+                    return quick
+        if self.apart.nnz > _MOST_APART:
+            raise Undecided("Too many units exclude one another.")
         least, most = np.zeros(len(self.units)), np.ones(len(self.units))
         most[banned] = 0
         least[start] = 1
@@ -192,8 +197,11 @@ class Rules:
             raise Undecided("The solver meets the limits to a few digits only.")
         return self.complete(chosen, banned, values, tighter=_SOLVER)
 
-    def _quick(self, start: list[int], banned: np.ndarray) -> list[int] | None:
-        """Return a completion by the units that lack most and use up least, if that leads to one."""
+    def _quick(self, start: list[int], banned: np.ndarray, careful: bool) -> list[int] | None:
+        """Return a completion by the units that help most and use up least, if that leads to one.
+
+        A careful one prefers units that exclude few others.
+        """
         sums, blocked = self.sums(start), self.blocked(start)
         if not self.within(sums) or blocked[start].any():
             return None
@@ -207,7 +215,8 @@ class Rules:
             fits = open_ & (blocked == 0) & self.within(sums[None, :] + self.rows.T) & (helps > 0)
             if not fits.any():
                 return None
-            u = int(np.argmax(np.where(fits, helps / (uses + 1e-9), -np.inf)))
+            spoils = self.apart @ fits if careful else np.zeros(len(fits))
+            u = int(np.argmax(np.where(fits, helps / (uses + 1e-9) / (1 + spoils), -np.inf)))
             found.append(u)
             open_[u] = False
             sums, blocked = sums + self.rows[:, u], blocked + self.apart[[u]].toarray()[0]

@@ -86,6 +86,13 @@ def order_each(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]], include: 
     return forward_in_lock_step(lanes, len(chosen[0]), include, others)
 
 
+def losses_each(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> list[float]:
+    """Return the losses of several subsets, each of its own lane, at once."""
+    from ._batched_split import subset_losses
+
+    return subset_losses(lanes, chosen)
+
+
 def map_errors(
     gram: Gram, target: Gram, shift: Array, chosen: Sequence[Sequence[int]], ridges: Sequence[float]
 ) -> list[float]:

@@ -297,8 +297,10 @@ def _data(chosen: Chosen) -> Section:
         if chosen.rows is not None and summary.n_samples != chosen.rows:
             pairs.append(("Fingerprint and figures from", f"a sample of {counted(summary.n_samples, 'row')}"))
     blocks: list[Any] = [Facts(pairs)]
-    if chosen.notes:
-        blocks.append(Notes(list(chosen.notes)))
+    missing = 0 if chosen.overview is None else int(chosen.overview.summary.n_missing.sum())
+    filled = ["Curves and look-alikes take the mean of a column for its missing values."] if missing else []
+    if chosen.notes or filled:
+        blocks.append(Notes([*chosen.notes, *filled]))
     about = (
         "The fingerprint depends on the names and values of these columns, not on the order of rows or the format of "
         "the file: two reports with one fingerprint are about the same numbers."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -35,6 +36,7 @@ def report(
     *,
     title: str | None = None,
     stability: bool | StabilityAnalysis = True,
+    groups: Any = None,
     overwrite: bool = False,
     random_state: int = 0,
 ) -> Path:
@@ -55,6 +57,8 @@ def report(
     stability : bool or StabilityAnalysis, default=True
         For a selector with X: whether to repeat the choice to see how stable it is, or what
         :func:`~stableselect.inspection.stability_analysis` has found.
+    groups : array-like of shape (n,), optional
+        For a selector with X: labels of samples that belong together, which are held out together.
     overwrite : bool, default=False
         Whether a file that exists may be replaced.
     random_state : int, default=0
@@ -77,7 +81,7 @@ def report(
     ...     page.name, page.read_text().count("<h2")
     ('iris.html', 8)
     """
-    html = report_html(result, X, title=title, stability=stability, random_state=random_state)
+    html = report_html(result, X, title=title, stability=stability, groups=groups, random_state=random_state)
     with write_whole(path, overwrite=overwrite) as (stream,):
         stream.write(html.encode())
     return Path(path)
@@ -89,12 +93,13 @@ def report_html(
     *,
     title: str | None = None,
     stability: bool | StabilityAnalysis = True,
+    groups: Any = None,
     random_state: int = 0,
     source: str = "",
     notes: Sequence[str] = (),
 ) -> str:
     """Return what :func:`report` writes; ``source`` and ``notes`` are for results that do not hold their own."""
-    return render(_page(result, X, title, stability, random_state, source, notes))
+    return render(_page(result, X, title, stability, groups, random_state, source, notes))
 
 
 def _page(
@@ -102,6 +107,7 @@ def _page(
     X: Any,
     title: str | None,
     stability: bool | StabilityAnalysis,
+    groups: Any,
     random_state: int,
     source: str,
     notes: Sequence[str],
@@ -111,7 +117,7 @@ def _page(
         X = X if X is None else result[:-1].transform(X)
         result = result[-1]
     if isinstance(result, BaseSelector):
-        return selection_page(_fitted(result, X, stability, random_state), title)
+        return selection_page(_fitted(result, X, stability, groups, random_state), title)
     if isinstance(result, TableSelection):
         return selection_page(Chosen.from_table(result), title)
     if hasattr(result, "selection") and hasattr(result, "overview"):
@@ -128,18 +134,20 @@ def _page(
     )
 
 
-def _fitted(selector: BaseSelector, X: Any, stability: bool | StabilityAnalysis, random_state: int) -> Chosen:
+def _fitted(
+    selector: BaseSelector, X: Any, stability: bool | StabilityAnalysis, groups: Any, random_state: int
+) -> Chosen:
     """Return what is known of a fitted selector, and what is measured on its samples."""
     if X is None:
         explanation = selector.explain() if hasattr(selector, "_roles") else None
         return Chosen.from_selector(selector, None, explanation, None, "")
-    seen = overview(selector, X, stability=stability, random_state=random_state)
+    seen = overview(selector, X, stability=stability, groups=groups, random_state=random_state)
     errors = None
     missing = int(seen.summary.n_missing.sum())
     if seen.summary.n_samples >= _MIN_SAMPLES and not missing and not selector.support_.all():
         scaler = _SCALERS.get(getattr(selector, "scale", None))
-        errors = held_out_report(selector, X, scaler=scaler and scaler(), random_state=random_state)
-    notes = (
-        [f"{missing} values are missing; curves and look-alikes take the mean of a column for them."] if missing else []
-    )
-    return Chosen.from_selector(selector, seen, seen.explanation, errors, "", notes)
+        cv = None if groups is None else GroupShuffleSplit(1, test_size=0.2, random_state=random_state)
+        errors = held_out_report(
+            selector, X, scaler=scaler and scaler(), cv=cv, groups=groups, random_state=random_state
+        )
+    return Chosen.from_selector(selector, seen, seen.explanation, errors, "")

@@ -50,7 +50,8 @@ def compare(
         ),
     ] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="COLUMN", help="Rows with the same entry are held out together.")
+        str | None,
+        typer.Option("--group-column", metavar="COLUMN", help="Rows with the same entry are held out together."),
     ] = None,
     drop_columns: options.DropColumns = None,
     id_column: Annotated[

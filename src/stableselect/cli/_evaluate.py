@@ -30,7 +30,10 @@ def evaluate(
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="File to write all figures to: .json.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option("--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too.")
+        str | None,
+        typer.Option(
+            "--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."
+        ),
     ] = None,
     group_column: options.GroupColumn = None,
     time_column: options.TimeColumn = None,

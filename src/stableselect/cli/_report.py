@@ -43,7 +43,7 @@ def gap_line(gap: float, k: int, conditions: bool = False) -> RenderableType:
 
 def conditions_line(cost: ConditionsCost, k: int) -> RenderableType:
     """Return what conditions cost against the free choice, in a sentence or two."""
-    lost = round(100 * (cost.free_explained_variance - cost.explained_variance), 1) + 0.0
+    lost = 100 * max(0.0, cost.free_explained_variance - cost.explained_variance)
     spent = "" if cost.spent is None else f" The selected columns cost {cost.spent:g}."
     return Text(
         f"Conditions: {_percent(cost.explained_variance)} of the variance of these rows is explained; the free choice "

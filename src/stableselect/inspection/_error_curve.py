@@ -76,6 +76,7 @@ def error_curve(
     ridge: float = 0.0,
     include: Iterable[str | int] | None = None,
     exclude: Iterable[str | int] | None = None,
+    groups: Any = None,
     n_draws: int = 5,
     random_state: int | np.random.RandomState | None = 0,
 ) -> ErrorCurve:
@@ -96,6 +97,8 @@ def error_curve(
         Relative ridge weight of the forward search.
     include, exclude : iterable of str or int, optional
         Features that come first, and features that are never taken, not at random either.
+    groups : array-like of shape (n,), optional
+        Labels of samples that belong together, such as replicates: they are held out together.
     n_draws : int, default=5
         Random draws for each number of features.
     random_state : int, RandomState or None, default=0
@@ -125,9 +128,8 @@ def error_curve(
     never = resolve_columns(exclude, m, names, "exclude")
     sizes = _sizes(n_features, len(first), m - len(never))
     rng = check_random_state(random_state)
-    order = rng.permutation(n)
-    n_test = max(1, round(_TEST_FRACTION * n))
-    test, train = X[order[:n_test]], X[order[n_test:]]
+    held = held_out(n, rng, groups)
+    test, train = X[held], X[~held]
     if scaler is not None:
         own = clone(scaler)
         train, test = np.asarray(own.fit_transform(train)), np.asarray(own.transform(test))
@@ -156,9 +158,26 @@ def error_curve(
         random_std=draws.std(axis=1, ddof=1),
         components=np.array([float(fold.component_errors(directions[:, :size]).sum()) / total for size in sizes]),
         n_train=len(train),
-        n_test=n_test,
+        n_test=len(test),
         n_draws=n_draws,
     )
+
+
+def held_out(n: int, rng: np.random.RandomState, groups: Any = None) -> np.ndarray:
+    """Return which of n samples are held out: about a fifth of them, whole groups where there are some."""
+    if groups is None:
+        held = np.zeros(n, dtype=bool)
+        held[rng.permutation(n)[: max(1, round(_TEST_FRACTION * n))]] = True
+        return held
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups must hold one label for each of the {n} samples, got shape {labels.shape}.")
+    found, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(found) < 2:
+        raise ValueError("groups has one label only, so no group can be held out; leave groups out.")
+    order = rng.permutation(len(found))
+    taken = max(1, int(np.searchsorted(np.cumsum(counts[order]), _TEST_FRACTION * n + 0.5)))
+    return np.asarray(np.isin(place, order[: min(taken, len(found) - 1)]))
 
 
 def _sizes(wanted: Iterable[int] | int, least: int, most: int) -> list[int]:

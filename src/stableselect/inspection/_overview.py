@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import Moments
 from ..base import BaseSelector, Explanation, StreamingSelector, TooFewSamplesError, whole_fits
 from ..metrics import correlated_groups
-from ._error_curve import ErrorCurve, error_curve
+from ._error_curve import ErrorCurve, error_curve, held_out
 from ._panel_folds import Fold
 from ._stability_analysis import stability_analysis
 from ._stability_result import StabilityAnalysis
@@ -71,6 +71,7 @@ def overview(
     *,
     stability: bool | StabilityAnalysis = True,
     summary: TableSummary | None = None,
+    groups: Any = None,
     random_state: int | np.random.RandomState | None = 0,
 ) -> SelectionOverview:
     """Look at a fitted selector and its samples from every side: what a report shows.
@@ -86,6 +87,8 @@ def overview(
         (five with conditions, and for selectors that do not work from moments); or such a measurement.
     summary : TableSummary, optional
         Summary of the table before it was scaled; by default that of X.
+    groups : array-like of shape (n,), optional
+        Labels of samples that belong together: they are held out and drawn together.
     random_state : int, RandomState or None, default=0
         Decides the samples held out and drawn.
 
@@ -114,21 +117,23 @@ def overview(
     explanation = selector.explain(X)
     repeated = stability if isinstance(stability, StabilityAnalysis) else None
     if stability is True and len(values) >= _MIN_SAMPLES:
-        repeated = _repeated(selector, X, int(rng.randint(2**31)))
-    known = _filled(values, rng, selector.selected_.size) / getattr(selector, "scale_", 1.0)
+        repeated = _repeated(selector, X, int(rng.randint(2**31)), groups)
+    rows = _some_rows(len(values), rng, selector.selected_.size)
+    known = _filled(values[rows]) / getattr(selector, "scale_", 1.0)
+    groups = None if groups is None else np.asarray(groups)[rows]
     enough = len(known) >= _MIN_SAMPLES
     return SelectionOverview(
         summary=summary,
         selected=selector.selected_,
         explanation=explanation,
-        r2=_held_out_r2(known, selector.selected_, rng) if enough else None,
-        curve=_curve(selector, known, int(rng.randint(2**31))) if enough else None,
+        r2=_held_out_r2(known, selector.selected_, rng, groups) if enough else None,
+        curve=_curve(selector, known, int(rng.randint(2**31)), groups) if enough else None,
         stability=repeated,
         groups=correlated_groups(known, threshold=_ALIKE, first=selector.selected_.tolist()),
     )
 
 
-def _repeated(selector: BaseSelector, X: Any, seed: int) -> StabilityAnalysis | None:
+def _repeated(selector: BaseSelector, X: Any, seed: int, groups: Any) -> StabilityAnalysis | None:
     """Return how far the choice repeats itself; None where stability decided it, or nothing can be repeated."""
     if hasattr(selector, "frontier_") or selector.support_.all():
         return None
@@ -141,16 +146,19 @@ def _repeated(selector: BaseSelector, X: Any, seed: int) -> StabilityAnalysis | 
     with warnings.catch_warnings(), whole_fits():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            return stability_analysis(again, X, n_repeats=runs, random_state=seed)
+            return stability_analysis(again, X, n_repeats=runs, groups=groups, random_state=seed)
         except TooFewSamplesError:
             return None
 
 
-def _filled(values: np.ndarray, rng: np.random.RandomState, k: int) -> np.ndarray:
-    """Return the samples, or some of many, with means for missing values."""
+def _some_rows(n: int, rng: np.random.RandomState, k: int) -> Any:
+    """Return all samples, or some of many."""
     most = max(_MOST_SAMPLES, 20 * k)
-    if len(values) > most:
-        values = values[np.sort(rng.choice(len(values), most, replace=False))]
+    return slice(None) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _filled(values: np.ndarray) -> np.ndarray:
+    """Return the samples with means for missing values."""
     missing = np.isnan(values)
     if not missing.any():
         return values
@@ -158,19 +166,18 @@ def _filled(values: np.ndarray, rng: np.random.RandomState, k: int) -> np.ndarra
     return np.where(missing, np.where(missing, 0.0, values).sum(axis=0) / there, values)
 
 
-def _held_out_r2(X: np.ndarray, selected: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def _held_out_r2(X: np.ndarray, selected: np.ndarray, rng: np.random.RandomState, groups: Any) -> np.ndarray:
     """Return the fraction of every feature's held-out variance that a map from the selected ones explains."""
-    order = rng.permutation(len(X))
-    n_test = max(2, len(X) // 5)
+    held = held_out(len(X), rng, groups)
     unit = float(np.abs(X).max()) or 1.0
-    fold = Fold(Moments.from_array(X[order[n_test:]] / unit), Moments.from_array(X[order[:n_test]] / unit))
+    fold = Fold(Moments.from_array(X[~held] / unit), Moments.from_array(X[held] / unit))
     varies = fold.none > 0
     r2 = np.where(varies, 1 - fold.errors(selected) / np.where(varies, fold.none, 1.0), np.nan)
     r2[selected[varies[selected]]] = 1.0  # measured, not reconstructed
     return np.asarray(r2)
 
 
-def _curve(selector: Any, X: np.ndarray, seed: int) -> ErrorCurve:
+def _curve(selector: Any, X: np.ndarray, seed: int, groups: Any) -> ErrorCurve:
     roles: dict[str, Any] = {name: getattr(selector, name, None) for name in ("include", "exclude")}
     names = getattr(selector, "feature_names_in_", None)
     if names is not None:
@@ -182,4 +189,4 @@ def _curve(selector: Any, X: np.ndarray, seed: int) -> ErrorCurve:
             for role, given in roles.items()
         }
     ridge = float(getattr(selector, "ridge_", 0.0))
-    return error_curve(X, int(selector.selected_.size), ridge=ridge, random_state=seed, **roles)
+    return error_curve(X, int(selector.selected_.size), ridge=ridge, groups=groups, random_state=seed, **roles)

@@ -26,6 +26,7 @@ from ..subset import (
     columns_again,
     error_again,
     replaceable,
+    replacing_costs,
     roles_again,
     weights_of,
 )
@@ -277,8 +278,8 @@ class ScorerSelector(SketchSelector):
         selector, scorer, J = objective.losses(M, W_D, chosen)
         self.loss_selector_, self.loss_scorer_ = selector * unit, scorer * unit
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
-        allowed = None if choice is None else replaceable(choice, chosen)
-        roles = column_roles(gram, chosen, problem.ridge, problem.exclude, targets, allowed)
+        extra = None if choice is None else replacing_costs(choice, chosen)
+        roles = column_roles(gram, chosen, problem.ridge, problem.exclude, targets, extra)
         if self._is_sketched(problem):
             C_S = columns_again(problem, chosen)
             if C_S is not None:

@@ -2,7 +2,7 @@
 
 from ._choice import Choice, in_indices, resolve_choice
 from ._column_subset import ColumnSubset, bounds
-from ._conditioned import ConditionsCost, replaceable, weights_of
+from ._conditioned import ConditionsCost, replaceable, replacing_costs, weights_of
 from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
@@ -43,6 +43,7 @@ __all__ = [
     "in_indices",
     "map_error",
     "replaceable",
+    "replacing_costs",
     "resolve_choice",
     "roles_again",
     "weights_of",

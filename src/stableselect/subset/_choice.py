@@ -15,6 +15,9 @@ from .._core import Rules, Undecided
 from ..base import resolve_columns
 from ._conditions import Conditions, InfeasibleConditionsError
 
+_MOST_PAIRS = 20_000_000
+"""More pairs of features that are too close take too much memory."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -202,7 +205,13 @@ def _apart(conditions: Conditions, resolve: _Resolver, units: tuple[tuple[int, .
     if not features:
         return sparse.csr_matrix(size, dtype=int)
     places = np.array([points[j] for j in features])
-    pairs = cKDTree(places).query_pairs(conditions.min_distance, output_type="ndarray")
+    tree = cKDTree(places)
+    if (count := (tree.count_neighbors(tree, conditions.min_distance) - len(places)) // 2) > _MOST_PAIRS:
+        raise ValueError(
+            f"min_distance={conditions.min_distance:g} keeps {count} pairs of features apart, more than {_MOST_PAIRS}; "
+            "lower it, or name fewer features in choose_from."
+        )
+    pairs = tree.query_pairs(conditions.min_distance, output_type="ndarray")
     near = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1) < conditions.min_distance * (1 - 1e-12)
     at = np.array([home[j] for j in features])[pairs[near]]
     at = at[at[:, 0] != at[:, 1]]

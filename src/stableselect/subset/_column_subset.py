@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._core import EXHAUSTED, TIE, column_roles, loss_bound
 from ..base import Selection
-from ._conditioned import bound_under_conditions, replaceable, weights_of
+from ._conditioned import bound_under_conditions, replacing_costs, weights_of
 from ._problem import Problem
 from ._sketch_selector import SketchSelector
 from ._sketching import columns_again, roles_again
@@ -214,8 +214,8 @@ class ColumnSubset(SketchSelector):
         gram, found = problem.gram, problem.found
         order, self.n_swaps_ = found.chosen, found.n_swaps
         choice = problem.choice
-        allowed = None if choice is None else replaceable(choice, order)
-        roles = column_roles(gram, order, problem.ridge, problem.exclude, weights_of(gram, choice), allowed)
+        extra = None if choice is None else replacing_costs(choice, order)
+        roles = column_roles(gram, order, problem.ridge, problem.exclude, weights_of(gram, choice), extra)
         if self._is_sketched(problem):
             C_S = columns_again(problem, order)
             if C_S is not None:

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from array_api_compat import is_numpy_array
-from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import (
     MAX_SUBSETS,
@@ -40,11 +39,20 @@ from .._core import (
     merged,
 )
 from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes, in_threads
-from ._default import Known, Searched, Wanted, search_default, search_few_samples
+from ._default import Known, Searched, search_default, search_few_samples
 from ._lock_step import search_ahead
 from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
-from ._stability_task import LONG_PROOFS, PROVEN_VOTES, SMALL_SET, Round, Task, held_out_groups, voting_groups
+from ._stability_task import (
+    LONG_PROOFS,
+    PROVEN_VOTES,
+    SMALL_SET,
+    Round,
+    Task,
+    held_out_groups,
+    voting_groups,
+    warn_without_choice,
+)
 
 Result = TypeVar("Result")
 
@@ -93,7 +101,7 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
         folds = [merged(folds[number::STABILITY_FOLDS]) for number in range(STABILITY_FOLDS)]
         if task.ridge_parts is not None:
             task = replace(task, ridge_parts=tuple(number % N_FOLDS for number in range(STABILITY_FOLDS)))
-    _warn_without_choice(task.wanted, int(folds[0].n_features or 0))
+    warn_without_choice(task.wanted, int(folds[0].n_features or 0))
     procedure = Procedure(folds, task)
     settings, measured = procedure.measure()
     chosen = procedure.choose(measured)
@@ -116,18 +124,6 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
     searched = procedure.whole.search(settings[chosen])
     votes = procedure.votes() if searched.setting.vote_weight else None
     return Chosen(searched, votes, frontier)
-
-
-def _warn_without_choice(wanted: Wanted, m: int) -> None:
-    """Warn where the same features are selected in any case."""
-    if wanted.k - len(wanted.include) in (0, m - len(wanted.include) - len(wanted.exclude)):
-        selected, advice = ("All", "select fewer") if wanted.k == m else ("The same", "include or exclude fewer")
-        warnings.warn(
-            f"{selected} {wanted.k} features are selected in any case, so there is no choice to repeat and its "
-            f"stability is NaN; {advice}.",
-            UndefinedMetricWarning,
-            stacklevel=2,
-        )
 
 
 @dataclass(frozen=True)

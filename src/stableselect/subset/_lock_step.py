@@ -20,6 +20,7 @@ from .._core import (
     forward_search,
     forward_searches,
     like,
+    losses_each,
     merged,
     order_each,
     parts_in_memory,
@@ -98,9 +99,10 @@ def find_each(
         chosen, prices = forward_searches(lanes, k, include, exclude), [None] * len(lanes)
     else:
         chosen = [list(start) for start in starts]
+        losses = losses_each(lanes, chosen)
         prices = [
-            like(setting.vote_weight * gram.split(start, alpha)[2].trace() * (1 - own), gram.diagonal(), gram.xp)
-            for (gram, alpha), setting, start, own in zip(lanes, settings, starts, votes, strict=True)
+            like(setting.vote_weight * loss * (1 - own), gram.diagonal(), gram.xp)
+            for (gram, _), setting, loss, own in zip(lanes, settings, losses, votes, strict=True)
         ]
         if not exchange:
             chosen = [

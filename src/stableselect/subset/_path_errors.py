@@ -62,7 +62,7 @@ def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int]
         AB = xp.concat([gram.products_with(target), (gram.A @ shift)[:, None]], axis=1)
         inner, squares, Z_S = (W @ AB) * Z, W @ gram.products @ W.T, Z @ B_S
     else:
-        T_S = target.rows(kept) + shift[kept][:, None] * shift[None, :]
+        T_S = target.rows(np.asarray(columns)[independent]) + shift[kept][:, None] * shift[None, :]
         W, Z = inverse @ C_S[used, :], inverse @ T_S
         inner, squares, Z_S = W * Z, W @ W.T, Z[:, kept]
     products = to_numpy((Z_S @ inverse.T) * squares)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
+
+from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import Array, Gram
 from ._default import Wanted
@@ -145,3 +148,15 @@ def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
     """
     every = list(combinations(range(n_folds), max(2, round(0.4 * n_folds))))
     return every[:: -(-len(every) // _MOST_VOTERS)]
+
+
+def warn_without_choice(wanted: Wanted, m: int) -> None:
+    """Warn where the same features are selected in any case."""
+    if wanted.k - len(wanted.include) in (0, m - len(wanted.include) - len(wanted.exclude)):
+        selected, advice = ("All", "select fewer") if wanted.k == m else ("The same", "include or exclude fewer")
+        warnings.warn(
+            f"{selected} {wanted.k} features are selected in any case, so there is no choice to repeat and its "
+            f"stability is NaN; {advice}.",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )

@@ -35,7 +35,7 @@ from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelecti
 from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
 from ._numbers import Numbers, hold_together, numbers_of
-from ._prepare import AnyTable, Prepared, RequestError, SelectionRequest, prepare
+from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
 from ._scaling import Scaler, affine, unscale_map
 from ._together import N_FOLDS
 
@@ -140,8 +140,6 @@ def _selected(
     table: AnyTable, request: SelectionRequest, progress: Callable[[str], object], *, inspect: bool
 ) -> tuple[TableSelection, SelectionOverview | None]:
     """Return a selection and, where it is asked for, what a report shows beside."""
-    if inspect and request.missing in ("em", "factors"):
-        raise RequestError("missing", "goes without a report, which needs complete rows; leave one of them out.")
     asked = prepare(table, request)
     features, selector = asked.features, asked.selector
     numbers = numbers_of(asked, request)
@@ -159,9 +157,11 @@ def _selected(
         if inspect:
             progress("Measuring what the report shows")
             rows = numbers.scaled_sample() if seen is None else seen
-            # What it repeats is fitted to random parts of the rows, without groups.
+            # What it repeats has the ridge weight found, so that nothing is held out inside.
             alike = copy(selector).set_params(cv=None) if numbers.together.groups is not None else selector
-            looked_at = overview(alike, rows, summary=summary, random_state=request.seed)
+            looked_at = overview(
+                alike, rows, summary=summary, groups=numbers.together.parts(), random_state=request.seed
+            )
             looked_at = replace(looked_at, explanation=looked_at.explanation.named(features))
     kept = np.flatnonzero(selector.support_)
     coefficients, intercept = unscale_map(

@@ -55,6 +55,10 @@ class Together:
             found[test] = fold
         return found
 
+    def parts(self) -> np.ndarray | None:
+        """Return labels of up to ten parts of the rows to hold out whole; None where rows do not belong together."""
+        return None if self.groups is None else self.folds(min(10, int(self.groups.max()) + 1))
+
     def take(self, rows: np.ndarray) -> Together:
         """Return the same for some of the rows."""
         groups, batch = (None if given is None else given[rows] for given in (self.groups, self.batch))
