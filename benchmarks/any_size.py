@@ -222,7 +222,8 @@ CASES: dict[str, Callable[[Path], dict[str, Any]]] = {
 
 def table() -> str:
     """Return what was measured, as Markdown."""
-    stored = Store("any_size").content["parts"]
+    content = Store("any_size").content
+    stored, cores = content["parts"], content["versions"]["cores"]
     lines = ["| case | rows x columns | stored | seconds | own memory | beside |", "|---|---|---|---|---|---|"]
     for name, found in stored.items():
         if name == "command line":
@@ -235,7 +236,7 @@ def table() -> str:
             shape, run, beside = f"{found['cells']:,} x {found['genes']:,}, sparse", found, f"{PANEL} genes selected"
         memory = f"{run['anonymous'] / 2**20:,.0f} MiB"
         size = f"{found['bytes'] / 2**30:.1f} GiB"
-        load = f"; load {run['load']:.0f} on {os.cpu_count()} cores"
+        load = f"; load {run['load']:.0f} on {cores} cores"
         lines.append(f"| {name} | {shape} | {size} | {run['seconds']:,.0f} | {memory} | {beside}{load} |")
     return "\n".join(lines)
 

@@ -187,7 +187,7 @@ def test_long_names_give_way_to_the_numbers(run, rng, tmp_path, length):
     record = json.loads((tmp_path / "out.selection.json").read_text())["explanation"]
     _, explained, substitutes = (
         out.split("explained  mostly", 1)[0],
-        *out.split("explained  mostly", 1)[1].split("error rises by"),
+        *out.split("explained  mostly", 1)[1].split("error rises by", 1),
     )
     for entry in record["discarded"]:
         assert f"{entry['r2']:.1%}" in explained
