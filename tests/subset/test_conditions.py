@@ -256,6 +256,22 @@ def test_clones_parameters_and_files(kind, tmp_path):
         assert "conditions=Conditions(" in repr(selector)
 
 
+def test_an_empty_choice_and_no_choice_are_written_apart():
+    assert Conditions().as_plain() == {}
+    assert Conditions(choose_from=[]).as_plain() == {"choose_from": []}
+    assert Conditions.from_plain({"choose_from": []}) == Conditions(choose_from=[])
+
+
+def test_coordinates_of_a_frame_are_its_rows():
+    places = {"f2": (0.0, 1.0), "f0": (3.0, 4.0), "f5": (0.5, 1.0)}
+    frame = pd.DataFrame.from_dict(places, orient="index", columns=["x", "y"])
+    conditions = Conditions(coordinates=frame, min_distance=1)
+    assert conditions == Conditions(coordinates=places, min_distance=1)
+    assert not {"f2", "f5"} <= set(ColumnSubset(3, conditions=conditions).fit(named_table()).get_feature_names_out())
+    whole = Conditions(coordinates=frame.set_axis([2, 0, 5]), min_distance=1)
+    assert whole.coordinates == {2: (0.0, 1.0), 0: (3.0, 4.0), 5: (0.5, 1.0)}
+
+
 def test_rows_in_any_order_and_folds_as_moments():
     X = named_table(n=80)
     first = ColumnSubset(conditions=ALL).fit(X)
@@ -355,6 +371,9 @@ def test_duplicates_and_constants():
         ),
         (Conditions(coordinates=np.arange(10), min_distance=3), 3, {"include": [4, 5]}, "4 and 5 are both included"),
         (Conditions(choose_from=[1, 2]), 3, {}, "3 features .* at most 2"),
+        (Conditions(choose_from=[]), 2, {}, "they leave no feature to select"),
+        (Conditions(choose_from=[1], blocks=[[1, 8]]), 1, {}, "they leave no feature to select"),
+        (Conditions(choose_from=[1, 2], only_reconstruct=[1, 2, 3]), 1, {}, "they leave no feature to select"),
     ],
 )
 def test_conditions_that_cannot_be_met_say_why(conditions, k, more, words):
@@ -370,6 +389,11 @@ def test_conditions_that_cannot_be_met_say_why(conditions, k, more, words):
         (lambda: Conditions(cost={"a": -1}, budget=1), "cost of 'a' must be a number from 0"),
         (lambda: Conditions(penalty={"a": float("nan")}), "penalty of 'a' must be a number from 0"),
         (lambda: Conditions(coordinates={"a": (1, 2), "b": (1,)}, min_distance=1), "as many for one feature"),
+        (lambda: Conditions(coordinates={"a": ["x"]}, min_distance=1), "coordinates of 'a' must be finite numbers"),
+        (lambda: Conditions(coordinates={"a": [[1]]}, min_distance=1), "coordinates of 'a' must be finite numbers"),
+        (lambda: Conditions(coordinates={"a": "12"}, min_distance=1), "coordinates of 'a' must be finite numbers"),
+        (lambda: Conditions(coordinates=[[1], [np.inf]], min_distance=1), "coordinates of 1 must be finite numbers"),
+        (lambda: Conditions(cost={"a": 10**400}, budget=1), "cost of 'a' must be a number from 0"),
         (lambda: Conditions(groups=[["a", "b"]]), "groups must hold stableselect.Group"),
         (lambda: Conditions(blocks=["ab"]), "a block must be a list of names"),
         (lambda: Group(["a"], at_least=2, at_most=1, name="x"), "group 'x' asks for at least 2 and at most 1"),

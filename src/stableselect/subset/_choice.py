@@ -92,6 +92,11 @@ def resolve_choice(
         if not weights.any():
             raise ValueError("The conditions leave no feature to reconstruct; give one a target_weight above 0.")
     units, required = _units(conditions, resolve, closed, include)
+    if not units:
+        raise InfeasibleConditionsError(
+            "The conditions cannot be met: they leave no feature to select; loosen choose_from, only_reconstruct, the "
+            "blocks or what is excluded."
+        )
     sizes = np.array([len(unit) for unit in units], dtype=float)
     rows, low, high, texts = [sizes], [float(k or 1)], [float(k or m)], ["features"]
     spending = None

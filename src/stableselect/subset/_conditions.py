@@ -89,8 +89,9 @@ class Conditions:
         Groups of which only so many may, or have to, be selected. A feature may be in several.
     blocks : sequence of sequences of str or int
         Features that come or go together: channels of one sensor, the columns of one encoded category.
-    coordinates : mapping or array of shape (m, d), optional
-        Where every feature is; needs a ``min_distance``. A feature that a mapping leaves out may be anywhere.
+    coordinates : mapping, DataFrame or array of shape (m, d), optional
+        Where every feature is; needs a ``min_distance``. A feature that a mapping leaves out may be anywhere. The index
+        of a DataFrame names the features.
     min_distance : float, optional
         Selected features are at least so far apart (Euclidean), but for those of one block.
     penalty : mapping or sequence of float, optional
@@ -188,7 +189,7 @@ class Conditions:
         plain["groups"] = [
             {field.name: _plain(getattr(one, field.name)) for field in fields(one)} for one in self.groups
         ]
-        return {name: value for name, value in plain.items() if value not in (None, [])}
+        return {field.name: plain[field.name] for field in fields(self) if getattr(self, field.name) != field.default}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Conditions:
@@ -231,11 +232,11 @@ def _index(value: Any, what: str) -> int:
 
 
 def _pairs(values: Any) -> dict[Feature, Any] | None:
-    """Return a mapping, or a series with an index, as a dictionary; None for a sequence."""
+    """Return a mapping, or a series or the rows of a frame by their index, as a dictionary; None for a sequence."""
     if isinstance(values, Mapping):
         return {key if isinstance(key, str) else _index(key, "a mapping"): value for key, value in values.items()}
     if hasattr(values, "index") and hasattr(values, "to_dict"):
-        return _pairs(values.to_dict())
+        return _pairs(dict(zip(values.index, values.to_numpy(), strict=True)))
     return None
 
 
@@ -251,9 +252,16 @@ def _numbers(values: Any, name: str) -> dict[Feature, float] | tuple[float, ...]
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not 0 <= float(value) < 1e100:
+    if not _finite(value) or value < 0:
         raise ValueError(f"{what} must be a number from 0, got {value!r:.60}.")
     return float(value)
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return False
+    size: Any = abs(value)
+    return bool(size < 1e100)
 
 
 def _limit(value: Any, name: str) -> float | None:
@@ -265,7 +273,16 @@ def _points(values: Any) -> dict[Feature, tuple[float, ...]] | tuple[tuple[float
         return None
     pairs = _pairs(values)
     listed = list(values) if pairs is None else list(pairs.values())
-    points = [tuple(float(x) for x in (point if isinstance(point, Iterable) else [point])) for point in listed]
-    if len({len(point) for point in points}) > 1 or not all(np.isfinite(point).all() for point in points):
-        raise ValueError("coordinates must be finite numbers, as many for one feature as for another.")
+    keys = range(len(listed)) if pairs is None else pairs
+    points = [_point(point, f"coordinates of {key!r:.60}") for key, point in zip(keys, listed, strict=True)]
+    if len({len(point) for point in points}) > 1:
+        raise ValueError("coordinates must be as many for one feature as for another.")
     return tuple(points) if pairs is None else dict(zip(pairs, points, strict=True))
+
+
+def _point(values: Any, what: str) -> tuple[float, ...]:
+    entries = [values] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+    for entry in entries:
+        if not _finite(entry):
+            raise ValueError(f"{what} must be finite numbers, got {entry!r:.60}.")
+    return tuple(float(entry) for entry in entries)
