@@ -123,6 +123,21 @@ def test_a_panel_grows_and_shrinks(run, plant):
         ("c.csv", "name,group,at_most\ns1,a,0.5\n", "at_most of group 'a' must be a whole number"),
         ("c.csv", b"name\xff\n", "is not text in UTF-8"),
         ("c.csv", "", "it needs a column 'name'"),
+        ("c.csv", "name,x,y,z\ns1,0,5,\ns2,0,,5\n", "c.csv: row 3 has no y, and an earlier row has one"),
+        ("c.csv", "name,x,y\ns1,0,\ns2,,\ns3,0,5\n", "c.csv: row 4 has y, and an earlier row has none"),
+        ("c.csv", "name,role\ns1,\"include\n" + "s2,include\n" * 20_000, "c.csv is not a CSV file that can be read"),
+        ("c.toml", "include = " + "[" * 3000 + "]" * 3000, "c.toml: lists and tables are nested too deep"),
+        ("c.toml", "include = [1]", "c.toml: include must be a list of names in quotes, and one of them is 1."),
+        ("c.toml", "include = [['s1']]", "c.toml: include must be a list of names in quotes"),
+        ("c.toml", "only_choose = [1.5]", "c.toml: only_choose must be a list of names in quotes"),
+        ("c.toml", "choose_from = [true]", "c.toml: choose_from must be a list of names in quotes"),
+        ("c.toml", "[blocks]\na = ['s1', 2]", "c.toml: block 'a' must be a list of names in quotes"),
+        ("c.toml", "[groups.a]\ncolumns = [['s1']]\nat_most = 1", "c.toml: columns of group 'a' must be a list"),
+        ("c.toml", "min_distance = 1\ncoordinates = {s1 = [[1]]}", "c.toml: coordinates of 's1' must be finite"),
+        ("c.toml", "min_distance = 1\ncoordinates = {s1 = ['x']}", "c.toml: coordinates of 's1' must be finite"),
+        ("c.toml", "min_distance = [1]", "c.toml: min_distance must be a number from 0"),
+        ("c.toml", "choose_from = []", "The conditions cannot be met: they leave no column to select"),
+        ("c.toml", "choose_from = ['s1']\n[blocks]\na = ['s1', 's7']", "they leave no column to select"),
     ],
 )  # fmt: skip
 def test_files_that_cannot_be_used(run, plant, name, text, words):
@@ -146,6 +161,39 @@ def test_files_that_cannot_be_used(run, plant, name, text, words):
 def test_options_that_cannot_be_met(run, plant, more, words):
     code, _, err = run("select", plant / "plant.csv", "-k", 2, *more)
     assert code == 2 and words in " ".join(err.split()), err
+
+
+def test_axes_are_the_same_in_all_files(run, plant):
+    (plant / "a.csv").write_text("name,x,y\ns1,0,5\n")
+    (plant / "b.csv").write_text("name,x,z\ns2,0,5\n")
+    files = "--conditions", plant / "a.csv", "--conditions", plant / "b.csv"
+    code, _, err = run("select", plant / "plant.csv", "-k", 3, *files, "--min-distance", 1)
+    assert code == 2 and "b.csv: row 2 has no y, and an earlier row has one" in " ".join(err.split()), err
+
+
+def test_names_are_left_as_they_are(run, tmp_path):
+    names = ["feature", "feature_1", "it's a feature", 'Feature "2"', "features"]
+    pd.DataFrame(np.random.default_rng(0).normal(size=(30, 5)), columns=names).to_csv(tmp_path / "t.csv", index=False)
+    for name in names:
+        cost = pd.DataFrame({"name": [other for other in names if other != name], "cost": 1})
+        cost.to_csv(tmp_path / "cost.csv", index=False)
+        code, _, err = run("select", tmp_path / "t.csv", "--conditions", tmp_path / "cost.csv", "--budget", 3)
+        assert code == 2 and f"cost lacks {name!r}, which may be selected" in " ".join(err.split()), err
+    (tmp_path / "c.toml").write_text("[groups.features]\ncolumns = ['feature']\nexactly = 1\n")
+    code, _, err = run(
+        "select", tmp_path / "t.csv", "-k", 2, "--exclude", "feature", "--conditions", tmp_path / "c.toml"
+    )
+    assert code == 2 and "1 of group 'features' are asked for" in " ".join(err.split()), err
+    (tmp_path / "c.toml").write_text("choose_from = ['features']\n")
+    code, _, err = run("select", tmp_path / "t.csv", "-k", 2, "--conditions", tmp_path / "c.toml")
+    assert code == 2 and "2 columns are to be selected" in " ".join(err.split()), err
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_line_ends_of_other_systems(run, plant, end):
+    (plant / "c.csv").write_bytes(f"name;group;at_most{end}s0;a,b;0{end}s1;a,b;{end}".encode())
+    code, out, err = run("select", plant / "plant.csv", "-k", 6, "--conditions", plant / "c.csv")
+    assert code == 0 and set(out.split()) == {"s2", "s3", "s4", "s5", "s6", "s7"}, err
 
 
 def test_semicolons_and_several_groups(run, plant):

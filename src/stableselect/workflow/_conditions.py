@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -75,30 +77,42 @@ def read_conditions(
     >>> conditions.cost, include
     ({'flow': 3.0, 'heat': 5.0}, ['flow'])
     """
-    found = _Found()
+    found, names = _Found(), []
     for path in paths:
-        name = printable(str(path))
+        names.append(name := printable(str(path)))
         with open_plain(path) as stream:
             data = stream.read()
-        try:
+        with _naming(name):
             text = data.decode("utf-8-sig")
             if str(path).lower().endswith(".toml"):
                 found.add_toml(tomllib.loads(text))
             else:
                 found.add_rows(text)
-        except UnicodeDecodeError:
-            raise ValueError(f"{name} is not text in UTF-8; save it as such.") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{name}: {error}") from None
     given = found.settings | {
         key: value for key, value in (("budget", budget), ("min_distance", min_distance)) if value is not None
     }
     if choose_from is not None:
         given["choose_from"] = list(choose_from)
     include = given.pop("include", [])
-    given["groups"] = [_group(name, group) for name, group in found.groups.items()]
     given["blocks"] = list(found.blocks.values())
-    return Conditions(**given), include
+    with _naming(", ".join(names)):
+        given["groups"] = [_group(name, group) for name, group in found.groups.items()]
+        return Conditions(**given), include
+
+
+@contextmanager
+def _naming(files: str) -> Iterator[None]:
+    """Have errors name the files that they are about."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise ValueError(f"{files} is not text in UTF-8; save it as such.") from None
+    except csv.Error as error:
+        raise ValueError(f"{files} is not a CSV file that can be read ({error}); is a quote left open?") from None
+    except RecursionError:
+        raise ValueError(f"{files}: lists and tables are nested too deep; give lists of names.") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{files}: {error}" if files else str(error)) from None
 
 
 def _group(name: str, given: Mapping[str, Any]) -> Group:
@@ -116,6 +130,7 @@ class _Found:
         self.settings: dict[str, Any] = {}
         self.groups: dict[str, dict[str, Any]] = {}
         self.blocks: dict[str, list[str]] = {}
+        self.axes: list[str] = []
 
     def add_toml(self, given: dict[str, Any]) -> None:
         """Add what a TOML file says."""
@@ -126,20 +141,22 @@ class _Found:
             elif key in _TABLES:
                 self.settings.setdefault(_TABLES[key], {}).update(_typed(value, dict, key))
             elif key in _LISTS:
-                self.settings.setdefault(key, []).extend(_typed(value, list, key))
+                self.settings.setdefault(key, []).extend(_names(value, key))
         for name, group in _typed(given.get("groups", {}), dict, "groups").items():
             _check_keys(_typed(group, dict, f"group {quoted(name)}"), _GROUP, "a group has")
             own = self.groups.setdefault(name, {})
-            own["columns"] = [*own.get("columns", ()), *_typed(group.get("columns", []), list, "columns")]
+            more = _names(group.get("columns", []), f"columns of group {quoted(name)}")
+            own["columns"] = [*own.get("columns", ()), *more]
             own |= {key: group[key] for key in _GROUP[1:] if key in group}
         for name, block in _typed(given.get("blocks", {}), dict, "blocks").items():
-            self.blocks.setdefault(name, []).extend(_typed(block, list, f"block {quoted(name)}"))
+            self.blocks.setdefault(name, []).extend(_names(block, f"block {quoted(name)}"))
 
     def add_rows(self, text: str) -> None:
         """Add what a CSV file says, row by row."""
-        head = text.partition("\n")[0]
-        mark = max(",;\t", key=head.count)
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=mark) if any(cell.strip() for cell in row)]
+        lines = io.StringIO(text, newline="")
+        mark = max(",;\t", key=lines.readline().count)
+        lines.seek(0)
+        rows = [row for row in csv.reader(lines, delimiter=mark) if any(cell.strip() for cell in row)]
         headings = [cell.strip() for cell in rows[0]] if rows else []
         if "name" not in headings:
             raise ValueError(f"it needs a column 'name' beside others of {listed(_HEADINGS[1:])}.")
@@ -166,8 +183,15 @@ class _Found:
         for key in ("cost", "penalty", "weight"):
             if key in numbers:
                 self.settings.setdefault(_TABLES[key], {})[name] = numbers[key]
-        if point := [numbers[axis] for axis in ("x", "y", "z") if axis in numbers]:
-            self.settings.setdefault("coordinates", {})[name] = point
+        if axes := [axis for axis in "xyz" if axis in numbers]:
+            self.axes = self.axes or axes
+            if differ := sorted({*axes} ^ {*self.axes}):
+                this, that = ("no ", "one") if differ[0] in self.axes else ("", "none")
+                raise ValueError(
+                    f"{row} has {this}{differ[0]}, and an earlier row has {that}; "
+                    "give the same of x, y and z in all rows that have any."
+                )
+            self.settings.setdefault("coordinates", {})[name] = [numbers[axis] for axis in axes]
         limits = {key: numbers[key] for key in _GROUP[1:] if key in numbers}
         if limits and "group" not in cells:
             raise ValueError(f"{row} has {next(iter(limits))} but no group; name the group.")
@@ -197,6 +221,13 @@ def _typed(value: Any, kind: type, what: str) -> Any:
     if not isinstance(value, kind):
         raise ValueError(f"{what} must be a {'list' if kind is list else 'table'}, got {value!r:.60}.")
     return value
+
+
+def _names(value: Any, what: str) -> list[str]:
+    for entry in _typed(value, list, what):
+        if not isinstance(entry, str):
+            raise ValueError(f"{what} must be a list of names in quotes, and one of them is {entry!r:.60}.")
+    return list(value)
 
 
 def _number(text: str, key: str, row: str) -> float:
@@ -242,5 +273,14 @@ def positions_of(
     try:
         resolve_choice(conditions, k, len(features), features, include, exclude)
     except ValueError as error:
-        raise ValueError(str(error).replace("feature", "column").replace("Feature", "Column")) from None
+        called = [*features, *(group.name for group in conditions.groups)]
+        raise type(error)(_of_columns(str(error), called)) from None
     return in_indices(conditions, len(features), features)
+
+
+def _of_columns(text: str, names: list[str]) -> str:
+    """Return a message on features as one on columns, with the names in it as they are."""
+    kept = sorted((shown for shown in map(repr, names) if shown in text), key=len, reverse=True)
+    parts = re.split(f"({'|'.join(map(re.escape, kept))})", text) if kept else [text]
+    parts[::2] = [part.replace("feature", "column").replace("Feature", "Column") for part in parts[::2]]
+    return "".join(parts)
