@@ -146,6 +146,14 @@ def test_packages_are_not_looked_at_for_a_selector_of_ours(site):
     assert find_selector("column_subset")[0] == "ColumnSubset"
 
 
+def test_a_registered_selector_that_cannot_be_used_is_not_said_to_be_missing(site):
+    install(site, "broken-package", {"Fine": "no_such_module:Fine"})
+    with pytest.warns(EntryPointWarning), pytest.raises(ValueError, match="'fine' is registered but cannot be used"):
+        find_selector("fine")
+    with pytest.warns(EntryPointWarning), pytest.raises(ValueError, match="there is no 'Boom'"):
+        find_selector("Boom")
+
+
 @pytest.mark.slow
 def test_the_command_line_tells_of_broken_packages_without_a_traceback(site, wine):
     install(site, "broken-package", {"Fine": "no_such_module:Fine", "ColumnSubset": "sound:Sound"}, sound=SOUND)

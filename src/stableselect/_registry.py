@@ -123,6 +123,8 @@ def find_selector(name: str) -> tuple[str, type[BaseSelector]]:
         names = {_plain(one): one for one in known}
         if _plain(name) in names:
             return names[_plain(name)], known[names[_plain(name)]]
+    if _plain(name) in map(_plain, registered_names()):
+        raise ValueError(f"'{printable(name)}' is registered but cannot be used, as the warning says; take another.")
     close = get_close_matches(_plain(name), names, n=1)
     hint = f"did you mean {names[close[0]]}?" if close else f"the methods are {', '.join(known)}."
     raise ValueError(f"there is no '{printable(name)}'; {hint}")
