@@ -272,6 +272,13 @@ def test_coordinates_of_a_frame_are_its_rows():
     assert whole.coordinates == {2: (0.0, 1.0), 0: (3.0, 4.0), 5: (0.5, 1.0)}
 
 
+def test_coordinates_of_a_tensor_are_those_of_the_array():
+    torch = pytest.importorskip("torch")
+    for places in (np.arange(10.0), np.arange(20.0).reshape(10, 2)):
+        tensor = Conditions(coordinates=torch.as_tensor(places), min_distance=1)
+        assert tensor == Conditions(coordinates=places, min_distance=1)
+
+
 def test_rows_in_any_order_and_folds_as_moments():
     X = named_table(n=80)
     first = ColumnSubset(conditions=ALL).fit(X)

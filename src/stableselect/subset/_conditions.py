@@ -281,6 +281,7 @@ def _points(values: Any) -> dict[Feature, tuple[float, ...]] | tuple[tuple[float
 
 
 def _point(values: Any, what: str) -> tuple[float, ...]:
+    values = values.tolist() if hasattr(values, "tolist") else values
     entries = [values] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
     for entry in entries:
         if not _finite(entry):
