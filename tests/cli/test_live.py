@@ -103,6 +103,22 @@ def test_a_file_of_an_earlier_version_still_works_and_says_what_it_lacks(run, pl
     assert code == 2 and "Select again from the table" in " ".join(err.split())
 
 
+def test_a_selection_within_batches_gives_no_intervals(run, plant):
+    frame = pd.read_csv(plant / "old.csv")
+    frame["site"] = np.arange(300) % 3
+    frame.iloc[:, 1:9] += 5 * np.random.default_rng(0).normal(size=(3, 8))[frame["site"]]
+    frame.to_csv(plant / "sites.csv", index=False)
+    options = ("-k", 3, "--id-column", "when", "--batch", "site", "-o", plant / "b.csv")
+    code, out, err = run("select", plant / "sites.csv", *options)
+    assert code == 0, err
+    assert "so it gives no intervals" in " ".join((out + err).split())
+    assert load(plant / "b.selection.json").calibration is None
+    code, _, err = run("reconstruct", plant / "b.selection.json", plant / "new.csv")
+    assert code == 0 and "does not say what its rows were like" in " ".join(err.split())
+    code, out, err = run("reconstruct", plant / "b.selection.json", plant / "new.csv", "--interval", 0.9)
+    assert (code, out) == (2, "") and "selected within batches" in " ".join(err.split())
+
+
 def test_too_few_rows_held_out_are_told(run, plant):
     pd.read_csv(plant / "old.csv")[:15].to_csv(plant / "few.csv", index=False)
     code, _, err = run("select", plant / "few.csv", "-k", 3, "--id-column", "when", "-o", plant / "f.csv")
