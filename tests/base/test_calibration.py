@@ -193,7 +193,10 @@ def test_it_is_saved_and_loaded(calibrated, table, tmp_path):
         again.reconstruct(1000 * kept)
 
 
-@pytest.mark.parametrize(("part", "value"), [("std", np.ones(3)), ("n_samples", 0), ("center", np.ones(5))])
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("std", np.ones(3)), ("n_samples", 0), ("center", np.ones(5)), ("n_samples", 1 << 64), ("n_held_out", 1 << 63)],
+)
 def test_a_calibration_of_something_else_is_refused(calibrated, tmp_path, part, value):
     broken = ColumnSubset(4)
     broken.__dict__.update(calibrated.__dict__)

@@ -103,6 +103,16 @@ def test_a_file_of_an_earlier_version_still_works_and_says_what_it_lacks(run, pl
     assert code == 2 and "Select again from the table" in " ".join(err.split())
 
 
+@pytest.mark.parametrize("part", ["n_samples", "n_held_out"])
+def test_a_count_no_table_has_is_damage(run, plant, chosen, part):
+    record = json.loads(chosen.read_text())
+    record["calibration"][part] = 10**400
+    chosen.write_text(json.dumps(record))
+    code, out, err = run("reconstruct", chosen, plant / "new.csv", "--interval", 0.9)
+    assert (code, out) == (2, "")
+    assert "kept.selection.json is damaged: the calibration should be of" in " ".join(err.split())
+
+
 def test_a_selection_within_batches_gives_no_intervals(run, plant):
     frame = pd.read_csv(plant / "old.csv")
     frame["site"] = np.arange(300) % 3
