@@ -164,6 +164,25 @@ def test_another_fit_forgets(table):
     assert not hasattr(selector.fit(table), "calibration_")
 
 
+def test_after_a_fit_with_batches_it_is_refused(table):
+    selector = ColumnSubset(4, scale="standard").fit(table, batch=np.arange(200) % 3)
+    with pytest.raises(ValueError, match="subtract the mean of its batch"):
+        selector.calibrate(table)
+    assert not hasattr(selector, "calibration_")
+    selector.fit(table).calibrate(table)
+
+
+def test_batches_taken_out_first_give_intervals_that_cover():
+    whole = mixed(600)
+    batch = np.arange(600) % 3
+    whole += 5 * whole.std(axis=0) * np.random.default_rng(3).normal(size=(3, 12))[batch]
+    means = np.array([whole[:300][batch[:300] == b].mean(axis=0) for b in range(3)])
+    past, new = np.split(whole - means[batch], 2)
+    selector = ColumnSubset(4, scale="standard").fit(past).calibrate(past)
+    low, high = selector.reconstruct_interval(selector.transform(new), 0.9)
+    assert 0.86 < ((low <= new) & (new <= high))[:, ~selector.support_].mean() < 0.94
+
+
 def test_it_is_saved_and_loaded(calibrated, table, tmp_path):
     save(calibrated, tmp_path / "x.sselect")
     again = load(tmp_path / "x.sselect")
@@ -174,7 +193,10 @@ def test_it_is_saved_and_loaded(calibrated, table, tmp_path):
         again.reconstruct(1000 * kept)
 
 
-@pytest.mark.parametrize(("part", "value"), [("std", np.ones(3)), ("n_samples", 0), ("center", np.ones(5))])
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("std", np.ones(3)), ("n_samples", 0), ("center", np.ones(5)), ("n_samples", 1 << 64), ("n_held_out", 1 << 63)],
+)
 def test_a_calibration_of_something_else_is_refused(calibrated, tmp_path, part, value):
     broken = ColumnSubset(4)
     broken.__dict__.update(calibrated.__dict__)

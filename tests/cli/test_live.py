@@ -103,6 +103,32 @@ def test_a_file_of_an_earlier_version_still_works_and_says_what_it_lacks(run, pl
     assert code == 2 and "Select again from the table" in " ".join(err.split())
 
 
+@pytest.mark.parametrize("part", ["n_samples", "n_held_out"])
+def test_a_count_no_table_has_is_damage(run, plant, chosen, part):
+    record = json.loads(chosen.read_text())
+    record["calibration"][part] = 10**400
+    chosen.write_text(json.dumps(record))
+    code, out, err = run("reconstruct", chosen, plant / "new.csv", "--interval", 0.9)
+    assert (code, out) == (2, "")
+    assert "kept.selection.json is damaged: the calibration should be of" in " ".join(err.split())
+
+
+def test_a_selection_within_batches_gives_no_intervals(run, plant):
+    frame = pd.read_csv(plant / "old.csv")
+    frame["site"] = np.arange(300) % 3
+    frame.iloc[:, 1:9] += 5 * np.random.default_rng(0).normal(size=(3, 8))[frame["site"]]
+    frame.to_csv(plant / "sites.csv", index=False)
+    options = ("-k", 3, "--id-column", "when", "--batch", "site", "-o", plant / "b.csv")
+    code, out, err = run("select", plant / "sites.csv", *options)
+    assert code == 0, err
+    assert "so it gives no intervals" in " ".join((out + err).split())
+    assert load(plant / "b.selection.json").calibration is None
+    code, _, err = run("reconstruct", plant / "b.selection.json", plant / "new.csv")
+    assert code == 0 and "does not say what its rows were like" in " ".join(err.split())
+    code, out, err = run("reconstruct", plant / "b.selection.json", plant / "new.csv", "--interval", 0.9)
+    assert (code, out) == (2, "") and "selected within batches" in " ".join(err.split())
+
+
 def test_too_few_rows_held_out_are_told(run, plant):
     pd.read_csv(plant / "old.csv")[:15].to_csv(plant / "few.csv", index=False)
     code, _, err = run("select", plant / "few.csv", "-k", 3, "--id-column", "when", "-o", plant / "f.csv")
@@ -176,6 +202,7 @@ def test_bad_rows_leave_empty_cells_and_do_not_end_the_stream(run, plant, chosen
     assert code == 0 and found["when"].tolist()[:3] == ["1", "2", "3"]
     gone = [name for name in load(chosen).features if name not in kept]
     assert found[gone].notna().all(axis=1).tolist() == [True, False, False, False, True, True, True]
+    assert f"Row 2: no value of '{kept[1]}'; nothing is reconstructed from it." in err
     assert f"Row 3: '{kept[1]}' is 'broken', not a number" in err
     assert "Row 4 has 2 cells and 4 are expected" in err
     assert f"Row 5: Unlike the rows selected on: 1 of 1 (far out of range: '{kept[0]}' in 1" in err
@@ -206,6 +233,71 @@ def test_live_rows_that_cannot_be_used_are_refused(run, chosen, monkeypatch, tex
     feed(monkeypatch, text)
     code, out, err = run("reconstruct", chosen, "-", "--live")
     assert (code, out) == (2, "") and told in err
+
+
+@pytest.mark.parametrize("missing", ["", "NA"])
+def test_missing_live_values_are_told_of_where_they_are_not_filled_in(run, plant, chosen, monkeypatch, missing):
+    frame = pd.read_csv(plant / "old.csv").drop(columns="when")
+    save(ColumnSubset(3, scale="standard").fit(frame), plant / "plain.sselect")
+    frame.mask(np.random.default_rng(0).random(frame.shape) < 0.05).to_csv(plant / "gaps.csv", index=False)
+    code, _, err = run("select", plant / "gaps.csv", "-k", 3, "--missing", "em", "-o", plant / "em.csv")
+    assert code == 0, err
+    for made, fills in ((chosen, False), (plant / "plain.sselect", False), (plant / "em.selection.json", True)):
+        names = getattr(load(made), "selected_names", None) or load(made).get_feature_names_out().tolist()
+        feed(monkeypatch, f"{','.join(names)}\n0.5,{missing},0.5\n0.1,0.2,0.3\n")
+        code, out, err = run("reconstruct", made, "-", "--live")
+        assert code == 0
+        assert table(out).notna().all(axis=1).tolist() == [fills, True]
+        assert ("Row 1: " in err) != fills and "Row 2" not in err
+
+
+@pytest.mark.parametrize(
+    ("cell", "decimal"),
+    [("1.234", ","), ("1.234,5", ","), ("0,5", "."), ("1_0", "."), ("\u0661\u0662", "."), ("0x10", "."), ("1e", ".")],
+)
+def test_live_cells_that_are_no_numbers_are_not_read_as_some(run, chosen, monkeypatch, cell, decimal):
+    kept = load(chosen).selected_names
+    feed(monkeypatch, f"{';'.join(kept)}\n1;{cell};1\n-1;+2e-1; {decimal}5 \n")
+    code, out, err = run("reconstruct", chosen, "-", "--live", "--separator", ";", "--decimal", decimal)
+    assert code == 0
+    assert f"Row 1: '{kept[1]}' is '{cell}', not a number" in " ".join(err.split()) and "Row 2" not in err
+    header, first, second = (line.split(";") for line in out.splitlines())
+    gone = [j for j, name in enumerate(header) if name not in kept]
+    assert not any(first[j] for j in gone)
+    expected = load(chosen).reconstruct(np.array([[-1.0, 0.2, 0.5]]))[0]
+    found = [float(second[j].replace(decimal, ".")) for j in gone]
+    np.testing.assert_allclose(found, [expected[load(chosen).features.index(header[j])] for j in gone])
+
+
+def test_a_number_is_told_from_a_long_cell_in_time(run, chosen, monkeypatch):
+    feed(monkeypatch, f"{','.join(load(chosen).selected_names)}\n1,{'1' * 100_000}x,1\n")
+    code, _, err = run("reconstruct", chosen, "-", "--live")
+    assert code == 0 and "not a number" in " ".join(err.split())
+
+
+def test_a_live_header_names_every_column_once(run, plant, chosen, monkeypatch):
+    kept = load(chosen).selected_names
+    text = f"{','.join([*kept, kept[0]])}\n1,2,3,4\n"
+    feed(monkeypatch, text)
+    code, out, err = run("reconstruct", chosen, "-", "--live")
+    (plant / "twice.csv").write_text(text)
+    _, _, of_file = run("reconstruct", chosen, plant / "twice.csv")
+    assert (code, out) == (2, "")
+    assert " ".join(err.split()) == " ".join(of_file.split()).replace("twice.csv", "Standard input")
+    assert f"more than one column named '{kept[0]}'" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("bad", ["1," + "9" * 140_000 + ",1", "1,2\r3,1"])
+def test_a_live_row_that_cannot_be_split_does_not_end_the_stream(run, chosen, monkeypatch, bad):
+    kept = load(chosen).selected_names
+    feed(monkeypatch, f"{','.join(kept)}\n{bad}\n1,1,1\n")
+    code, out, err = run("reconstruct", chosen, "-", "--live")
+    assert code == 0 and "Row 1 cannot be read" in " ".join(err.split())
+    _, first, second = out.splitlines()
+    assert set(first) == {","} and all(second.split(","))
+    feed(monkeypatch, f"{bad}\n1,1,1\n")
+    code, out, err = run("reconstruct", chosen, "-", "--live")
+    assert (code, out) == (2, "") and "names of the columns cannot be read" in " ".join(err.split())
 
 
 def test_live_is_for_standard_input(run, plant, chosen):

@@ -44,10 +44,12 @@ class Calibrated:
     def calibrate(self, X: Any, *, cv: Any = None, groups: Any = None, random_state: Any = 0) -> Self:
         """Learn how sure the reconstruction is, from samples held out of selection and map.
 
-        A copy of the selector is fitted for every split, on samples without weights or batches. Then
-        :meth:`reconstruct` gives standard deviations and warns of samples that are unlike those fitted on,
-        :meth:`reconstruct_interval` gives intervals, and :meth:`novelty` says how unlike a sample is. Fit again, and
-        all of this is forgotten.
+        A copy of the selector is fitted for every split, on samples without weights. Then :meth:`reconstruct` gives
+        standard deviations and warns of samples that are unlike those fitted on, :meth:`reconstruct_interval` gives
+        intervals, and :meth:`novelty` says how unlike a sample is. Fit again, and all of this is forgotten.
+
+        After a fit with ``batch`` this is an error: subtract the mean of its batch from every sample instead, then fit
+        and calibrate without ``batch``.
 
         Parameters
         ----------
@@ -77,6 +79,11 @@ class Calibrated:
         True
         """
         check_is_fitted(self)
+        if hasattr(self, "batches_"):
+            raise ValueError(
+                "calibrate knows nothing of batches; subtract the mean of its batch from every sample, then fit and "
+                "calibrate without batch."
+            )
         X = in_memory(X, f"{type(self).__name__}.calibrate")[0]
         table = to_dense(self._check_table(X, reset=False))  # type: ignore[attr-defined]
         if len(table) < _FEWEST:

@@ -37,6 +37,8 @@ _USUAL = 0.99
 """The fraction of held-out samples whose distances are usual."""
 _ENOUGH = 50
 """So many residuals of a feature, from splits that discarded it, are enough."""
+_MOST = 1 << 53
+"""More samples than this are not counted exactly in floating point, and no table has them."""
 
 
 class NovelSamplesWarning(UserWarning):
@@ -86,8 +88,10 @@ class Calibration:
             array = getattr(self, name)
             if array.shape != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
                 raise ValueError(f"{name} of the calibration should be finite numbers of shape {shape}")
-        if min(self.n_samples, self.n_held_out) < 1 or not 0 <= self.mean_leverage < np.inf:
-            raise ValueError("the calibration should be of one sample or more")
+        if not all(1 <= count <= _MOST for count in (self.n_samples, self.n_held_out)):
+            raise ValueError(f"the calibration should be of 1 to {_MOST} samples")
+        if not 0 <= self.mean_leverage < np.inf:
+            raise ValueError("the calibration should have a finite leverage of at least 0")
         if not 0 <= self.distance_limit < np.inf or (self.std < 0).any():
             raise ValueError("the calibration should have no negative deviation or distance")
 

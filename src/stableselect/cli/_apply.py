@@ -202,8 +202,8 @@ def _about(made: Any, path: Path, interval: float | None) -> list[str]:
 
     if isinstance(made, TableSelection) and made.calibration is None:
         return [
-            f"{path.name} does not say what its rows were like (few rows, or an earlier version), so rows unlike them "
-            "are not told of; select again from the table for that."
+            f"{path.name} does not say what its rows were like (few rows, batches, or an earlier version), so rows "
+            "unlike them are not told of; select again from the table, without batches, for that."
         ]
     if interval is not None and made.calibrated().is_short_of(interval):
         held = counted(made.calibrated().n_held_out, "row")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..base import NovelSamplesWarning
 from ._apply import Made, interval_columns, plan_of
-from ._tables import NA_WORDS, TableError, listed, quoted
+from ._tables import NA_WORDS, TableError, check_unique, listed, number_pattern, quoted
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Live:
         """
         plan = plan_of(made)
         incoming = iter(lines)
-        names = self._split(next(incoming, "")) if self.header else None
+        names = self._names(next(incoming, "")) if self.header else None
         if self.header and not names:
             raise TableError("Standard input is empty; expected a line with the names of the columns.")
         if names is None:
@@ -93,13 +94,18 @@ class Live:
             if not line.strip():
                 continue
             number += 1
-            cells = self._split(line)
-            if len(cells) != len(names):
-                tell(f"Row {number} has {len(cells)} cells and {len(names)} are expected; its cells stay empty.")
+            try:
+                cells = self._split(line)
+                wrong = f"has {len(cells)} cells and {len(names)} are expected" * (len(cells) != len(names))
+            except csv.Error as error:
+                wrong = f"cannot be read ({error})"
+            if wrong:
+                tell(f"Row {number} {wrong}; its cells stay empty.")
                 yield self._joined([""] * len(titles))
                 continue
             known = {name: cells[place[name]] for name in (*ids, *plan.selected)}
             values = np.array([[self._number(known[name]) for name in plan.selected]])
+            gaps = [name for name, value in zip(plan.selected, values[0], strict=True) if np.isnan(value)]
             made_of: dict[str, Any] = {}
             if np.isinf(values).any():
                 wrong = next(name for name, value in zip(plan.selected, values[0], strict=True) if np.isinf(value))
@@ -109,6 +115,9 @@ class Live:
                     made_of = self._made_of(made, plan.features, values)
                 except ValueError as error:
                     tell(f"Row {number}: {error}")
+                else:
+                    if gaps and not plan.fills and self.how == "reconstruct":
+                        tell(f"Row {number}: no value of {listed(gaps)}; nothing is reconstructed from it.")
                 told = plan.calibration and plan.calibration.unlike(values, plan.selected, "rows")
                 novel += bool(told)
                 if told and not was_novel:
@@ -145,10 +154,9 @@ class Live:
         """Return the number in a cell: NaN where it is missing, infinity where it is none."""
         if self._missing(cell):
             return np.nan
-        try:
-            return float(cell.strip().replace(self.decimal, "."))
-        except ValueError:
+        if not re.fullmatch(number_pattern(self.decimal), cell.strip(), re.ASCII):
             return np.inf
+        return float(cell.strip().replace(self.decimal, "."))
 
     def _missing(self, cell: str) -> bool:
         return cell.strip() in NA_WORDS or cell.strip() in self.na
@@ -157,6 +165,14 @@ class Live:
         if value is None or np.isnan(value):
             return ""
         return repr(float(value)).replace(".", self.decimal)
+
+    def _names(self, line: str) -> list[str]:
+        try:
+            names = self._split(line)
+        except csv.Error as error:
+            raise TableError(f"The names of the columns cannot be read ({error}); check the first line.") from error
+        check_unique(names, "Standard input")
+        return names
 
     def _split(self, line: str) -> list[str]:
         return next(csv.reader([line.lstrip("\ufeff")], delimiter=self.separator), [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +18,7 @@ from ._h5ad import H5ad, open_h5ad
 from ._numpy import ARCHIVE_LIMIT, read_numpy
 from ._sources import ARROW, TEXT, Source, index_columns, read_failures, source_of
 from ._style import TextStyle
-from ._tables import Table, TableError, listed, looks_like_data
+from ._tables import Table, TableError, check_unique
 from ._text import read_text
 
 _PIECE_VALUES = 1 << 20
@@ -63,7 +62,7 @@ def read_table(
     source.begin().close()  # a file that cannot be opened is not one that cannot be read
     with read_failures(source.name, source.suffix):
         table = _read(source, header, verbatim, style or TextStyle())
-    _check_unique(table.columns, source.name)
+    check_unique(table.columns, source.name)
     data = table.data
     if not data.num_rows or not data.num_columns:
         size = f"{data.num_rows} rows and {data.num_columns} columns"
@@ -146,7 +145,7 @@ def _h5ad(file: H5ad, name: str) -> Table:
             f"{printable(name)} would take {size / 2**30:.3g} GiB as a dense table, and at most "
             f"{ARCHIVE_LIMIT / 2**30:.3g} are read; use a method that reads it piece by piece, or give fewer rows."
         )
-    _check_unique(file.names, name)
+    check_unique(file.names, name)
     pieces = list(h5ad_pieces(file, [file.rows_called, *file.names], name, 4096))
     return replace(pieces[0], data=pa.concat_tables([piece.data for piece in pieces]))
 
@@ -154,10 +153,3 @@ def _h5ad(file: H5ad, name: str) -> Table:
 def _columns(X: np.ndarray, names: list[str] | None) -> pa.Table:
     labels = [f"c{j}" for j in range(X.shape[1])] if names is None else names
     return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels)
-
-
-def _check_unique(names: list[str], source: str) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        hint = "if the first row is data, read it without a header" if looks_like_data(names) else "rename one of them"
-        raise TableError(f"{printable(source)} has more than one column named {listed(repeated)}; {hint}.")

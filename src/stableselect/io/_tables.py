@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from .._files import printable
 
 NA_WORDS = (*pa.csv.ConvertOptions().null_values, "-", "?", ".", "--", "na", "NAN", "None", "none", "<NA>", "missing")
 """What a missing value is in a column of numbers."""
-_NUMBER = r"^\s*[+-]?(\d+[MARK]?\d*([eE][+-]?\d+)?|[MARK]\d+([eE][+-]?\d+)?|inf|nan)\s*$"
+_NUMBER = r"^\s*[+-]?((\d+([MARK]\d*)?|[MARK]\d+)([eE][+-]?\d+)?|inf|nan)\s*$"
 EMPTY = "no values"
 """What a column without any value holds."""
 _LONGEST = 60
@@ -116,6 +117,19 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quoted(name) for name in names[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def number_pattern(decimal: str) -> str:
+    """Return a regular expression for what text files have for a number, with this decimal mark."""
+    return _NUMBER.replace("MARK", decimal)
+
+
+def check_unique(names: Sequence[str], source: str) -> None:
+    """Raise if two columns have one name."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        hint = "if the first row is data, read it without a header" if looks_like_data(names) else "rename one of them"
+        raise TableError(f"{printable(source)} has more than one column named {listed(repeated)}; {hint}.")
+
+
 def looks_like_data(names: Sequence[str]) -> bool:
     """Tell whether a header row is all numbers, which is what a file without a header looks like."""
     try:
@@ -204,9 +218,7 @@ def _held(column: pa.ChunkedArray, decimal: str = ".") -> str:
         return "dates or times"
     if not is_text(column.type):
         return printable(str(column.type))
-    known = pc.or_(
-        pc.match_substring_regex(column, _NUMBER.replace("MARK", decimal)), pc.is_in(column, pa.array(NA_WORDS))
-    )
+    known = pc.or_(pc.match_substring_regex(column, number_pattern(decimal)), pc.is_in(column, pa.array(NA_WORDS)))
     other = pc.invert(pc.fill_null(known, True))
     count, filled = pc.sum(other).as_py() or 0, len(column) - column.null_count
     if not count:

@@ -305,6 +305,11 @@ class TableSelection:
 
     def calibrated(self) -> Calibration:
         """Return the calibration, or raise if there is none."""
+        if self.calibration is None and self.batches is not None:
+            raise ValueError(
+                "This selection does not say how sure it is, for its columns were selected within batches. Select "
+                "without batches, from a table with the mean of its batch subtracted from every row."
+            )
         if self.calibration is None:
             raise ValueError(
                 "This selection does not say how sure it is: too few rows were held out, or an earlier version made "

@@ -125,6 +125,16 @@ def together_notes(request: SelectionRequest) -> list[str]:
     return []
 
 
+def batch_notes(request: SelectionRequest) -> list[str]:
+    """Return what a selection within batches cannot do."""
+    if request.batch is None:
+        return []
+    return [
+        "The selection does not say how sure a reconstruction is, for the batch of a new row is not known to it, so it "
+        "gives no intervals and tells of no unlike rows."
+    ]
+
+
 def _counts_rows(column: np.ndarray) -> bool:
     return column.size > 4 and bool((np.diff(column) == 1).all())
 

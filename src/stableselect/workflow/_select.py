@@ -33,7 +33,7 @@ from ..base import (
 from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
 from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
 from ..subset import Conditions, ConditionsCost
-from ._notes import header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
+from ._notes import batch_notes, header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
 from ._numbers import Numbers, hold_together, numbers_of
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
 from ._scaling import Scaler, affine, unscale_map
@@ -193,6 +193,7 @@ def _selected(
         explanation=explanation,
         notes=(
             *about,
+            *batch_notes(request),
             *_sketch_notes(selector),
             *notes_of(caught),
             *why_not,
@@ -200,7 +201,7 @@ def _selected(
         ),
         intercept=intercept,
         coefficients=coefficients,
-        calibration=Calibration.of(known, left, numbers.rows) if _covers(left) else None,
+        calibration=Calibration.of(known, left, numbers.rows) if request.batch is None and _covers(left) else None,
         versions={
             "stableselect": __version__,
             "python": platform.python_version(),
