@@ -33,8 +33,9 @@ def test_the_page_names_every_table_outside_the_goals(intervals, what):
         assert inside != any(told.startswith(f"{title} ({what}") for told in intervals.short())
 
 
-def test_what_is_stored_is_what_is_measured_today(intervals, load_data):
+def test_what_is_stored_is_what_is_measured_today(intervals, load_data, data_home, monkeypatch):
     load_data("mice_protein")
+    monkeypatch.setenv("STABLESELECT_DATA", data_home)
     today = intervals.measure("mice_protein", 3)
     stored = intervals.Store("intervals").content["parts"]["mice_protein; 3"]
     for key in ("coverage", "width", "marginal coverage", "novel"):
