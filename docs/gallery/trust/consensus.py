@@ -3,7 +3,7 @@ Consensus of a method that follows its seed
 ===========================================
 
 A concrete autoencoder selects other features whenever its seed changes. ``ConsensusSelector`` fits it many
-times, on halves of the samples and with seeds of their own, and keeps what most of the votes stand for.
+times, on halves of the samples and with seeds of their own, and keeps what most of the votes agree on.
 """
 
 import matplotlib.pyplot as plt
