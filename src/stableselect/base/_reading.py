@@ -89,7 +89,8 @@ class TableReader:
         return X
 
     def _check_array(self, X: Any, reset: bool) -> Array:
-        check_columns(X)
+        if hasattr(X, "columns"):
+            check_columns(X)
         return _canonical(validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset))
 
     def _check_named(self, X: Any, names: tuple[str, ...], reset: bool) -> Array:

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from .._core import Rules, Undecided
-from ..base import resolve_columns
+from ..base import resolve_columns, resolve_include_exclude, resolve_k
 from ._conditions import Conditions, InfeasibleConditionsError
 
 _MOST_PAIRS = 20_000_000
@@ -267,3 +267,37 @@ def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
     if rules.apart.nnz and rules.without(None).complete() is not None:
         return f"no selection that meets the others keeps min_distance={conditions.min_distance:g}; lower it."
     return f"at least two of them contradict each other ({', '.join(rules.names)}); loosen them one at a time."
+
+
+def check_alone(n_features: Any, stable: bool, search_criterion: str) -> None:
+    """Raise if parameters are given that do not go with conditions."""
+    for given, what in (
+        (isinstance(n_features, str), "n_features_to_select='auto'; give a number"),
+        (stable, "criterion='stability' and min_stability; leave them out"),
+        (search_criterion == "leave_one_out", "search_criterion='leave_one_out'; leave it out"),
+    ):
+        if given:
+            raise ValueError(f"conditions do not go with {what}, or leave the conditions out.")
+
+
+def wanted_under(
+    conditions: Conditions, n_features: Any, include: Any, exclude: Any, m: int, names: Sequence[str] | None
+) -> tuple[int, list[int], list[int], Choice]:
+    """Return how many features to select (0 where conditions leave that open), those prescribed and ruled out, and all.
+
+    Parameters
+    ----------
+    conditions : Conditions
+        The conditions.
+    n_features, include, exclude
+        Parameters of the selector.
+    m : int
+        Number of features of the table.
+    names : sequence of str or None
+        Their names.
+    """
+    open_ = conditions.budget is not None
+    k = None if open_ and n_features is None else resolve_k(n_features, m)
+    included, excluded = resolve_include_exclude(include, exclude, m, None, names)
+    choice = resolve_choice(conditions, k, m, names, included, excluded)
+    return 0 if open_ else int(k or 0), included, choice.exclude, choice
