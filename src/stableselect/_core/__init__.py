@@ -33,6 +33,7 @@ from ._folds import (
     hold_out_each,
     in_own_order,
     merged,
+    own_moments,
     row_folds,
     row_hashes,
     sorted_features,

@@ -162,6 +162,12 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
     return gather_each(X, [np.flatnonzero(labels == fold) for fold in range(n_folds)], weights)
 
 
+def own_moments(X: Array, weights: np.ndarray | None, n_folds: int) -> list[Moments]:
+    """Return the moments of the folds of a checked table, read in its own order; of all samples where n_folds is 0."""
+    X, weights = in_own_order(X, weights)
+    return fold_moments(X, weights, n_folds) if n_folds else [Moments()._add(X, weights)]
+
+
 def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | None = None) -> list[Moments]:
     """Return the moments of several sets of samples that will be merged with each other."""
     m, room = X.shape[1], Room()

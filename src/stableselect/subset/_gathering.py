@@ -18,10 +18,9 @@ from .._core import (
     Array,
     HeldOut,
     Moments,
-    fold_moments,
-    in_own_order,
     memory_limit,
     merged,
+    own_moments,
     row_folds,
     split_moments,
     splits_of,
@@ -80,11 +79,9 @@ def gather_folds(
         folds = [moments(np.flatnonzero(labels == fold)) for fold in range(max(1, n_folds))]
         warn_if_uneven(folds)
         return folds, None
-    table = in_own_order(X, weights)
-    if not n_folds:
-        return [Moments.from_array(*table)], None
-    folds = fold_moments(*table, n_folds)
-    warn_if_uneven(folds)
+    folds = own_moments(X, weights, n_folds)
+    if n_folds:
+        warn_if_uneven(folds)
     return folds, None
 
 

@@ -243,6 +243,8 @@ def _batches(selector: Any, request: SelectionRequest, features: list[str]) -> B
 
 def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
     """Return what conditions cost, with column names for positions; None where that was not found out."""
+    if getattr(selector, "conditions", None) is None and not getattr(selector, "include", None):
+        return None
     cost: ConditionsCost | None = getattr(selector, "conditions_cost_", None)
     if cost is None:
         return None
