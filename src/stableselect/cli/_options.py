@@ -24,6 +24,7 @@ _CONDITIONS = ("conditions", "budget", "min_distance", "grow_from", "shrink_from
 """The options that state conditions."""
 
 
+PICTURES = (".png", ".svg", ".pdf")
 _TEXT = (".csv", ".tsv")
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 """Words for separators that are awkward to type."""
@@ -169,6 +170,14 @@ GroupColumn = Annotated[
     str | None,
     typer.Option("--group-column", metavar="COLUMN", help="Rows with the same entry are held out together."),
 ]
+Labels = Annotated[
+    str | None,
+    typer.Option("--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."),
+]
+IgnoredIdColumn = Annotated[
+    list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
+]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")]
 TimeColumn = Annotated[
     str | None,
     typer.Option("--time-column", metavar="COLUMN", help="Rows are held out in blocks that follow each other in time."),
