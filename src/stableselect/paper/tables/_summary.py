@@ -57,6 +57,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
         for method, first in twins.items():
             average[methods.index(method)] = average[methods.index(first)]
     order = np.argsort(average, kind="stable")
+    width = critical_difference(len(single), len(complete)) if complete else ""
     rows, data = [], []
     for i in order:
         method = methods[i]
@@ -89,7 +90,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
                 "average_rank": "" if np.isnan(average[i]) else average[i],
                 "datasets": len(complete),
                 "splits": sum(map(len, shared.values())),
-                "critical_difference": critical_difference(len(single), len(complete)) if complete else "",
+                "critical_difference": width,
                 "same_as": twins.get(method, ""),
                 "wins": wins,
                 **sides,
