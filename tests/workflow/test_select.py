@@ -12,7 +12,7 @@ from stableselect import all_selectors
 from stableselect.base import NovelSamplesWarning
 from stableselect.io import Table, TableError, apply, read_table, reconstruct
 from stableselect.workflow import RequestError, SelectionRequest, select_table
-from stableselect.workflow._scaling import fitted_scaler, unscale_map
+from stableselect.workflow._numbers import fitted_scaler, unscale_map
 
 USED = ["price", "noise", "share", "count", "mix", "same", "flag"]
 ROLES = {"id_columns": ["id"], "drop": ["word"]}

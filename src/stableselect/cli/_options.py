@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from ._conditions import OPTIONS as CONDITIONS
 from ._conditions import columns_named, conditions_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_jobs": "--jobs"}
 """By field of a request: the option, where it is not called as the field is."""
-_CONDITIONS = ("conditions", "budget", "min_distance", "grow_from", "shrink_from")
-"""The options that state conditions."""
 
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -324,7 +323,7 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
         files = role in ("include", "exclude")
         known[role] = columns_named(known[role], table.columns, files=files) if known[role] else []
     known["conditions"] = None
-    if any(given.get(name) not in (None, []) for name in _CONDITIONS):
+    if any(given.get(name) not in (None, []) for name in CONDITIONS):
         known["conditions"], include = conditions_of(given, table.columns)
         known["include"] += include
     if given["transpose"]:  # the column that named the rows is gone

@@ -34,9 +34,8 @@ from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, over
 from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
 from ..subset import Conditions, ConditionsCost
 from ._notes import batch_notes, header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
-from ._numbers import Numbers, hold_together, numbers_of
+from ._numbers import Numbers, Scaler, affine, hold_together, numbers_of, unscale_map
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
-from ._scaling import Scaler, affine, unscale_map
 from ._together import N_FOLDS
 
 MIN_ROWS = 10
