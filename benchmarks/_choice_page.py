@@ -232,8 +232,8 @@ def _asked_against_default(tables: Sequence[Found]) -> Section:
         blocks,
         [
             f"Asked for stability, the choice is more stable than the default on {_both(known, more)}, by at least "
-            f"{CLEAR} on {_both(known, clearly)} ({sum(np.logical_and(clearly, room))} of the {sum(room)} whose default "
-            f"is below {ROOM}), by {np.mean(gains):+.2f} in the mean; less stable: "
+            f"{CLEAR} on {_both(known, clearly)} ({sum(np.logical_and(clearly, room))} of the {sum(room)} whose "
+            f"default is below {ROOM}), by {np.mean(gains):+.2f} in the mean; less stable: "
             f"{_named(known, gains, less, '+.2f')}. The error stays "
             f"within 5 % of the default's on {_both(known, [not flag for flag in dear])}; beyond: "
             f"{_named(known, costs, dear, '.3f')}."
