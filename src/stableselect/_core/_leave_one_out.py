@@ -107,10 +107,6 @@ class LeaveOneOutState:
         """Return the error after adding each feature, length m."""
         return self._each(self._errors, None)
 
-    def errors_without(self, j: int) -> Array:
-        """Return the error after dropping the kept feature j and adding each feature; nothing is changed."""
-        return self._each(self._errors, self._planned(j, -1.0))
-
     def least_errors(self, usable: Array, prices: Array, without: int | None = None) -> Array:
         """Return the error after adding each feature, infinite for those that cannot be the best of the usable ones.
 
