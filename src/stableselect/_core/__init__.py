@@ -9,7 +9,6 @@ from ._arrays import (
     check_values,
     check_weights,
     extremes,
-    float64,
     index,
     is_foreign,
     like,
@@ -23,7 +22,7 @@ from ._arrays import (
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
 from ._containers import Container, container_of
-from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
+from ._exact_search import MAX_SUBSETS, exact_search
 from ._factors import FactorModel, fit_factors
 from ._folds import (
     HeldOut,
