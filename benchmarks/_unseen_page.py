@@ -204,41 +204,34 @@ def _ends(errors: Measured) -> list[str]:
     up = {method for found in tables for method in found if overall.get(method, 0.0) > 1 > found[method]}
     down = {method for found in tables for method in found if overall.get(method, 2.0) < 1 < found[method]}
     return [
-        f"At the head: {' or '.join(OURS)} errs least on {least} of {len(tables)}.",
+        f"At the head: {' or '.join(OURS)} errs least on {least} of {len(tables)}. The {FIRST} that err least on the "
+        f"eight are {', '.join(_first(overall))}.",
         f"Further down: {len(up)} methods that are worse than random features on the eight are better than these on "
         f"some new table, and {len(down)} the other way round.",
     ]
 
 
 def _points(errors: Measured, accuracies: Measured) -> list[str]:
-    """Say how the default does, who changes sides against random features, and what becomes of the accuracies."""
-    text = []
+    """Say of each table how the default does and who changes places, and what becomes of the accuracies."""
+    text, overall = [], errors.overall()
     for name, found in errors.new.items():
-        if DEFAULT not in found:
-            continue
-        best = min(found, key=lambda method: found[method])
-        place = errors.places(found)[DEFAULT]
-        words = f"- {TABLES[name].title}: {DEFAULT} has {found[DEFAULT]:.2f} of the error of random features, rank "
-        words += f"{place:.3g} of {len(found)}"
-        less = 100 * (1 - found[best] / found[DEFAULT])
-        text.append(words + (f"; {best} errs least, {less:.2g} % less." if less > 0 else "."))
-    overall = errors.overall()
-    for name, found in errors.new.items():
-        first = _first({method: value for method, value in overall.items() if method in found})
-        kept = [method for method in first if method in _first(found)]
-        beside = ", ".join(method for method in _first(found) if method not in kept)
-        text.append(
-            f"- {TABLES[name].title}: of the {FIRST} that err least on the eight ({', '.join(first)}), {len(kept)} are "
-            f"among the {FIRST} that err least here{', beside ' * bool(beside)}{beside}."
-        )
+        words = f"- {TABLES[name].title}:"
+        if DEFAULT in found:
+            best = min(found, key=lambda method: found[method])
+            less = 100 * (1 - found[best] / found[DEFAULT])
+            words += f" {DEFAULT} has {found[DEFAULT]:.2f} of the error of random features, rank "
+            words += f"{errors.places(found)[DEFAULT]:.3g} of {len(found)}"
+            words += f"; {best} errs least, {less:.2g} % less." if less > 0 else "."
+        here = _first(found)
+        kept = [method for method in _first(overall) if method in here]
+        beside = ", ".join(method for method in here if method not in kept)
+        words += f" Of the {FIRST} that err least on the eight, {len(kept)} are among the {FIRST} that do so here"
+        words += f", beside {beside}." if beside else "."
         lost = [method for method in found if overall.get(method, 2.0) < 1 < found[method]]
         won = [method for method in found if overall.get(method, 0.0) > 1 > found[method]]
-        sides = [f"worse now: {', '.join(lost)}"] if lost else []
-        sides += [f"better now: {', '.join(won)}"] if won else []
-        text.append(
-            f"- {TABLES[name].title}, against random features: "
-            f"{'; '.join(sides) or 'every method is on the side where it is on the eight'}."
-        )
+        sides = [f"worse now {', '.join(lost)}"] * bool(lost) + [f"better now {', '.join(won)}"] * bool(won)
+        words += f" Against random features: {'; '.join(sides) or 'every method is on its side of before'}."
+        text.append(words)
     words = ", ".join(f"{TABLES[name].title} {found}" for name, found in accuracies.carried().items())
     usual = [found.tau for found in accuracies.usual().values()]
     text.append(

@@ -95,7 +95,7 @@ def test_the_page_says_who_is_best_and_who_has_not_finished(tmp_path, page):
         "Leaves: ColumnSubset has 0.50 of the error of random features, rank 2 of 4; LS errs least, 50 % less." in text
     )
     assert "Leaves, FAE: not finished." in text
-    assert "Leaves, against random features: better now: LS." in text
+    assert "Against random features: better now LS." in text
     row = next(line for line in text.splitlines() if line.startswith("| FAE"))
     assert row.split("|")[3].strip() == "–"  # noqa: RUF001
 
