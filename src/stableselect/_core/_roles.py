@@ -21,7 +21,8 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
-from ._gram import DualGram, Gram, pseudo_inverse
+from ._gram import DualGram, Gram
+from ._inverse import pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step
 from ._stand_ins import correlations, stand_ins

@@ -35,8 +35,16 @@ def forward_search(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[int]:
-    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`."""
-    return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
+    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`.
+
+    The features of a search for more of them begin with these, so that what was found before is not searched again.
+    """
+    if prices is not None:
+        return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
+    asked = float(alpha), tuple(include), tuple(exclude)
+    if len(gram.paths.get(asked, ())) < k:
+        gram.paths[asked] = forward_searches([(gram, alpha)], k, include, exclude)[0]
+    return gram.paths[asked][:k]
 
 
 def forward_searches(

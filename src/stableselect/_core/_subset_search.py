@@ -49,18 +49,19 @@ class SwapState:
 
     def refresh(self) -> None:
         """Recompute everything from C and the subset."""
-        xp = self.gram.xp
-        self.P, V, R = self.gram.split(self.chosen, self.alpha)
-        self.Y = xp.asarray(R.dot(self._weighed(V.T).T).T, copy=True)
-        self.V = xp.asarray(V.T, copy=True)
-        self.C_S = xp.asarray(self.gram.columns(self.chosen).T, copy=True)
-        self.h = R.diagonal()
-        if self.weights is None:
-            self.g = self.gram.residual_norms(self.chosen, V, R)
-        else:
-            self.g = weighted_norms(R, self.weights)
+        known = self.gram.swap_products(self.chosen, self.alpha) if self.weights is None else None
+        self.P, self.V, self.Y, self.C_S, self.g, self.h = self._from_residual() if known is None else known
         self.drop_costs = self._drop_costs()
         self.stale = 0
+
+    def _from_residual(self) -> tuple[Array, ...]:
+        """Return P, V, Y, C_S, g and h from R."""
+        xp = self.gram.xp
+        P, V, R = self.gram.split(self.chosen, self.alpha)
+        Y, V_rows, C_S = R.dot(self._weighed(V.T).T).T, V.T, self.gram.columns(self.chosen).T
+        weighted = self.weights is not None
+        g = weighted_norms(R, self.weights) if weighted else self.gram.residual_norms(self.chosen, V, R)
+        return P, *(xp.asarray(rows, copy=True) for rows in (V_rows, Y, C_S)), g, R.diagonal()
 
     def _weighed(self, rows: Array) -> Array:
         """Return W v for a vector, or every row, v."""
