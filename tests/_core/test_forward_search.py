@@ -130,3 +130,6 @@ def test_what_was_searched_is_not_searched_again(thin, rng, monkeypatch):
     for other in ((8, 0.1, [3], [0]), (6, 0.2, [3], [0]), (6, 0.1, [], [0]), (6, 0.1, [3], [])):
         _core.forward_search(gram, *other)
     assert len(calls) == 5
+    both = _core.forward_with_each(gram, 6, [0.3, 0.2, 0.1], [3], [0])
+    assert [alpha for _, alpha in calls[-1][0]] == [0.3]  # the others were known
+    assert both == [forward_search(gram, 6, alpha, [3], [0]) for alpha in (0.3, 0.2, 0.1)]

@@ -73,6 +73,7 @@ from ._search_device import (
     exchange_search,
     forward_search,
     forward_searches,
+    forward_with_each,
     in_lock_step,
     losses_each,
     map_errors,

@@ -113,6 +113,11 @@ class Gram:
         """
         return None
 
+    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array]:
+        """Return C_j, r = C_j - V'C_Sj for coefficients V and C_S' (k x m), and C r where it comes with them."""
+        column = self.columns([j])[:, 0]
+        return column, column - C_S[:, j] @ V, None
+
     def coefficients(self, chosen: object, alpha: float) -> Array:
         """Return the V of :meth:`split` alone, which takes far less."""
         return coefficients_of(self.rows(chosen), chosen, alpha, self.xp)
@@ -301,6 +306,13 @@ class DualGram(Gram):
         left = D - D[:, at] @ V
         g = self.squared_norms() - column_products(V, D + left, self.xp)
         return P, V, P @ left, rows, g, h
+
+    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array]:
+        """Return the same in one pass over A: with u = a_j - A_S V_j, r is A'u and C r is A'(AA')u."""
+        own = self.A[:, j]
+        u = own - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V[:, j]
+        column, r, Cr = self.xp.stack([own, u, self.products @ u]) @ self.A
+        return column, r, Cr
 
     def scaled(self, factor: float) -> DualGram:
         """Return factor A'A."""

@@ -21,6 +21,7 @@ from .._core import (
     exchange_leave_one_out,
     forward_leave_one_out,
     forward_search,
+    forward_with_each,
     kept_samples,
     leave_one_out_error,
 )
@@ -234,7 +235,11 @@ def _searched(
         return Candidate(chosen, weight, leave_one_out_error(samples, chosen, weight))
 
     n, m = samples.gram.A.shape
-    other = _best_ridge(by_loss, setting.ridge) if setting.search == "few_samples" else None
+    other = None
+    if setting.search == "few_samples":
+        if setting.ridge is None:  # of these three all are needed, but where the weight is above them
+            forward_with_each(samples.gram, k, RIDGES[_START - 1 : _START + 2], include, exclude)
+        other = _best_ridge(by_loss, setting.ridge)
     worth_trying = other is None or (m >= _MANY_FEATURES * n and by_error(other.ridge).error < _HOPELESS * other.error)
     best = _best_ridge(by_error, setting.ridge) if worth_trying else None
     if other is not None and (best is None or best.error >= _BETTER * other.error):
