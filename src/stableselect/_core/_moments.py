@@ -307,8 +307,10 @@ class Moments(MomentSums):
             varies = xp.where(xp.linalg.diagonal(self._second) == 0, 1.0, varies)
             return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
         rows, weights = self._stacked(xp)
-        centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
-        return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
+        centred = rows - (self._mean - self._shift)[None, :]
+        centred *= varies[None, :]
+        centred *= xp.sqrt(weights / self.weight_sum)[:, None]
+        return DualGram(centred)
 
     def _add_stream(self, stream: Stream) -> Self:
         """Add all samples of a table that is read piece by piece; those of chunks are gathered where they are."""
