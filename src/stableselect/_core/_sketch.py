@@ -20,8 +20,7 @@ from ._gram import DualGram
 from ._inverse import pseudo_inverse, refined_product
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._roles import Roles
-from ._stand_ins import correlations
+from ._roles import Roles, correlations
 from ._sums import Block, Room, read_blocks, writable
 
 LEAST_SIZE = 500
