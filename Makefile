@@ -73,12 +73,13 @@ VERSIONS ?= 3.11 3.12 3.13 3.14
 versions: $(UV)
 	$(PY) tools/versions.py run $(VERSIONS) $(if $(KIND),--$(KIND))
 
-# The wheel and the source distribution, in dist/, as they would be published.
+# The wheel and the source distribution, in dist/, as they would be published; a file that git does not keep is an error.
 dist: $(UV)
 	$(UV) pip install --quiet --python $(PY) build twine
 	rm -rf dist
 	$(PY) -m build --outdir dist .
 	$(PY) -m twine check --strict dist/*
+	$(PY) tools/check_dist.py dist
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
