@@ -126,3 +126,21 @@ def test_a_large_distribution_is_told(distributions, monkeypatch):
     wheel, source = distributions()
     assert check_dist.problems(wheel, {"src/stableselect/a.py"}) == [f"{wheel.name} has more than 0 MB"]
     assert check_dist.problems(source, {"src/stableselect/a.py"}) == []
+
+
+def test_every_command_is_tried_on_an_installed_copy():
+    pytest.importorskip("typer")
+    from stableselect.cli._app import app
+    from tools import try_install
+
+    known = {info.name or info.callback.__name__ for info in app.registered_commands} | {"paper"}
+    assert {line.split()[0] for line in try_install.COMMANDS.splitlines()} == known
+
+
+def test_code_that_does_not_name_its_extra_is_told():
+    from tools import try_install
+
+    try_install.names_the_extra("raise ImportError('pip install \"stableselect[cli]\"')", "[cli]")
+    for code in ("1 + 1", "raise ImportError('no module named typer')"):
+        with pytest.raises(AssertionError):
+            try_install.names_the_extra(code, "[cli]")
