@@ -81,7 +81,14 @@ from ._search_device import (
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
-from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments, stream_splits
+from ._stream_moments import (
+    add_to_folds,
+    split_parts,
+    stream_columns,
+    stream_extremes,
+    stream_moments,
+    stream_splits,
+)
 from ._streams import Stream, open_table, summed
 from ._subset_search import SwapState, best_swap
 from ._sums import Room
