@@ -81,6 +81,27 @@ def test_recovers_the_moments_of_the_complete_table(planted):
     assert np.mean((model.fill(gaps) - X)[gone] ** 2) < 0.2 * X.var(axis=0).mean()
 
 
+@pytest.mark.parametrize(("shape", "n_factors"), [((60, 40), 0), ((40, 80), 0), ((600, 12), 0), ((60, 40), 3)])
+def test_values_are_filled_no_worse_than_by_means(rng, shape, n_factors):
+    X = rng.normal(size=shape)
+    X += rng.normal(size=(shape[0], n_factors)) @ rng.normal(size=(n_factors, shape[1]))
+    gaps = with_gaps(X, rng)
+    gone = np.isnan(gaps)
+    by_means = np.mean((X - np.nanmean(gaps, axis=0))[gone] ** 2)
+    least = fit_gaussian(gaps, shrinkage=1 + shape[1] / 10)
+    error, of_least = (np.mean((model.fill(gaps) - X)[gone] ** 2) for model in (fit_gaussian(gaps), least))
+    assert error < 1.001 * by_means
+    assert error < of_least
+    if n_factors:
+        assert error < 0.6 * by_means
+
+
+def test_rows_in_another_order_are_filled_alike(planted, rng):
+    order = rng.permutation(600)
+    one, other = fit_gaussian(planted[1]).fill(planted[1]), fit_gaussian(planted[1][order]).fill(planted[1][order])
+    np.testing.assert_allclose(other, one[order], rtol=1e-6)
+
+
 def test_moments_of_folds_are_those_of_the_whole(planted):
     gaps = planted[1]
     model, weights = fit_gaussian(gaps), np.linspace(0, 2, len(gaps))

@@ -4,9 +4,12 @@ Values are taken to be missing at random. With K the inverse of the covariance C
 given those that are there, the mean ``mu_m - K_mm^-1 K_mo (x_o - mu_o)`` and the covariance ``K_mm^-1``: only matrices
 of the missing features are inverted, those of samples with equally many of them at once. Every step completes the
 samples by these means and takes mean and second moments S of the result, conditional covariances included; then
-``C = (n S + s D) / (n + s)``, where D are the variances of the values that are there and s = 1 + m / 10 (m features).
+``C = (n S + s D) / (n + s)``, where D are the variances of the values that are there.
 Steps never lower ``log likelihood - s/2 (log det C + tr C^-1 D)``, which is what they maximise. They end when it rises
 by less than 1e-6 per value, after 200 at most.
+
+s is at least 1 + m / 10 (m features), and otherwise the one by which values that are there, hidden, are completed best:
+a tenth of those of every sample and feature. The largest leaves their means, as where features have nothing in common.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._folds import row_folds
 from ._moments import Moments
 
 MOST_FEATURES = 3000
@@ -23,6 +27,10 @@ MOST_FEATURES = 3000
 _MOST_WORK = 3e10
 """Most multiplications of a step."""
 _RISE, _STEPS = 1e-6, 200
+_HIDDEN = 10
+"""One of so many values is hidden to choose the shrinkage."""
+_TIMES = (1.0, 4.0, 16.0, 64.0, 1e9)
+"""Shrinkages that are tried, as multiples of the least."""
 _AT_ONCE = 2**21
 """Values of the matrices that are inverted at once."""
 
@@ -132,7 +140,7 @@ def fit_gaussian(X: np.ndarray, weights: np.ndarray | None = None, shrinkage: fl
     weights : ndarray of shape (n,), optional
         Weights of the samples.
     shrinkage : float, optional
-        s in the formulas of this module; 0 for the maximum of the likelihood.
+        s in the formulas of this module, chosen by default; 0 for the maximum of the likelihood.
 
     Returns
     -------
@@ -140,8 +148,7 @@ def fit_gaussian(X: np.ndarray, weights: np.ndarray | None = None, shrinkage: fl
     """
     w = np.ones(len(X)) if weights is None else weights
     X, w = X[w > 0], w[w > 0]
-    m, there = X.shape[1], ~np.isnan(X)
-    s = 1 + m / 10 if shrinkage is None else float(shrinkage)
+    s, there = _best_shrinkage(X, w) if shrinkage is None else float(shrinkage), ~np.isnan(X)
     share = w @ there
     mean = (w @ np.where(there, X, 0.0)) / share
     centred = np.where(there, X - mean, 0.0)
@@ -164,3 +171,24 @@ def fit_gaussian(X: np.ndarray, weights: np.ndarray | None = None, shrinkage: fl
         second = (z.T * w) @ z + done.uncertain(w) + s * np.diag(variance)
         covariance = second / (w.sum() + s)
     return GaussianModel(mean, covariance, objectives)
+
+
+def _best_shrinkage(X: np.ndarray, w: np.ndarray) -> float:
+    """Return the shrinkage by which hidden values of the table are completed best."""
+    least, there = 1 + X.shape[1] / 10, ~np.isnan(X)
+    place = row_folds(np.where(there, X, 0.0), _HIDDEN)[:, None] + np.arange(X.shape[1])
+    hidden = there & (place % _HIDDEN == 0)
+    hidden[:, np.count_nonzero(there & ~hidden, axis=0) < 2] = False
+    if not hidden.any():
+        return least
+    seen = np.where(hidden, np.nan, X)
+    model, total = fit_gaussian(seen, w, least), w.sum()
+    variance = np.diag(model.covariance)
+    errors = []
+    for times in _TIMES:
+        # The second moments found, with another share of their diagonal.
+        covariance = model.covariance * ((total + least) / (total + times * least))
+        np.fill_diagonal(covariance, variance)
+        left = GaussianModel(model.mean, covariance).fill(seen) - X
+        errors.append(float(w @ np.sum(np.where(hidden, left**2 / variance, 0.0), axis=1)))
+    return least * _TIMES[int(np.argmin(errors))]
