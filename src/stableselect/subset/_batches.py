@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import (
     Array,
+    Batches,
     HeldOut,
     Stream,
     batch_report,
@@ -154,6 +155,10 @@ class BatchedSelector(StreamingSelector):
             elif n_folds:
                 warn_if_uneven(folds)
         self._finish(folds, held_out=held_out)
+        self._keep_batches(batches)
+
+    def _keep_batches(self, batches: Batches) -> None:
+        """Note the batches that the moments fitted to were within, and how the selection serves them."""
         kept, scale = np.flatnonzero(self.support_), getattr(self, "scale_", np.ones(self.n_features_in_))
         report = batch_report(batches.moments, self.reconstruction_coef_, kept, scale)
         self.batches_, self.batch_means_, self._batch_centre = batches.labels, batches.means, batches.mean
