@@ -9,7 +9,8 @@ Steps never lower ``log likelihood - s/2 (log det C + tr C^-1 D)``, which is wha
 by less than 1e-6 per value, after 200 at most.
 
 s is at least 1 + m / 10 (m features), and otherwise the one by which values that are there, hidden, are completed best:
-a tenth of those of every sample and feature. The largest leaves their means, as where features have nothing in common.
+a tenth of those of every sample and feature, in large tables fewer. The largest leaves their means, as where features
+have nothing in common.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ MOST_FEATURES = 3000
 _MOST_WORK = 3e10
 """Most multiplications of a step."""
 _RISE, _STEPS = 1e-6, 200
-_HIDDEN = 10
-"""One of so many values is hidden to choose the shrinkage."""
+_HIDDEN, _MOST_HIDDEN = 10, 20_000
+"""One of so many values is hidden to choose the shrinkage, and about so many at most."""
 _TIMES = (1.0, 4.0, 16.0, 64.0, 1e9)
 """Shrinkages that are tried, as multiples of the least."""
 _AT_ONCE = 2**21
@@ -176,8 +177,9 @@ def fit_gaussian(X: np.ndarray, weights: np.ndarray | None = None, shrinkage: fl
 def _best_shrinkage(X: np.ndarray, w: np.ndarray) -> float:
     """Return the shrinkage by which hidden values of the table are completed best."""
     least, there = 1 + X.shape[1] / 10, ~np.isnan(X)
-    place = row_folds(np.where(there, X, 0.0), _HIDDEN)[:, None] + np.arange(X.shape[1])
-    hidden = there & (place % _HIDDEN == 0)
+    one_of = max(_HIDDEN, X.size // _MOST_HIDDEN)
+    place = row_folds(np.where(there, X, 0.0), one_of)[:, None] + np.arange(X.shape[1])
+    hidden = there & (place % one_of == 0)
     hidden[:, np.count_nonzero(there & ~hidden, axis=0) < 2] = False
     if not hidden.any():
         return least
