@@ -20,8 +20,8 @@ from .._core import (
     hold_out_each,
     leave_one_out_error,
     normalised_moments,
+    stream_moments,
     stream_splits,
-    to_dense,
 )
 from ..base import (
     FEATURES,
@@ -185,7 +185,7 @@ class MomentsSelector(ConditionedSelector):
                 folds, held_out = self._gather(X, weights, groups)
                 self._finish(folds, X, weights, held_out=held_out)
             if self.missing != "raise" and not hasattr(self, "location_"):  # for samples to come
-                self._keep_model(self._fit_model(to_dense(X), weights))
+                self._keep_model(self._fit_model(X, weights))
         return self
 
     def _gather(
@@ -200,7 +200,7 @@ class MomentsSelector(ConditionedSelector):
         return gather_folds(X, weights, self.cv, groups, n_folds)
 
     def _gather_stream(self, X: Stream) -> list[Moments]:
-        warn_if_uneven(folds := super()._gather_stream(X))
+        warn_if_uneven(folds := stream_moments(X, self._folds_needed()))
         return folds
 
     def _finish(
