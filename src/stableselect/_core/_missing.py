@@ -176,11 +176,12 @@ def fit_gaussian_pieces(pieces: Pieces, shrinkage: float | None = None) -> Gauss
 
 
 def _fitted(pieces: Pieces, s: float) -> GaussianModel:
-    share = sums = total = 0.0
+    m = next(iter(pieces()))[0].shape[1]
+    share, sums, total = np.zeros(m), np.zeros(m), 0.0
     for X, w in pieces():
         there = ~np.isnan(X)
-        share, sums, total = share + w @ there, sums + w @ np.where(there, X, 0.0), total + w.sum()
-    mean, squares, products = sums / share, 0.0, 0.0
+        share, sums, total = share + w @ there, sums + w @ np.where(there, X, 0.0), total + float(w.sum())
+    mean, squares, products = sums / share, np.zeros(m), np.zeros((m, m))
     for X, w in pieces():
         centred = np.where(np.isnan(X), 0.0, X - mean)
         squares, products = squares + w @ centred**2, products + (centred.T * w) @ centred

@@ -185,11 +185,9 @@ class CompletingSelector(BatchedSelector):
         n, work, seen = 0, 0.0, np.zeros(self.n_features_in_, dtype=bool)
         for table, _ in _weighted_pieces(X):
             there = ~np.isnan(table)
-            n, work, seen = (
-                n + np.count_nonzero(there.any(axis=1)),
-                work + work_of_gaps(table),
-                seen | there.any(axis=0),
-            )
+            n += int(there.any(axis=1).sum())
+            work += work_of_gaps(table)
+            seen |= there.any(axis=0)
         if not n:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         self._check_values_of_each(seen)
