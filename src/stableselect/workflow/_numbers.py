@@ -1,10 +1,13 @@
-"""The numbers a selector is fitted to: rows held in memory, or moments gathered from a table read piece by piece."""
+"""The numbers a selector is fitted to: rows held in memory, or moments gathered from a table read piece by piece.
+
+Columns are scaled here, and maps between scaled columns become maps between columns as they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -24,13 +27,68 @@ from .._core import (
 from ..base import StreamingSelector, steps
 from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
 from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
-from ._prepare import Prepared, RequestError, SelectionRequest
-from ._scaling import AnyRangeScaler, Scaler, affine, check_scaling, fitted_scaler
+from ._prepare import Prepared, RequestError, Scaling, SelectionRequest
 from ._together import N_FOLDS, Together, rows_together
 
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
 """Held-out errors of a table that is not held in memory are those of a random sample of at most so many rows."""
+
+
+class AnyRangeScaler(MinMaxScaler):
+    """MinMaxScaler that also scales columns whose range is below 2e-15, which scikit-learn takes for constants."""
+
+    def fit(self, X: np.ndarray, y: None = None) -> Self:
+        """Learn minima and ranges."""
+        super().fit(X)
+        span = np.where(self.data_range_ > 0, self.data_range_, 1.0)
+        self.scale_, self.min_ = 1 / span, -self.data_min_ / span
+        return self
+
+
+Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
+
+
+def check_scaling(scaling: str) -> None:
+    """Raise if there is no such scaling."""
+    choices = get_args(Scaling)
+    if scaling not in choices:
+        raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
+
+
+def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
+    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+    check_scaling(scaling)
+    if scaling == "none":
+        return None
+    scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler.fit(X)
+    learnt = (scaler.data_range_,) if isinstance(scaler, MinMaxScaler) else (scaler.mean_, scaler.var_)
+    if not all(np.isfinite(part).all() for part in learnt):
+        raise TableError("Some columns hold values too large to scale; express them in another unit first.")
+    return scaler
+
+
+def unscale_map(
+    scaler: Scaler, coefficients: np.ndarray, intercept: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Express a map from the scaled selected columns to all scaled columns in the original units.
+
+    With u = s x + t and u_j = sum_i W_ij u_i + b_j, the original columns obey
+    x_j = sum_i (W_ij s_i / s_j) x_i + (b_j + sum_i W_ij t_i - t_j) / s_j.
+    """
+    if scaler is None:
+        return coefficients, intercept
+    s, t = affine(scaler)
+    return coefficients * s[kept, None] / s, (intercept + t[kept] @ coefficients - t) / s
+
+
+def affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
+    """Return slope and shift of every column."""
+    if isinstance(scaler, MinMaxScaler):
+        return scaler.scale_, scaler.min_
+    return 1 / scaler.scale_, -scaler.mean_ / scaler.scale_
 
 
 @dataclass(frozen=True)
@@ -104,8 +162,10 @@ def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
     X = numeric_matrix(table, asked.features, missing=completes)
     if completes:
         notes += _missing_notes(X, asked.features)
-    together = rows_together(asked.table, request, _fewest_groups(request))
-    hold_together(selector, together, request)
+    together = Together()
+    if request.aside:
+        together = rows_together(asked.table, request, _fewest_groups(request))
+        hold_together(selector, together, request)
     return Numbers(X.shape[0], X, fitted_scaler(request.scale, _within(X, together.batch)), None, notes, together)
 
 
@@ -151,14 +211,13 @@ def _missing_notes(X: np.ndarray, names: list[str]) -> list[str]:
 
 def _held(table: TableParts, asked: Prepared, who: str, completes: bool) -> Any:
     """Return the columns of a table in memory; raise if they would take too much of it."""
-    # Completing them takes the rows, as they are and completed, and what is known of their gaps.
     needed, limit = (6 if completes else 3) * 8.0 * table.count_values(), 2 * memory_limit()
     if needed > limit:
-        instead = "use ColumnSubset, which reads a table piece by piece"
+        advice = "fill them in first" if completes else "use ColumnSubset, which reads a table piece by piece"
         raise RequestError(
             "missing" if completes else "method",
             f"{who} needs all rows at once, about {needed / 2**30:.1f} GiB of the {limit / 2**30:.1f} there are; "
-            f"{'fill them in first' if completes else instead}, or give fewer rows.",
+            f"{advice}, or give fewer rows.",
         )
     return table.take(asked.features)
 
@@ -167,16 +226,15 @@ def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     """Return the number of rows of the sketch to gather instead of exact moments; 0 for exact ones."""
     asked_for = getattr(asked.selector, "sketch", False)
     completes = request.missing in ("em", "factors")
-    if request.batch is not None or completes:
-        if asked_for not in (False, "auto"):
-            why = "needs complete rows; fill them in first, or" if completes else "cannot be divided into batches;"
-            raise RequestError("sketch", f"{why} leave it out.")
-        return 0
+    exact = completes or request.batch is not None
+    if exact and asked_for not in (False, "auto"):
+        why = "needs complete rows; fill them in first, or" if completes else "cannot be divided into batches;"
+        raise RequestError("sketch", f"{why} leave it out.")
     if asked_for == "auto":
         m, folds = len(asked.features), asked.selector._folds_needed()
         fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
-        open_ended = asked.k is None or request.asks_for_stability or request.conditions is not None
-        return 0 if fits or open_ended else sketch_size(asked.k or 0)
+        exact = exact or asked.k is None or request.asks_for_stability or request.conditions is not None
+        return 0 if fits or exact else sketch_size(asked.k or 0)
     return int(asked_for)
 
 
@@ -199,24 +257,23 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
         if together.batch is not None:
             batches = read_batches(drawn_from(), together.batch, n_folds, own)
             folds = batches.folds
+        elif sketched:
+            for block, _ in drawn_from():
+                folds[0].update(block)
         else:
             start, room = 0, Room()
             for block, _ in drawn_from():
-                if sketched:
-                    folds[0].update(block)
-                else:
-                    add_to_folds(folds, block, None, room, None if own is None else own[start : start + block.shape[0]])
+                add_to_folds(folds, block, None, room, None if own is None else own[start : start + block.shape[0]])
                 start += block.shape[0]
     filled = [fold for fold in folds if fold.n_samples]
     total = filled[0] if len(filled) == 1 else merged(filled)
     kind = None if request.scale == "none" else request.scale
-    drawn = sample.rows
+    drawn, scaler = sample.rows, _scaler_of(total, request)
     notes = [f"Read piece by piece: {total.n_samples} rows were gathered as moments and never held together."]
     if sketched:
         notes.append("The map that reconstructs columns is estimated from the sketch too.")
     if total.n_samples > len(drawn):
         notes.append(f"Errors on held-out rows are those of a random sample of {len(drawn)} rows.")
-    scaler = _scaler_of(total, request)
     if batches is not None and kind:
         slope, shift = affine(scaler)
         of_batches = [part.scale(kind, like=total) for part in batches.moments]
