@@ -24,8 +24,8 @@ from .._core import (
     leave_one_out_error,
     merged,
     normalised_moments,
+    stream_moments,
     stream_splits,
-    to_dense,
 )
 from ..base import (
     FEATURES,
@@ -150,7 +150,7 @@ class MomentsSelector(RecordedSelector):
                 folds, held_out = self._gather(X, weights, groups)
                 self._finish(folds, X, weights, held_out=held_out)
             if self.missing != "raise" and not hasattr(self, "location_"):  # for samples to come
-                self._keep_model(self._fit_model(to_dense(X), weights))
+                self._keep_model(self._fit_model(X, weights))
         return self
 
     def _gather(
@@ -173,7 +173,7 @@ class MomentsSelector(RecordedSelector):
         size = self._sketch_rows((n_samples, self.n_features_in_))
         if size is not None:
             return [SketchedMoments(size)._add_stream(X)]
-        warn_if_uneven(folds := super()._gather_stream(X))
+        warn_if_uneven(folds := stream_moments(X, self._folds_needed()))
         return folds
 
     def _sketch_rows(self, shape: tuple[int, int]) -> int | None:
