@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._files import check_outputs, complain, printable, write_whole
+from . import _completion
 from . import _options as options
 from ._shell import Debug, Quiet, console, counted, reported
 
@@ -33,6 +34,7 @@ def compare(
             "-m",
             metavar="NAMES",
             help="Compare these; repeatable, or with commas, or 'all' (default: those that are quick).",
+            autocompletion=_completion.methods,
         ),
     ] = None,
     output: Annotated[

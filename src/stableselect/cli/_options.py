@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from . import _completion
 from ._conditions import OPTIONS as CONDITIONS
 from ._conditions import columns_named, conditions_of
 
@@ -105,7 +106,15 @@ Keep = Annotated[
         help="Number of columns to select, a fraction such as 0.1, or 'auto' (default: half).",
     ),
 ]
-Method = Annotated[str, typer.Option("--method", metavar="NAME", help="Selection method; see 'stableselect methods'.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Selection method; see 'stableselect methods'.",
+        autocompletion=_completion.method,
+    ),
+]
 Include = Annotated[
     list[str] | None,
     typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, with commas, or a file."),
