@@ -10,6 +10,7 @@ import pytest
 from stableselect import ColumnSubset, Moments
 from stableselect.io import TableParts, _parts, _read, open_table, read_table
 from stableselect.workflow import RequestError, SelectionRequest, _numbers, measure_frontier, select_table
+from stableselect.workflow._sample import RowSample
 
 NAMES = [f"x{j}" for j in range(12)]
 
@@ -139,7 +140,7 @@ def test_the_sample_is_fair_and_does_not_depend_on_blocks(rng):
     X = np.arange(3000.0)[:, None] * [1, 2]
     drawn = []
     for size in (7, 3000):
-        sample = _numbers._Sample(200, seed=3)
+        sample = RowSample(200, seed=3)
         for start in range(0, 3000, size):
             sample.add(X[start : start + size])
         drawn.append(sample.rows)

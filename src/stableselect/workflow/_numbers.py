@@ -22,12 +22,12 @@ from .._core import (
     merged,
     read_batches,
     sketch_size,
-    to_dense,
 )
 from ..base import StreamingSelector, steps
 from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
 from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
 from ._prepare import Prepared, RequestError, Scaling, SelectionRequest
+from ._sample import RowSample
 from ._together import N_FOLDS, Together, rows_together
 
 _SAMPLE_VALUES = 1 << 24
@@ -243,7 +243,7 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
     selector, m = asked.selector, len(asked.features)
     n_folds = 1 if sketched else max(1, selector._moments_folds())
     folds: list[Moments] = [SketchedMoments(sketched)] if sketched else [Moments() for _ in range(n_folds)]
-    sample = _Sample(max(1, min(_SAMPLE_ROWS, _SAMPLE_VALUES // m)), request.seed)
+    sample = RowSample(max(1, min(_SAMPLE_ROWS, _SAMPLE_VALUES // m)), request.seed)
     together = rows_together(table, request, _fewest_groups(request))
     own, batches = together.folds(n_folds) if n_folds > 1 else None, None
     with steps("blocks") as advance:
@@ -307,44 +307,3 @@ def _scaler_of(total: Moments, request: SelectionRequest) -> Scaler:
     standard = StandardScaler(copy=False)
     standard.mean_, standard.scale_ = total.mean, spread
     return standard
-
-
-class _Sample:
-    """A random sample of rows that come in blocks: those with the smallest of random keys, whatever the blocks."""
-
-    def __init__(self, size: int, seed: int) -> None:
-        self.size, self.rng, self._seen = size, np.random.default_rng(seed), 0
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._highest = np.inf
-
-    def add(self, block: Any) -> None:
-        """Draw from more rows."""
-        keys = self.rng.random(block.shape[0])
-        drawn = np.flatnonzero(keys < self._highest)
-        if drawn.size:
-            self._parts.append((keys[drawn], to_dense(block[drawn]), self._seen + drawn))
-        self._seen += block.shape[0]
-        if sum(len(keys) for keys, *_ in self._parts) > 2 * self.size:
-            self._settle()
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The sample, in the order of the table."""
-        self._settle()
-        return self._parts[0][1]
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """Which rows of the table they are."""
-        self._settle()
-        return self._parts[0][2]
-
-    def _settle(self) -> None:
-        """Keep as many rows as wanted."""
-        keys, rows, numbers = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
-        if len(keys) > self.size:
-            kept = np.sort(np.argpartition(keys, self.size)[: self.size])
-            keys, rows, numbers = keys[kept], rows[kept], numbers[kept]
-        if len(keys) == self.size:
-            self._highest = keys.max()
-        self._parts = [(keys, rows, numbers)]
