@@ -68,17 +68,19 @@ test-sdist: $(UV)
 	cd "$$folder/source"; "$$folder/venv/bin/python" -m pytest $(PARALLEL)
 
 # The quick tests with other versions of Python, where uv finds them, each in an environment of its own; writes
-# docs/versions.md. `make versions VERSIONS=3.13 KIND=base` does so without any extra, KIND=oldest with the oldest versions.
+# docs/versions.md. KIND=oldest takes the oldest versions; `make versions VERSIONS=3.13 KIND=base` tries the wheel without
+# extras, KIND=all with all of them.
 VERSIONS ?= 3.11 3.12 3.13 3.14
 versions: $(UV)
 	$(PY) tools/versions.py run $(VERSIONS) $(if $(KIND),--$(KIND))
 
-# The wheel and the source distribution, in dist/, as they would be published.
+# The wheel and the source distribution, in dist/, as they would be published; a file that git does not keep is an error.
 dist: $(UV)
 	$(UV) pip install --quiet --python $(PY) build twine
 	rm -rf dist
 	$(PY) -m build --outdir dist .
 	$(PY) -m twine check --strict dist/*
+	$(PY) tools/check_dist.py dist
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
