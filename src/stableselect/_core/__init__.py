@@ -9,7 +9,6 @@ from ._arrays import (
     check_values,
     check_weights,
     extremes,
-    float64,
     index,
     is_foreign,
     like,
@@ -23,7 +22,7 @@ from ._arrays import (
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
 from ._containers import Container, container_of
-from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
+from ._exact_search import MAX_SUBSETS, exact_search
 from ._factors import FactorModel, fit_factors
 from ._folds import (
     HeldOut,
@@ -48,7 +47,8 @@ from ._forward_search import (
     absolute_ridge,
     open_columns,
 )
-from ._gram import DualGram, Gram, pseudo_inverse, refined_product
+from ._gram import DualGram, Gram
+from ._inverse import pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
@@ -73,6 +73,7 @@ from ._search_device import (
     exchange_search,
     forward_search,
     forward_searches,
+    forward_with_each,
     in_lock_step,
     losses_each,
     map_errors,
