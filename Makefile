@@ -142,6 +142,8 @@ bench-nuisance: $(VENV)/.bench
 bench-intervals: $(VENV)/.bench
 	$(PY) benchmarks/intervals.py $(TABLES)
 
+# About a quarter of an hour of one core; `make bench-missing JOBS=8` shares them among processes.
+bench-missing: export JOBS := $(JOBS)
 bench-missing: $(VENV)/.bench
 	$(PY) benchmarks/missing.py
 
