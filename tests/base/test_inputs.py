@@ -24,6 +24,7 @@ FEW = {
     "ConsensusSelector": {"n_resamples": 4},
     "FAE": {"epochs": 20},
     "GatedLaplacian": {"n_steps": 10},
+    "KernelSubset": {"n_landmarks": 20, "max_sweeps": 1},
     "NDFS": {"max_iter": 10},
     "ScorerSelectorNetwork": {"epochs": 20},
 }

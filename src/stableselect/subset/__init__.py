@@ -6,6 +6,7 @@ from ._conditioned import ConditionsCost, replaceable, replacing_costs, weights_
 from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
+from ._kernel_subset import KernelSubset
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error
@@ -27,6 +28,7 @@ __all__ = [
     "Found",
     "Group",
     "InfeasibleConditionsError",
+    "KernelSubset",
     "MomentsSelector",
     "Problem",
     "Round",
