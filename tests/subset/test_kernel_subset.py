@@ -167,7 +167,7 @@ def test_few_samples_keep_the_linear_choice_and_map(rng):
     X = rng.normal(size=(7, 5))
     selector, linear = ss.KernelSubset(2).fit(X), ss.ColumnSubset(2, ridge=0).fit(X)
     np.testing.assert_array_equal(selector.selected_, ss.ColumnSubset(2).fit(X).selected_)
-    assert np.isnan(selector.leave_one_out_error_) and np.isnan(selector.bandwidth_)
+    assert selector.leave_one_out_error_ is None and selector.bandwidth_ is None
     if set(linear.selected_) == set(selector.selected_):
         given = X[:, selector.support_]
         np.testing.assert_allclose(selector.reconstruct(given), linear.reconstruct(given), atol=1e-8)

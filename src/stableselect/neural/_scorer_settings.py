@@ -42,8 +42,12 @@ class NetworkSettings:
         self.solver, self.linear, self.init = solver, linear, params["init"]
         self.encoder, self.decoder, self.activation = params["encoder"], params["decoder"], params["activation"]
         self.batch_size, self.device = int(params["batch_size"]), params["device"]
+        if self.init == "auto":
+            self.init = "published" if linear or params["anneal"] else "kernel"
+        if linear and self.init == "kernel":
+            raise ValueError("init='kernel' starts nonlinear networks; use init='search' here.")
         if not linear and self.init == "pca":
-            raise ValueError("init='pca' starts linear networks; use init='search' or 'published' here.")
+            raise ValueError("init='pca' starts linear networks; use init='kernel', 'search' or 'published' here.")
         if solver == "minibatch" and n_samples is None:
             raise ValueError(
                 "solver='minibatch' trains on unweighted samples, not on moments or weights; use solver='full_batch'."
@@ -63,7 +67,7 @@ class NetworkSettings:
         self.learning_rate, self.decay = params["learning_rate"], 1.0 if linear else 0.03
         if solver == "minibatch" and self.learning_rate is None:
             self.learning_rate = 1e-3 if linear else 5e-3
-        plain = linear or self.init == "search"
+        plain = linear or self.init != "published"
         anneal = bool(not plain if params["anneal"] is None else params["anneal"])
         self.objective = Objective(k, params["score_function"], float(params["scorer_weight"]), anneal)
         self.n_starts = int(params["n_starts"] or (1 if plain else 3))

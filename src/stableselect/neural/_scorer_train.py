@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Array, Gram, is_foreign, to_numpy
+from .._core import Array, Gram, Moments, is_foreign, to_numpy
+from ..subset import ColumnSubset, KernelSubset
+from ._rows import read_rows
 from ._scorer_full_batch import FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
@@ -27,6 +29,8 @@ from ._training import History, Stopping, check_loss, hold_out, warn_not_converg
 
 Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""
+_KERNEL_ROWS = 4000
+"""Samples that ``init="kernel"`` looks at: as many to decide as to judge."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class TrainingData:
     X : array of shape (n, m) or None
         The samples; None if only their moments are known.
     searched : sequence of int
-        Features that a search selects, for ``init="search"``.
+        Features that a search selects, for ``init="search"`` and ``"kernel"``.
     ridge : float
         Relative ridge weight of that search.
     """
@@ -69,11 +73,27 @@ class TrainingData:
 
     def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
         """Return the initial raw scores of a nonlinear network."""
-        if settings.init != "search":
+        if settings.init == "published":
             return random_scores(self.gram.n_features, rng)
         w = np.full(self.gram.n_features, 0.5)
         w[list(self.searched)] = 1.0
         return w
+
+
+def searched_features(init: str, k: int, folds: Sequence[Moments], X: Array) -> tuple[list[int], float]:
+    """Return the features that training starts from, and the ridge of the search that found them; none for others.
+
+    The kernel's search sees some thousand samples, evenly spaced, and its own seed: all seeds of a network start alike.
+    """
+    if init == "search":
+        linear = ColumnSubset(k).fit_moments(folds)
+        return linear.selected_.tolist(), linear.ridge_
+    if init == "kernel":
+        n = int(X.shape[0])
+        rows = np.unique(np.linspace(0, n - 1, min(n, _KERNEL_ROWS)).astype(np.int64))
+        kernel = KernelSubset(k, map_landmarks=1).fit(read_rows(X, rows, np.float64))  # its map is not needed
+        return kernel.selected_.tolist(), 0.0
+    return [], 0.0
 
 
 def train_network(

@@ -63,7 +63,7 @@ class KernelSubset(SamplesSelector):
         What :class:`ColumnSubset` selects.
     leave_one_out_error_ : float
         Mean squared error of reconstructing each deciding sample from the map fitted to the others, averaged over
-        features; NaN with fewer than eight samples.
+        features. None, as what follows, with fewer than eight samples or where nothing varies.
     held_out_error_, start_held_out_error_ : float
         Mean squared error on the samples that judge, of the selected features and of ``start_``, by maps fitted to the
         samples that decide. With fewer than 100 samples they are leave-one-out errors.
@@ -71,7 +71,7 @@ class KernelSubset(SamplesSelector):
         Selected features that are not in ``start_``.
     bandwidth_, gaussian_weight_, ridge_ : float
         The kernel: mean of z'z over the selected features, plus ``gaussian_weight_`` times the Gaussian whose variance
-        is ``bandwidth_`` times the mean squared distance, plus one; and the ridge of the map. NaN as above.
+        is ``bandwidth_`` times the mean squared distance, plus one; and the ridge of the map.
 
     See Also
     --------
@@ -120,6 +120,12 @@ class KernelSubset(SamplesSelector):
     True
     """
 
+    leave_one_out_error_: float | None
+    held_out_error_: float | None
+    start_held_out_error_: float | None
+    bandwidth_: float | None
+    gaussian_weight_: float | None
+    ridge_: float | None
     _map: dict[str, Any] | None
     _parameter_constraints: ClassVar[Constraints] = {
         **SamplesSelector._parameter_constraints,
@@ -168,8 +174,8 @@ class KernelSubset(SamplesSelector):
         start = [j for j in self.start_.tolist() if table.varies[j]]
         constant = [j for j in self.start_.tolist() if not table.varies[j]]
         self.n_swapped_ = 0
-        self.leave_one_out_error_ = self.held_out_error_ = self.start_held_out_error_ = float("nan")
-        self.bandwidth_ = self.gaussian_weight_ = self.ridge_ = float("nan")
+        self.leave_one_out_error_ = self.held_out_error_ = self.start_held_out_error_ = None
+        self.bandwidth_ = self.gaussian_weight_ = self.ridge_ = None
         if len(table.Z) < _FEWEST or not start:
             return Selection(self.start_.tolist(), linear.scores_, include=include)
         rng = check_random_state(self.random_state)
@@ -178,9 +184,12 @@ class KernelSubset(SamplesSelector):
         forced = [j for j in include if table.varies[j]]
         with steps("sets", None) as advance:
             search = KernelSearch(problem, forced, allowed, self.n_candidates, self.max_sweeps, advance)
-            found = self._search(problem, search, start)
+            found, first = self._search(problem, search, start)
             rises, shares = search.worth(found)
         self.n_swapped_ = len(set(found.chosen) - set(start))
+        square = float(table.unit**2) / X.shape[1]
+        self.leave_one_out_error_ = found.error * problem.total / len(problem.Z) * square
+        self.held_out_error_, self.start_held_out_error_ = (float(one.judged.mean()) * square for one in (found, first))
         self._fit_map(table, problem, found, np.sort([*found.chosen, *constant]), rng)
         by_worth = np.argsort(-significant(rises), kind="stable")
         order = [found.chosen[place] for place in by_worth]
@@ -199,18 +208,13 @@ class KernelSubset(SamplesSelector):
         landmarks = np.sort(rng.permutation(len(decide))[: self.n_landmarks])
         return KernelProblem(table.Z, table.Y, decide, np.sort(drawn[:judges]), landmarks)
 
-    def _search(self, problem: KernelProblem, search: KernelSearch, start: list[int]) -> Reached:
-        """Return the features found from the linear choice and, where they are few, by a forward search."""
+    def _search(self, problem: KernelProblem, search: KernelSearch, start: list[int]) -> tuple[Reached, Reached]:
+        """Return the features found from the linear choice and, where few, by a forward search; and the first."""
         first = problem.judged(start, problem.tune(start))
         reached = search.swapped(first)
         if len(start) <= _MOST_FORWARD and self.max_sweeps:
             reached += search.swapped(search.forward(len(start), first.setting))
-        found = better(reached)
-        # Errors are sums over features of mean variance one.
-        self.start_held_out_error_, self.held_out_error_ = (
-            float(one.judged.mean()) / self.n_features_in_ for one in (first, found)
-        )
-        return found
+        return better(reached), first
 
     def _fit_map(
         self,
@@ -220,7 +224,7 @@ class KernelSubset(SamplesSelector):
         chosen: np.ndarray,
         rng: np.random.RandomState,
     ) -> None:
-        """Fit the map to all samples, and put the errors into their units."""
+        """Fit the map to all samples."""
         rows = np.sort(rng.permutation(len(table.Z))[: self.map_landmarks])
         Z = table.Z[:, chosen]
         targets = table.Y if problem.basis is None else table.Y @ problem.basis
@@ -230,9 +234,6 @@ class KernelSubset(SamplesSelector):
         self._map = vars(
             KernelMap(table.mean[chosen], table.spread[chosen], Z[rows], setting, coefficients * table.unit, table.mean)
         )
-        self.leave_one_out_error_ = found.error * problem.total / len(problem.Z) / self.n_features_in_
-        for name in ("leave_one_out_error_", "held_out_error_", "start_held_out_error_"):
-            setattr(self, name, getattr(self, name) * table.unit**2)
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         return None if self._map is None else KernelMap(**self._map).predict(values)
