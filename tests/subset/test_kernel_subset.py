@@ -185,3 +185,32 @@ def test_streams_and_dask_arrays_are_refused_in_a_sentence():
     da = pytest.importorskip("dask.array")
     with pytest.raises((ValueError, TypeError), match="memory"):
         ss.KernelSubset(2).fit(da.from_array(functions(0), chunks=100))
+
+
+def test_groups_are_left_out_together(rng):
+    Z, setting = rng.normal(size=(24, 5)), KernelSetting(0.5, 1.0, 1e-2)
+    Y, every, groups, chosen = np.cos(Z), np.arange(24), np.repeat(np.arange(6), 4), [0, 3]
+    problem = KernelProblem(Z, Y, every, every[:0], every, groups)
+    _, left = problem.residuals(chosen, setting)
+    K = kernel(Z[:, chosen], Z[:, chosen], mean_squared_distance(Z[:, chosen]), setting)
+    for group in range(6):
+        rest, out = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
+        model = KernelRidge(alpha=setting.ridge, kernel="precomputed").fit(K[np.ix_(rest, rest)], Y[rest])
+        np.testing.assert_allclose(left[out], Y[out] - model.predict(K[np.ix_(out, rest)]), rtol=1e-5, atol=1e-6)
+    best = problem.tune(chosen)
+    assert problem.residuals(chosen, best)[0] <= problem.residuals(chosen, setting)[0] * (1 + 1e-8)
+
+
+def test_replicates_do_not_vouch_for_each_other(rng):
+    """With their groups the stated error is that of new samples; without it is too good."""
+    base, other = (rng.normal(size=(size, 3)) @ rng.normal(size=(3, 8)) for size in (25, 400))
+    base, other = (table + rng.normal(size=table.shape) for table in (base, other))
+    X, groups = np.repeat(base, 8, axis=0) + 0.05 * rng.normal(size=(200, 8)), np.repeat(np.arange(25), 8)
+    told, alone = ss.KernelSubset(3).fit(X, groups=groups), ss.KernelSubset(3).fit(X)
+    assert alone.leave_one_out_error_ < 0.2 * told.leave_one_out_error_
+    assert told.score(other) > alone.score(other)
+    shuffled = rng.permutation(200)
+    again = ss.KernelSubset(3).fit(X[shuffled], groups=np.array(list("abcdefghijklmnopqrstuvwxy"))[groups][shuffled])
+    np.testing.assert_array_equal(again.selected_, told.selected_)
+    with pytest.raises(ValueError, match="one label for each of the 200 samples"):
+        ss.KernelSubset(3).fit(X, groups=groups[:-1])

@@ -27,6 +27,8 @@ _JITTER = 1e-9
 """Added to the diagonal of the landmarks' kernel, which may be singular."""
 _BLOCK = 1 << 22
 """Values of a block of samples."""
+Groups = Sequence[np.ndarray] | None
+"""Samples that are left out together; None where each is by itself."""
 
 
 @dataclass(frozen=True)
@@ -77,30 +79,48 @@ class KernelFeatures:
         return phi
 
 
-def solve(phi: np.ndarray, Y: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficients B, and what is left of every sample by the map fitted to the others."""
+def solve(phi: np.ndarray, Y: np.ndarray, ridge: float, groups: Groups = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients B, and what is left of every sample by the map fitted without it or its group."""
     A = phi.T @ phi
     A[np.diag_indices_from(A)] += ridge
     factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     B = cho_solve(factor, phi.T @ Y, check_finite=False)
-    white = solve_triangular(factor[0], phi.T, lower=True, check_finite=False)
-    kept = 1.0 - np.einsum("ij,ij->j", white, white)
-    return B, (Y - phi @ B) / np.maximum(kept, 1e-12)[:, None]
+    white = solve_triangular(factor[0], phi.T, lower=True, check_finite=False).T
+    return B, _left_out(Y - phi @ B, white, white, groups)
 
 
-def ridge_errors(phi: np.ndarray, Y: np.ndarray, ridges: Sequence[float]) -> list[float]:
+def ridge_errors(phi: np.ndarray, Y: np.ndarray, ridges: Sequence[float], groups: Groups = None) -> list[float]:
     """Return the sum of squared leave-one-out residuals for every ridge."""
     size, V = eigh(phi.T @ phi, overwrite_a=True, check_finite=False, driver="evd")
     size, turned = np.maximum(size, 0.0), phi @ V
-    products = turned.T @ Y
-    return [_left_out(turned, Y, products, 1.0 / (size + ridge)) for ridge in ridges]
+    return _turned_errors(turned, Y, turned.T @ Y, size, ridges, groups)
 
 
-def _left_out(turned: np.ndarray, Y: np.ndarray, products: np.ndarray, inverse: np.ndarray) -> float:
-    """Return the sum of squared leave-one-out residuals of samples, in coordinates in which A is diagonal."""
-    left = Y - turned @ (inverse[:, None] * products)
-    left /= np.maximum(1.0 - turned**2 @ inverse, 1e-12)[:, None]
-    return float(np.vdot(left, left))
+def _turned_errors(
+    turned: np.ndarray,
+    Y: np.ndarray,
+    products: np.ndarray,
+    size: np.ndarray,
+    ridges: Sequence[float],
+    groups: Groups = None,
+) -> list[float]:
+    """Return what :func:`ridge_errors` does, in coordinates in which phi'phi is diagonal."""
+    errors = []
+    for ridge in ridges:
+        inverse = 1.0 / (size + ridge)
+        left = _left_out(Y - turned @ (inverse[:, None] * products), turned, turned * inverse, groups)
+        errors.append(float(np.vdot(left, left)))
+    return errors
+
+
+def _left_out(left: np.ndarray, white: np.ndarray, other: np.ndarray, groups: Groups) -> np.ndarray:
+    """Return what would be left of every sample without it, or without its group: (I - H)^-1 left, H = white other'."""
+    if groups is None:
+        return left / np.maximum(1.0 - np.einsum("ij,ij->i", white, other), 1e-12)[:, None]
+    for rows in groups:
+        kept = np.eye(len(rows)) - white[rows] @ other[rows].T
+        left[rows] = np.linalg.lstsq(kept, left[rows], rcond=1e-12)[0]
+    return left
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +165,13 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def fit_map(
-    Z: np.ndarray, Y: np.ndarray, targets: np.ndarray, landmarks: np.ndarray, setting: KernelSetting
+    Z: np.ndarray, Y: np.ndarray, targets: np.ndarray, landmarks: np.ndarray, setting: KernelSetting, grouped: bool
 ) -> tuple[np.ndarray, float]:
     """Return the coefficients of the map from standardised features Z to Y, and its ridge.
 
     The ridge is that of ``setting``, up to ten times larger or smaller, by the leave-one-out error of ``targets``,
-    which are Y in fewer dimensions. A block of samples is held at a time.
+    which are Y in fewer dimensions; where samples are ``grouped`` it is that of ``setting``. A block of samples is held
+    at a time.
     """
     features = KernelFeatures(squared_distances(landmarks, landmarks), setting.bandwidth, setting.weight)
     width = 1 + Z.shape[1] + len(landmarks)
@@ -167,11 +188,10 @@ def fit_map(
         T += block.T @ targets[rows]
     size, V = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
     size = np.maximum(size, 0.0)
-    ridges = [setting.ridge * factor for factor in (0.1, 0.3, 1.0, 3.0, 10.0)]
+    ridges = [setting.ridge * factor for factor in ((1.0,) if grouped else (0.1, 0.3, 1.0, 3.0, 10.0))]
     errors, products = np.zeros(len(ridges)), V.T @ T
-    for rows in blocks:
-        block = phi(rows) @ V
-        errors += [_left_out(block, targets[rows], products, 1.0 / (size + ridge)) for ridge in ridges]
+    for rows in blocks if len(ridges) > 1 else ():
+        errors += _turned_errors(phi(rows) @ V, targets[rows], products, size, ridges)
     ridge = ridges[int(np.argmin(errors))]
     return V @ ((V.T @ P) / (size + ridge)[:, None]), ridge
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core import side_by_side, significant
-from ._kernel_ridge import RIDGES, KernelFeatures, KernelSetting, ridge_errors, settings, solve, squared_distances
+from ._kernel_ridge import (
+    RIDGES,
+    Groups,
+    KernelFeatures,
+    KernelSetting,
+    ridge_errors,
+    settings,
+    solve,
+    squared_distances,
+)
 
 _TARGETS = 100
 """The reconstructed features are told by so many of their principal components."""
@@ -45,11 +54,22 @@ class KernelProblem:
         Samples for each; without any to judge, the leave-one-out errors of the first do.
     landmarks : ndarray of int
         Which of those that decide the Gaussian part is built on.
+    groups : ndarray of int of shape (n,), optional
+        Samples that decide are left out with all of their group.
     """
 
     def __init__(
-        self, Z: np.ndarray, Y: np.ndarray, decide: np.ndarray, judge: np.ndarray, landmarks: np.ndarray
+        self,
+        Z: np.ndarray,
+        Y: np.ndarray,
+        decide: np.ndarray,
+        judge: np.ndarray,
+        landmarks: np.ndarray,
+        groups: np.ndarray | None = None,
     ) -> None:
+        self._groups: Groups = None
+        if groups is not None:
+            self._groups = [np.flatnonzero(groups[decide] == one) for one in np.unique(groups[decide])]
         self.Z, self._judge_Z, self._landmarks = Z[decide], Z[judge], landmarks
         Y_decide, Y_judge = Y[decide], Y[judge]
         self.total = float(np.vdot(Y_decide, Y_decide))
@@ -91,7 +111,7 @@ class KernelProblem:
                 z = self.Z[:, features[-1]]
                 D = D + (z[:, None] - z[None, self._landmarks]) ** 2
             made = KernelFeatures(D[self._landmarks], setting.bandwidth, setting.weight)
-            _, left = solve(made.of(self.Z[:, list(features)], D), self.Y, setting.ridge)
+            _, left = solve(made.of(self.Z[:, list(features)], D), self.Y, setting.ridge, self._groups)
         return (float(np.vdot(left, left)) + self._tail) / self.total, left
 
     def tune(self, features: Sequence[int]) -> KernelSetting:
@@ -99,7 +119,7 @@ class KernelProblem:
         D, Z = self.distances(features), self.Z[:, list(features)]
 
         def errors(setting: tuple[float, float]) -> list[float]:
-            return ridge_errors(KernelFeatures(D[self._landmarks], *setting).of(Z, D), self.Y, RIDGES)
+            return ridge_errors(KernelFeatures(D[self._landmarks], *setting).of(Z, D), self.Y, RIDGES, self._groups)
 
         pairs = list(settings())
         found = significant(np.array(side_by_side(errors, pairs)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, Interval
-from .._core import Array, dense_rows, significant, sorted_samples
+from .._core import Array, dense_rows, significant, sorted_samples, to_numpy
 from ..base import FEATURES, SamplesSelector, Selection, resolve_include_exclude, steps
 from ._column_subset import ColumnSubset
 from ._kernel_ridge import KernelMap, fit_map
@@ -92,8 +92,8 @@ class KernelSubset(SamplesSelector):
     scaled where errors are measured, those of large variance weigh more; in the kernel all have variance one. Far from
     all samples the Gaussian part vanishes and the map is linear.
 
-    A sample that is there twice is reconstructed from its copy. Leave-one-out errors of tables with replicates are too
-    good, and the kernel too narrow: average the replicates first.
+    A sample that is there twice is reconstructed from its copy: leave-one-out errors of tables with replicates are too
+    good, and the kernel too narrow. Give their ``groups`` to :meth:`fit`.
 
     References
     ----------
@@ -165,12 +165,34 @@ class KernelSubset(SamplesSelector):
         self.random_state = random_state
         self.verbose = verbose
 
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Select the features.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor, sparse matrix or AnnData of shape (n, m)
+            The samples, in memory.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        groups : array-like of shape (n,), optional
+            Labels of samples that belong together, such as replicates: they are left out and held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._groups = None if groups is None else np.asarray(to_numpy(groups))
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._groups
+
     def _select(self, X: Array, k: int) -> Selection:
         names = getattr(self, "feature_names_in_", None)
         include, exclude = resolve_include_exclude(self.include, self.exclude, X.shape[1], k, names)
         linear = ColumnSubset(k, include=include, exclude=exclude).fit(X)
         self.start_, self._map = linear.selected_, None
-        table = Standardised(X)
+        table = Standardised(X, self._groups)
         start = [j for j in self.start_.tolist() if table.varies[j]]
         constant = [j for j in self.start_.tolist() if not table.varies[j]]
         self.n_swapped_ = 0
@@ -201,12 +223,17 @@ class KernelSubset(SamplesSelector):
 
     def _problem(self, table: Standardised, rng: np.random.RandomState) -> KernelProblem:
         """Draw the samples that decide, those that judge, and the landmarks."""
-        n = len(table.Z)
-        drawn = rng.permutation(n)
+        n, groups = len(table.Z), table.groups
         judges = 0 if n < _FEWEST_TO_JUDGE else min(self.max_samples, max(round(_JUDGES * n), n - self.max_samples))
+        if groups is None:
+            drawn = rng.permutation(n)
+        else:
+            drawn = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
+            ends = np.flatnonzero(np.diff(groups[drawn])) + 1
+            judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
         decide = np.sort(drawn[judges : judges + self.max_samples])
         landmarks = np.sort(rng.permutation(len(decide))[: self.n_landmarks])
-        return KernelProblem(table.Z, table.Y, decide, np.sort(drawn[:judges]), landmarks)
+        return KernelProblem(table.Z, table.Y, decide, np.sort(drawn[:judges]), landmarks, groups)
 
     def _search(self, problem: KernelProblem, search: KernelSearch, start: list[int]) -> tuple[Reached, Reached]:
         """Return the features found from the linear choice and, where few, by a forward search; and the first."""
@@ -228,7 +255,7 @@ class KernelSubset(SamplesSelector):
         rows = np.sort(rng.permutation(len(table.Z))[: self.map_landmarks])
         Z = table.Z[:, chosen]
         targets = table.Y if problem.basis is None else table.Y @ problem.basis
-        coefficients, ridge = fit_map(Z, table.Y, targets, Z[rows], found.setting)
+        coefficients, ridge = fit_map(Z, table.Y, targets, Z[rows], found.setting, table.groups is not None)
         self.bandwidth_, self.gaussian_weight_, self.ridge_ = found.setting.bandwidth, found.setting.weight, ridge
         setting = np.array([self.bandwidth_, self.gaussian_weight_])
         self._map = vars(
@@ -254,10 +281,19 @@ class Standardised:
         Root of the mean variance.
     varies : ndarray of bool of shape (m,)
         Whether a feature is not constant.
+    groups : ndarray of int of shape (n,) or None
+        From 0 on, of samples that belong together.
     """
 
-    def __init__(self, X: Array) -> None:
-        values, exponent = dense_rows(sorted_samples(X)[0])
+    def __init__(self, X: Array, groups: np.ndarray | None) -> None:
+        values, order = sorted_samples(X)
+        if groups is not None and groups.shape != (len(values),):
+            raise ValueError(
+                f"groups must hold one label for each of the {len(values)} samples but has shape {groups.shape}; "
+                "give one for each."
+            )
+        self.groups = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
+        values, exponent = dense_rows(values)
         mean, size = values.mean(axis=0), np.abs(values).max(axis=0)
         values -= mean
         spread = values.std(axis=0)
