@@ -145,17 +145,14 @@ def planted_table(parts: Parts) -> str:
     }
     lines = ["| table | " + " | ".join(labels.values()) + " |", "|---|" + "---|" * len(labels)]
     for name, (_, answers, _) in PLANTED.items():
-        rows = rows_of(parts, "planted", name)
-        if not rows:
-            return NOTHING
         cells = []
         for label in labels:
-            runs = [row[label] for row in rows]
+            runs = rows_of(parts, "planted", name, label)
             hits = sum(set(run["selected"]) in answers for run in runs)
-            error, seconds = np.median([run["error"] for run in runs]), np.median([run["seconds"] for run in runs])
-            cells.append(f"{hits} of {len(runs)}; {error:.3f}; {seconds:.2g} s")
+            error, seconds = (np.median([run[what] for run in runs] or [0]) for what in ("error", "seconds"))
+            cells.append(f"{hits} of {len(runs)}; {error:.3f}; {seconds:.2g} s" if runs else "-")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return "\n".join(lines) if rows_of(parts, "planted") else NOTHING
 
 
 def seeds_table(parts: Parts) -> str:
