@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import stableselect as ss
 from stableselect import testing
-from stableselect._core import _arrays, _folds, _sorted_samples
+from stableselect._core import _arrays, _folds
 from stableselect.base import BaseSelector
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
@@ -142,19 +142,19 @@ def test_selecting_takes_one_thread_a_call(make, tall, monkeypatch):
 
 
 sorted_or_not = pytest.mark.parametrize(
-    "most", [_sorted_samples._MOST, pytest.param(0, marks=pytest.mark.slow)], ids=["sorted", "as they come"]
+    "most", [_folds._MOST, pytest.param(0, marks=pytest.mark.slow)], ids=["sorted", "as they come"]
 )
 
 
 @pytest.mark.slow
 def test_sparse_agrees_with_dense_as_the_samples_come(name, monkeypatch):
-    monkeypatch.setattr(_sorted_samples, "_MOST", 0)
+    monkeypatch.setattr(_folds, "_MOST", 0)
     testing.selector_checks()["sparse_agrees_with_dense"](SELECTORS[name])
 
 
 @sorted_or_not
 def test_torch_tensors_agree_with_numpy(make, tall, monkeypatch, most):
-    monkeypatch.setattr(_sorted_samples, "_MOST", most)
+    monkeypatch.setattr(_folds, "_MOST", most)
     torch = pytest.importorskip("torch")
     expected = make(4).fit(tall)
     tensor = torch.asarray(tall)

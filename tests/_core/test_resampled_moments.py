@@ -5,8 +5,10 @@ from sklearn.model_selection import LeaveOneOut
 
 from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core import _moment_sums
-from stableselect._core._folds import ResampledMoments, fold_moments
-from stableselect._core._resampling import Bootstrap, Resample, Subsample, resamples
+from stableselect._core._folds import fold_moments
+from stableselect._core._resampled_moments import ResampledMoments
+from stableselect._core._resampling import Resample, resamples
+from stableselect._core._splitters import Bootstrap, Subsample
 
 SPLITTERS = [Subsample(4), Subsample(4, train_size=0.3), Bootstrap(4), 4, LeaveOneOut()]
 

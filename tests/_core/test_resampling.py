@@ -18,7 +18,8 @@ from sklearn.model_selection import (
 from sklearn.tree import DecisionTreeRegressor
 
 from stableselect._core._arrays import take_rows
-from stableselect._core._resampling import Bootstrap, ComplementaryPairs, Subsample, resamples
+from stableselect._core._resampling import resamples
+from stableselect._core._splitters import Bootstrap, ComplementaryPairs, Subsample
 
 OURS = [Subsample, Bootstrap, ComplementaryPairs]
 

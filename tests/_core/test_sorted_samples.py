@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from stableselect._core import Moments, _sorted_samples, in_own_order
+from stableselect._core import Moments, _folds, in_own_order
 
 FORMS = {
     "rows": lambda X: X,
@@ -56,5 +56,5 @@ def test_values_far_below_the_largest_are_kept():
 
 
 def test_a_large_table_is_read_as_it_comes(table, monkeypatch):
-    monkeypatch.setattr(_sorted_samples, "_MOST", 299)
+    monkeypatch.setattr(_folds, "_MOST", 299)
     assert in_own_order(table)[0] is table

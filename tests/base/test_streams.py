@@ -122,7 +122,7 @@ def test_a_sketch_of_a_stream_has_the_exact_map_where_it_can_be_read_again(rng):
 
 def test_a_sketch_is_taken_where_moments_of_a_stream_do_not_fit(rng, monkeypatch):
     X = rng.normal(size=(400, 30))
-    monkeypatch.setattr("stableselect.subset._sketching.memory_limit", lambda: 8 * 30 * 30)
+    monkeypatch.setattr("stableselect.subset._gathering.memory_limit", lambda: 8 * 30 * 30)
     for table in (parts(X), iter(parts(X))):
         with pytest.warns(ss.base.SketchWarning, match="selected from a sketch"):
             assert ColumnSubset(4).fit(table).sketch_size_ == 500

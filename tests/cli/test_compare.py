@@ -1,6 +1,7 @@
 """``compare``: the library's figures in 80 columns, files, the folder of finished runs, and what is refused."""
 
 import os
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -89,3 +90,17 @@ def test_what_cannot_be_is_refused_in_a_sentence(run, wine, words, sentence):
     given = words if "--label-column" in words else (*words, "--drop-columns", "class,batch")
     code, text, err = run("compare", wine, *given)
     assert code == 2 and sentence in err and not text and err.count("\n") == 1
+
+
+def test_names_are_left_as_they_are(run, tmp_path, monkeypatch, rng):
+    def fails(self, X, k):
+        raise ValueError("'features_a' and 'samples_b' cannot be scored; leave them out.")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ss.VarianceScore, "_score_features", fails)
+    names = ["features_a", "samples_b", "c", "d"]
+    pd.DataFrame(rng.normal(size=(40, 4)), columns=names).to_csv("t.csv", index=False)
+    code, text, err = run("compare", "t.csv", "-k", 2, *TWO, "--report", "page.html")
+    assert code == 0, err
+    for said in (" ".join(text.split()), unescape((tmp_path / "page.html").read_text())):
+        assert "'features_a' and 'samples_b' cannot be scored" in said

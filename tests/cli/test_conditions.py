@@ -187,6 +187,9 @@ def test_names_are_left_as_they_are(run, tmp_path):
     (tmp_path / "c.toml").write_text("choose_from = ['features']\n")
     code, _, err = run("select", tmp_path / "t.csv", "-k", 2, "--conditions", tmp_path / "c.toml")
     assert code == 2 and "2 columns are to be selected" in " ".join(err.split()), err
+    (tmp_path / "c.toml").write_text("[blocks]\na = ['features', 'feature']\nb = ['feature', 'feature_1']\n")
+    code, _, err = run("select", tmp_path / "t.csv", "-k", 2, "--conditions", tmp_path / "c.toml")
+    assert code == 2 and "Column 'feature' is in two blocks" in " ".join(err.split()), err
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])

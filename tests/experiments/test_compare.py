@@ -102,7 +102,7 @@ def test_selectors_of_all_kinds_are_set_to_k(tall, labels):
     sizes = {row.name: row.n_selected for row in found.rows if row.kind == "method"}
     assert sizes.pop("as it is") == 12 and set(sizes.values()) == {3.0} and len(sizes) == 6
     assert found.selections["own"] == [[0, 1, 2]] * 2
-    assert "selects 12 features, not 3" in found.row("as it is").note
+    assert "selects 12 instead of 3" in found.row("as it is").note
     assert "selects by the labels" in found.row("scikit-learn").note
     assert found.best.name != "as it is" and found.rows[6].name == "as it is"
     without = ss.compare(tall, 3, methods=[SelectKBest(), "PFA"], cv=HALVES)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 from stableselect.datasets import info, names
 from stableselect.experiments import (
@@ -212,6 +213,77 @@ def test_table2_by_hand(runs):
         seeds = range(10 if method == "random" else 2 if find_method(method).seeded else 1)
         mean = np.mean([np.mean([numbers[split, seed] for seed in seeds]) for split in range(5)])
         assert printed[dataset, method] == pytest.approx(mean, rel=1e-12)
+
+
+def listed(title):
+    """Return dataset and method of each row of a table of the summary."""
+    text = (FOLDER / "summary.md").read_text().split(f"**{title}**\n\n")[1].split("\n\n")[0]
+    return [
+        tuple(cell.strip() for cell in line.split(" | ")[:2]) for line in text.replace("| ", "", 1).splitlines()[2:]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "measure", "title", "sign"),
+    [
+        ("table2", "ridge", "Lower error than ColumnSubset", 1),
+        ("table3", "accuracy", "Higher accuracy than ColumnSubset", -1),
+    ],
+)
+def test_the_summary_lists_every_loss(name, measure, title, sign):
+    figures = defaultdict(dict)
+    for line in rows(name):
+        if line["protocol"] == "corrected" and line["measure"] == measure and line["mean"]:
+            figures[line["dataset"]][line["method"]] = sign * float(line["mean"])
+    lost = {
+        (info(dataset).title, method)
+        for dataset, found in figures.items()
+        for method, value in found.items()
+        if value < found["ColumnSubset"] and method not in ("ScorerSelector", "mean predictor", "PCA, k components")
+    }
+    shown = [(dataset.removeprefix("| "), method.replace("\\", "")) for dataset, method in listed(title)]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == lost
+    text = (FOLDER / "summary.md").read_text()
+    assert text.index("## What we do not win") < text.index("|---")
+
+
+def test_the_summary_counts_who_is_quicker_and_who_is_more_stable():
+    text = (FOLDER / "summary.md").read_text()
+    seconds = {line["method"]: float(line["median_seconds"]) for line in rows("summary") if line["measure"] == "ridge"}
+    del seconds["random"]
+    quicker = sum(value < seconds["ColumnSubset"] for value in seconds.values())
+    assert f"{quicker} of {len(seconds) - 1} others take less" in text
+    both, ratios = defaultdict(list), defaultdict(list)
+    for line in rows("stability"):
+        if line["value"]:
+            {"both": both, "relative": ratios}.get(line["measure"], defaultdict(list))[line["method"]].append(
+                float(line["value"])
+            )
+    means = {method: np.mean(values) for method, values in both.items() if len(values) == 8 == len(ratios[method])}
+    steadier = sum(value > means["ColumnSubset"] for value in means.values())
+    ours = f"ColumnSubset has {means['ColumnSubset']:.2f}, and {steadier} of {len(means) - 1} others have more"
+    assert ours in text
+
+
+def test_won_tied_and_lost_by_a_paired_test(runs):
+    """Against random features, from the runs, by Student's paired test instead of the interval."""
+    found = defaultdict(lambda: defaultdict(list))
+    for item in runs:
+        run = item.run
+        plain = run.mode == "full" and not run.task and run.protocol == "corrected" and run.k == info(run.dataset).k
+        if plain and run.method in (*METHODS, *OTHERS) and run.split < 5 and "note" not in item.record:
+            if run.seed < (10 if run.method == "random" else 2):
+                found[run.dataset, run.method][run.split].append(item.record["ridge"])
+    means = {place: np.array([np.mean(found[place][split]) for split in range(5)]) for place in found}
+    shown = {line["method"]: line for line in rows("summary") if line["measure"] == "ridge"}
+    for method in set(shown) - {"random"}:
+        sides = [0, 0, 0]
+        for dataset, other in means:
+            if other == method:
+                test = ttest_rel(means[dataset, method], means[dataset, "random"])
+                sides[1 if test.pvalue > 0.05 else 0 if test.statistic < 0 else 2] += 1
+        assert [int(shown[method][side]) for side in ("won", "tied", "lost")] == sides, method
 
 
 def test_no_training_error_is_below_its_bound(runs):

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from stableselect import ScorerSelector, SketchedMoments
 from stableselect.base import SketchWarning
-from stableselect.subset import _sketching
+from stableselect.subset import _gathering
 
 BOUNDS = ("lower_bound_", "optimality_gap_")
 
@@ -56,7 +56,7 @@ def test_streams_and_moments_give_the_same_features(digits):
 
 
 def test_taken_where_exact_moments_do_not_fit(digits, monkeypatch):
-    monkeypatch.setattr(_sketching, "memory_limit", lambda: 1.0)
+    monkeypatch.setattr(_gathering, "memory_limit", lambda: 1.0)
     with pytest.warns(SketchWarning, match="sketched, r = 500"):
         assert ScorerSelector(5).fit(digits).sketch_size_ == 500
 

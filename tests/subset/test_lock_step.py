@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset, ScorerSelector
-from stableselect._core import _roles, _search_device, _sorted_samples
+from stableselect._core import _folds, _roles, _search_device
 from stableselect.subset import _frontier, _search
 
 torch = pytest.importorskip("torch")
@@ -20,7 +20,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Return a device; tensors in the processor's memory are treated as if they were on one."""
     if request.param == "cuda" and not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
-    for module in (_search_device, _sorted_samples):
+    for module in (_search_device, _folds):
         monkeypatch.setattr(module, "on_device", torch.is_tensor)
     return str(request.param)
 

@@ -11,7 +11,7 @@ import stableselect as ss
 from stableselect import ColumnSubset, Moments, SketchedMoments
 from stableselect.inspection import stability_analysis
 from stableselect.persistence import _tree
-from stableselect.subset import _sketching
+from stableselect.subset import _gathering
 
 BOUNDS = ("lower_bound_", "optimality_gap_", "proven_optimal_")
 
@@ -23,7 +23,7 @@ def digits():
 
 @pytest.fixture
 def no_memory(monkeypatch):
-    monkeypatch.setattr(_sketching, "memory_limit", lambda: 1.0)
+    monkeypatch.setattr(_gathering, "memory_limit", lambda: 1.0)
 
 
 def loss(X, chosen, ridge=0.0, weights=None):
@@ -114,11 +114,11 @@ def test_a_sketch_is_taken_where_exact_moments_do_not_fit(digits, no_memory):
 
 def test_folds_count_for_memory(digits, monkeypatch):
     one = 8 * 64 * 64
-    monkeypatch.setattr(_sketching, "memory_limit", lambda: 3 * one)
+    monkeypatch.setattr(_gathering, "memory_limit", lambda: 3 * one)
     assert ColumnSubset(5, ridge=0).fit(digits).sketch_size_ is None
     with pytest.warns(UserWarning, match="sketched"):
         assert ColumnSubset(5).fit(digits).sketch_size_ == 500
-    monkeypatch.setattr(_sketching, "memory_limit", lambda: 16 * one)
+    monkeypatch.setattr(_gathering, "memory_limit", lambda: 16 * one)
     assert ColumnSubset(5).fit(digits).sketch_size_ is None
 
 

@@ -12,7 +12,7 @@ from stableselect import all_selectors
 from stableselect.base import NovelSamplesWarning
 from stableselect.io import Table, TableError, apply, read_table, reconstruct
 from stableselect.workflow import RequestError, SelectionRequest, select_table
-from stableselect.workflow._scaling import fitted_scaler, unscale_map
+from stableselect.workflow._numbers import fitted_scaler, unscale_map
 
 USED = ["price", "noise", "share", "count", "mix", "same", "flag"]
 ROLES = {"id_columns": ["id"], "drop": ["word"]}
@@ -257,9 +257,9 @@ def test_columns_without_numbers_are_left_out_and_told_with_value_row_and_count(
 
 
 def test_a_report_says_that_the_columns_come_from_a_sketch(rng, monkeypatch):
-    from stableselect.subset import _sketching
+    from stableselect.subset import _gathering
 
-    monkeypatch.setattr(_sketching, "memory_limit", lambda: 1.0)
+    monkeypatch.setattr(_gathering, "memory_limit", lambda: 1.0)
     X = rng.normal(size=(60, 6))
     data = pa.table({f"c{j}": X[:, j] for j in range(6)})
     selection = select_table(Table(data, "t.csv"), SelectionRequest(k=2))

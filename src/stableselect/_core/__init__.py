@@ -22,18 +22,22 @@ from ._arrays import (
     to_numpy,
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
-from ._blocks import BlockKFold, time_blocks
 from ._containers import Container, container_of
 from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
 from ._factors import FactorModel, fit_factors
 from ._folds import (
     HeldOut,
-    ResampledMoments,
+    byte_order,
+    dense_rows,
     fold_moments,
     hold_out_each,
+    in_own_order,
     merged,
+    own_moments,
     row_folds,
     row_hashes,
+    sorted_features,
+    sorted_samples,
     split_moments,
 )
 from ._forward_search import (
@@ -51,12 +55,9 @@ from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
 from ._missing import GaussianModel, fit_gaussian, takes_long
 from ._moments import Moments, normalised_moments
 from ._refits import Refit, centred, mean_square, refit_errors
+from ._resampled_moments import ResampledMoments
 from ._resampling import (
-    Bootstrap,
-    ComplementaryPairs,
     Resample,
-    Resampler,
-    Subsample,
     as_splitter,
     check_cv,
     held_out_splits,
@@ -80,7 +81,7 @@ from ._search_device import (
 )
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
-from ._sorted_samples import byte_order, dense_rows, in_own_order, sorted_features, sorted_samples
+from ._splitters import BlockKFold, Bootstrap, ComplementaryPairs, Resampler, Subsample, time_blocks
 from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments, stream_splits
 from ._streams import Stream, open_table, summed
 from ._subset_search import SwapState, best_swap

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._arrays import Array, like, namespace, to_dense, to_numpy
 from ._folds import merged, row_folds
-from ._moment_sums import varying
+from ._moment_units import varying
 from ._moments import Moments
 
 

@@ -1,4 +1,4 @@
-"""Moments of parts of a table: of folds that belong to the samples themselves, not to their order, and of resamples.
+"""What the values of the samples decide, not the order they came in: their folds, and an order of their own.
 
 A sample's fold comes from a hash of its values, each to about seven digits, and of the positions of their features. No
 other sample has a say in it: an array, a stream of blocks and chunks on several machines give the same folds, shuffling
@@ -6,9 +6,7 @@ samples changes nothing, equal samples share a fold, and the rounding of a scale
 features does matter: features in another order give other folds. (A hash without positions cannot tell samples apart
 that hold the same values in other places, as in tables of zeros and ones or after quantile normalisation.)
 
-For resamples the moments of all samples are gathered once, and what a resample leaves out is removed. Where that costs
-more than reading the samples kept (a bootstrap, a small subsample, a table of few samples against its features), they
-are read instead.
+What is computed from sorted samples is the same to the last bit whatever order they came in, and whatever held them.
 """
 
 from __future__ import annotations
@@ -24,17 +22,14 @@ from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
     float64,
-    index,
     memory_limit,
     namespace,
     on_device,
-    row_blocks,
-    take_rows,
+    to_dense,
     to_numpy,
 )
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._resampling import Resample
 from ._sums import Room, pooled_sums
 from ._threads import MANY_FEATURES, side_by_side
 
@@ -42,8 +37,8 @@ _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
 _DROPPED = 29
 """Bits of a double's 52 that are rounded away: as many as single precision lacks."""
-_CANCELS = 1e-4
-"""A feature whose sum of squares falls below this fraction of itself when samples go is computed afresh."""
+_MOST = 2**20
+"""Values of a table that is sorted before its moments are gathered; larger ones are read as they come."""
 
 
 def row_hashes(X: Array) -> np.ndarray:
@@ -93,6 +88,53 @@ def row_folds(X: Array, n_folds: int) -> np.ndarray:
     return (row_hashes(X).view(np.uint64) % np.uint64(n_folds)).astype(np.intp)
 
 
+def dense_rows(X: Array) -> tuple[np.ndarray, int]:
+    """Return X / 2^e as a dense double-precision array with values in [-1, 1], and e; the division is exact."""
+    values = np.array(to_dense(X), order="C")
+    largest = max(-float(values.min()), float(values.max()))
+    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
+    np.ldexp(values, -exponent, out=values)
+    values += 0.0  # turns -0 into 0, so that equal samples have equal bytes
+    return values, exponent
+
+
+def byte_order(values: np.ndarray) -> np.ndarray:
+    """Return the order that sorts samples by their bytes."""
+    return np.argsort(values.view(np.dtype((np.void, values.itemsize * values.shape[1]))).ravel(), kind="stable")
+
+
+def sorted_features(values: np.ndarray) -> np.ndarray:
+    """Return the features of a dense table in an order that their values decide, whatever the order of the samples.
+
+    What depends on the samples' distances alone is then the same to the last bit for every order of the features, but
+    for features that hold the same values in other samples.
+    """
+    return np.ascontiguousarray(values[:, byte_order(np.ascontiguousarray(np.sort(values, axis=0).T))])
+
+
+def sorted_samples(X: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples as a dense array, sorted by their values, and the order that sorts them.
+
+    They are sorted by the bytes they have in the unit of :func:`dense_rows` and in the order of
+    :func:`sorted_features`: which order that is does not matter, only that the values fix it in every unit.
+    """
+    order = byte_order(sorted_features(dense_rows(X)[0]))
+    return to_dense(X)[order] + 0.0, order
+
+
+def in_own_order(X: Array, weights: np.ndarray | None = None) -> tuple[Array, np.ndarray | None]:
+    """Return a table for moments, and its weights: of up to a million values, dense and with its samples sorted.
+
+    Equal samples are sorted by their weights. A larger table, or a tensor on a device, comes back as it is: its moments
+    follow the order of its samples by rounding.
+    """
+    if X.shape[0] * X.shape[1] > _MOST or on_device(X):
+        return X, weights
+    values = dense_rows(X)[0]
+    order = byte_order(values if weights is None else np.column_stack([values, weights]))
+    return to_dense(X)[order] + 0.0, None if weights is None else weights[order]
+
+
 def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.ndarray) -> list[Moments]:
     """Return the moments of each fold, empty ones included.
 
@@ -118,6 +160,12 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
     if weights is not None:
         labels[weights == 0] = -1
     return gather_each(X, [np.flatnonzero(labels == fold) for fold in range(n_folds)], weights)
+
+
+def own_moments(X: Array, weights: np.ndarray | None, n_folds: int) -> list[Moments]:
+    """Return the moments of the folds of a checked table, read in its own order; of all samples where n_folds is 0."""
+    X, weights = in_own_order(X, weights)
+    return fold_moments(X, weights, n_folds) if n_folds else [Moments()._add(X, weights)]
 
 
 def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | None = None) -> list[Moments]:
@@ -242,104 +290,3 @@ def split_moments(
 
     of = own if moments is None else moments
     return [of(np.arange(n))], [HeldOut([of(train)], of(test)) for train, test in splits]
-
-
-class ResampledMoments:
-    """The moments of any resample of a table, in folds that belong to the samples.
-
-    Parameters
-    ----------
-    X : array, CSR matrix or tensor of shape (n, m)
-        The table.
-    n_folds : int
-        Folds of the samples to keep apart, as in :func:`~stableselect._core._folds.fold_moments`; 0 for none.
-    """
-
-    def __init__(self, X: Array, n_folds: int) -> None:
-        self.X = X
-        self.n_folds = n_folds
-        n = int(X.shape[0])
-        folds = row_folds(X, n_folds) if n_folds else np.zeros(n, dtype=np.intp)
-        self._fold_rows = [np.flatnonzero(folds == fold) for fold in range(max(1, n_folds))]
-        self._folds = folds
-        self._full: list[Moments] | None = None
-
-    def prepare(self) -> None:
-        """Gather the moments of all samples now, so that copies of this object need not."""
-        self._all_rows()
-
-    def removes(self, resample: Resample | None) -> bool:
-        """Tell whether taking out the samples left out costs less than reading those kept; None means all samples."""
-        if resample is None:
-            return True
-        n, m = self.X.shape
-        kept = len(resample.rows)
-        return resample.counts is None and 2 * kept > max(n, m)
-
-    def of(self, resample: Resample | None) -> list[Moments]:
-        """Return the moments of each fold that has samples in the resample, one where there are no folds.
-
-        They may share arrays with those of other resamples: read them, do not change them.
-        """
-        if resample is None:
-            return [part for part in self._all_rows() if part.n_samples]
-        kept = np.zeros(len(self._folds), dtype=bool)
-        kept[resample.rows] = True
-        if self.removes(resample):
-            parts = [
-                self._without(full, rows[kept[rows]], rows[~kept[rows]])
-                for full, rows in zip(self._all_rows(), self._fold_rows, strict=True)
-            ]
-        else:
-            weights = None
-            if resample.counts is not None:
-                weights = np.zeros(len(kept))
-                weights[resample.rows] = resample.counts
-            parts = gather_each(self.X, [rows[kept[rows]] for rows in self._fold_rows], weights)
-        return [part for part in parts if part.n_samples]
-
-    def _all_rows(self) -> list[Moments]:
-        """Return the moments of all samples, fold by fold; gathered once."""
-        if self._full is None:
-            self._full = gather_each(self.X, self._fold_rows)
-        return self._full
-
-    def _without(self, full: Moments, kept: np.ndarray, gone: np.ndarray) -> Moments:
-        """Return the moments of one fold without some of its samples."""
-        if not gone.size:
-            return full
-        if full.form == "dual" or gone.size > kept.size:
-            return gather(self.X, kept)
-        moments = Moments().merge(full)
-        with np.errstate(over="ignore", invalid="ignore"):  # the selectors raise if something overflows
-            for part in row_blocks(gone.size, self.X.shape[1]):
-                moments.remove(take_rows(self.X, gone[part]))
-        before, after = (to_numpy(namespace(s).linalg.diagonal(s)) for s in (full._second, moments._second))
-        columns = np.flatnonzero(after < _CANCELS * before)
-        if columns.size:
-            self._repair(moments, kept, columns)
-        return moments
-
-    def _repair(self, moments: Moments, kept: np.ndarray, columns: np.ndarray) -> None:
-        """Compute some features' moments afresh, so that a feature without variance in the samples kept has none."""
-        xp = namespace(moments._mean)
-        at = index(columns, moments._mean, xp)
-        values = self._dense(kept, columns)
-        moments._mean[at] = xp.mean(values, axis=0)
-        centred = values - moments._mean[at][None, :]
-        cross = xp.zeros_like(moments._second[:, : columns.size])
-        for part in row_blocks(kept.size, self.X.shape[1]):
-            cross += (self._dense(kept[part]) - moments._mean[None, :]).T @ centred[part]
-        moments._second[:, at] = cross
-        moments._second[at, :] = cross.T
-        for name, extreme in (("_low", xp.min), ("_high", xp.max)):
-            limits = xp.asarray(getattr(moments, name), copy=True)  # shared with the moments of all samples
-            limits[at] = extreme(values, axis=0)
-            setattr(moments, name, limits)
-
-    def _dense(self, rows: np.ndarray, columns: np.ndarray | None = None) -> Array:
-        block = take_rows(self.X, rows)
-        xp = namespace(block)
-        if columns is not None:
-            block = block[:, columns] if sparse.issparse(block) else xp.take(block, index(columns, block, xp), axis=1)
-        return float64(block.toarray() if sparse.issparse(block) else block, xp)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
 from types import ModuleType
 from typing import Any, Literal, Self
 
 import array_api_compat
 import numpy as np
 
-from ._arrays import Array, index, like, memory_limit, namespace, to_numpy
+from ._arrays import SMALLEST, Array, check_spread, index, like, memory_limit, namespace, to_numpy
+from ._gram import DualGram, Gram, ScaledGram
 from ._sums import Block, Room, add_outer, add_products, mirror, read_blocks, writable
 
 _SAME = 1e-6
@@ -55,6 +54,14 @@ class MomentSums:
         if self.n_features is None:
             raise ValueError("These moments hold no samples yet; call update() first.")
         return getattr(self, name)
+
+    def _empty(self) -> Self:
+        """Return moments of the same kind without samples."""
+        return type(self)()
+
+    def _of_part(self, name: str) -> Self:
+        """Return moments of the same kind for a part of the samples that will be merged."""
+        return type(self)()
 
     def _add(
         self,
@@ -161,28 +168,27 @@ class MomentSums:
         xp = namespace(low)
         self._low, self._high = xp.minimum(self._low, low), xp.maximum(self._high, high)
 
-    def _multiply(self, factor: Array) -> None:
-        """Multiply every feature by its factor in what the form keeps, with new arrays."""
-        self._rows = [rows * factor[None, :] for rows in self._rows]
+    def _checked(self) -> Self:
+        """Return these moments; raise if double precision does not hold the variance of a feature."""
+        check_spread(self._known("_low"), self._high)
+        return self
+
+    def operator(self) -> Gram:
+        """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form.
+
+        In the primal form it shares its array with these moments; after an update, ask for it anew.
+        """
+        xp = namespace(self._known("_mean"))
+        # A constant feature's variance is zero, not the rounding of its mean.
+        varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)
         if self._second is not None:
-            self._second = self._second * factor[:, None] * factor[None, :]
-
-    def _in_units(self, origin: Array, factor: Array) -> Self:
-        """Return the sums of the table less ``origin``, times ``factor``; arrays are replaced, never changed."""
-        scaled = copy(self)
-        for name in ("_mean", "_low", "_high", "_shift"):
-            if getattr(self, name) is not None:
-                setattr(scaled, name, (getattr(self, name) - origin) * factor)
-        scaled._multiply(factor)
-        scaled._weights = list(self._weights)
-        return scaled
-
-    def _moved(self, centre: Array, mean: Array, varies: Array) -> Self:
-        """Return the moments with ``centre`` moved to ``mean``, where features that do not vary stay at it exactly."""
-        zero = mean * 0.0
-        xp = namespace(zero)
-        moved = self._in_units(xp.where(varies, centre - mean, zero), xp.where(varies, zero + 1, zero))
-        return moved if bool(xp.all(varies)) else moved._in_units(xp.where(varies, zero, -mean), zero + 1)
+            self._mirror()
+            # Sums of exactly zero need no mask.
+            varies = xp.where(xp.linalg.diagonal(self._second) == 0, 1.0, varies)
+            return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
+        rows, weights = self._stacked(xp)
+        centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
+        return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
 
     def _mirror(self) -> None:
         """Bring the upper triangle of the sums up to date."""
@@ -241,14 +247,6 @@ class MomentSums:
         weights = xp.ones_like(rows[:, 0]) if block.weights is None else block.weights
         moments._rows, moments._weights, moments._shift = [rows], [like(weights, rows, xp)], block.mean
         return moments
-
-
-def varying(parts: Sequence[MomentSums]) -> Array:
-    """Tell which features vary in some part; the rounding of a mean must not make another one vary."""
-    found = parts[0]._high > parts[0]._low
-    for part in parts[1:]:
-        found = found | (part._high > part._low)
-    return found
 
 
 def check_alike(part: Any, whole: Any) -> None:

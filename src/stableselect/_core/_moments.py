@@ -15,11 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import (
-    SMALLEST,
     Array,
     as_block,
     check_shape,
-    check_spread,
     check_values,
     check_weights,
     is_foreign,
@@ -27,13 +25,14 @@ from ._arrays import (
     row_blocks,
 )
 from ._containers import container_of
-from ._gram import DualGram, Gram, ScaledGram
-from ._moment_sums import MomentSums, check_alike, check_removable, varying
+from ._gram import Gram
+from ._moment_sums import check_alike, check_removable
+from ._moment_units import SumsInUnits, varying
 from ._streams import ChunkStream, Stream, open_table
 from ._tables import Features, as_part
 
 
-class Moments(MomentSums):
+class Moments(SumsInUnits):
     """Weight, mean and centred second moments of the features of a table.
 
     Blocks of samples may come in any size and order, from several machines, and can be taken out again; the result is
@@ -293,50 +292,12 @@ class Moments(MomentSums):
             whole.merge(part._moved(part._mean, mean, varies))
         return whole
 
-    def operator(self) -> Gram:
-        """Return C as the subset searches use it: dense in the primal form, a thin factor in the dual form.
-
-        In the primal form it shares its array with these moments; after an update, ask for it anew.
-        """
-        xp = namespace(self._known("_mean"))
-        # A constant feature's variance is zero, not the rounding of its mean.
-        varies = xp.astype(self._high - self._low >= SMALLEST, xp.float64)
-        if self._second is not None:
-            self._mirror()
-            # Sums of exactly zero need no mask.
-            varies = xp.where(xp.linalg.diagonal(self._second) == 0, 1.0, varies)
-            return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
-        rows, weights = self._stacked(xp)
-        centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
-        return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
-
     def _add_stream(self, stream: Stream) -> Self:
         """Add all samples of a table that is read piece by piece; those of chunks are gathered where they are."""
         if isinstance(stream, ChunkStream):
             return self.merge(stream.gather(partial(_of_chunk, self._empty(), self.n_samples), _together))
         for samples, weights in stream.pieces():
             self._add(samples, weights)
-        return self
-
-    def _empty(self) -> Moments:
-        """Return moments of the same kind without samples."""
-        return Moments()
-
-    def _of_part(self, name: str) -> Moments:
-        """Return moments of the same kind for a part of the samples that will be merged."""
-        return Moments()
-
-    def _scaling(self, kind: Literal["minmax", "standard"]) -> tuple[Array, Array]:
-        """Return what is subtracted from every feature, and what it is multiplied by then."""
-        xp = namespace(self._checked()._mean)
-        varies = self._high > self._low
-        spread = self._high - self._low if kind == "minmax" else xp.sqrt(self.variance)
-        factor = 1 / xp.where(varies & (spread > 0), spread, xp.ones_like(spread))
-        return self._low if kind == "minmax" else self._mean, factor
-
-    def _checked(self) -> Moments:
-        """Return these moments; raise if double precision does not hold the variance of a feature."""
-        check_spread(self._known("_low"), self._high)
         return self
 
 

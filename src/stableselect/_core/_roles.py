@@ -1,7 +1,8 @@
 """What a finished selection does and how good it can be at most, from the moments alone.
 
 One pass of algebra over the chosen subset S gives the linear map that reconstructs all features, the fraction of every
-feature that is explained and by whom, what each kept feature is worth, and the best replacement for it.
+feature that is explained and by whom, what each kept feature is worth, and the best replacement for it; of those for
+several that fail at once, none stands in for two.
 
 The bound on the loss of any k features, for tables with too many subsets to try, is the larger of two. k features
 cannot do better than k principal components, shrunk by the same ridge, of what the prescribed features leave. And a
@@ -18,13 +19,13 @@ from functools import partial
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.optimize import linear_sum_assignment
 
 from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
 from ._gram import DualGram, Gram, pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step
-from ._stand_ins import correlations, stand_ins
 from ._streams import Stream, summed
 from ._subset_search import SwapState
 from ._threads import MANY_FEATURES
@@ -34,6 +35,13 @@ _REPLACEMENTS = 3
 """Replacements looked for, of each kept feature."""
 _NEAR_COPY = 1e-9
 """A feature with less than this fraction of its variance left adds nothing that second moments can tell."""
+_LIKENESS = 1e-3
+"""Of replacements whose costs differ by less than this fraction of the variance, the more correlated one is taken.
+
+Where features have little in common, the next best feature of all would else stand in for any of them.
+"""
+_NEVER = 1e9
+"""Cost of what may not be, which an assignment takes only where there is nothing else."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,48 @@ def column_roles(
         costs=costs,
         likeness=correlations(C_S, variance, chosen, substitutes),
     )
+
+
+def correlations(C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int], others: np.ndarray) -> np.ndarray:
+    """Return the correlation of every kept feature with some others (k x p, -1 for none), from the k x m moments."""
+    product = variance[list(chosen)][:, None] * variance[others]
+    known = (others >= 0) & (product > 0)
+    found = np.take_along_axis(C_S, np.maximum(others, 0), axis=1) / np.sqrt(np.where(known, product, 1.0))
+    return np.where(known, np.clip(found, -1.0, 1.0), np.nan)
+
+
+def stand_ins(
+    gains: np.ndarray, total: float, C_S: np.ndarray, variance: np.ndarray, chosen: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a replacement of every kept feature, all different, at the least sum of costs, unlikeness being one.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (k, m)
+        Fall of the loss where a kept feature is replaced by another; -inf where that may not be.
+    total : float
+        Sum of the variances.
+    C_S, variance, chosen
+        As for :func:`correlations`.
+
+    Returns
+    -------
+    features, gains : ndarray of shape (k,)
+        The gain is -inf where no feature is left.
+    """
+    k = len(gains)
+    found, gained = np.zeros(k), np.full(k, -np.inf)
+    open_ = np.flatnonzero(~np.isneginf(gains).all(axis=0))
+    if open_.size > k:
+        # Whatever the other k - 1 take, one of the best k of a kept feature is left for it.
+        best = np.argpartition(-gains[:, open_], k - 1, axis=1)[:, :k]
+        open_ = open_[np.unique(best)]
+    if open_.size:
+        alike = np.abs(correlations(C_S, variance, chosen, np.tile(open_, (k, 1))))
+        costs = -gains[:, open_] / total + _LIKENESS * (1 - np.nan_to_num(alike))
+        rows, columns = linear_sum_assignment(np.minimum(costs, _NEVER))
+        found[rows], gained[rows] = open_[columns], gains[rows, open_[columns]]
+    return found, gained
 
 
 def least_squares_map(X: Array | Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

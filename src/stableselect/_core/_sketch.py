@@ -19,8 +19,7 @@ from ._arrays import SMALLEST, Array, is_foreign, namespace, row_blocks, to_nump
 from ._gram import DualGram, pseudo_inverse, refined_product
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._roles import Roles
-from ._stand_ins import correlations
+from ._roles import Roles, correlations
 from ._sums import Block, Room, read_blocks, writable
 
 LEAST_SIZE = 500

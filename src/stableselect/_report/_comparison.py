@@ -67,7 +67,7 @@ def comparison_page(
         ("Fingerprint", found.fingerprint),
     ]
     blocks: list[Any] = [Facts(facts), Facts(list(known_versions.items()))]
-    if said := [*notes, *(note.replace("features", "columns") for note in found.notes())]:
+    if said := [*notes, *found.notes()]:
         blocks.append(Notes(said))
     return Page(
         title=title or f"Methods compared{f' on {source}' if source else ''}",

@@ -62,10 +62,6 @@ def evaluation_page(result: Any, title: str | None = None) -> Page:
     )
 
 
-def _words(text: str) -> str:
-    return text.replace("features", "columns").replace("samples", "rows")
-
-
 def _comparison(judged: PanelEvaluation) -> Section:
     named = [(_WAYS.get(row.name, row.name), row) for row in judged.comparison]
     grid = Grid(
@@ -90,7 +86,7 @@ def _comparison(judged: PanelEvaluation) -> Section:
     blocks: list[Any] = [Chart(bars, "Explained variance of held-out rows.", None), grid]
     if judged.random.size > 1:
         blocks.append(_random(judged))
-    return Section("comparison", "What the panel is worth", [_words(judged.verdict)], blocks)
+    return Section("comparison", "What the panel is worth", [judged.verdict_on("columns", "rows")], blocks)
 
 
 def _random(judged: PanelEvaluation) -> Chart:

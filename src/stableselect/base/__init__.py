@@ -25,11 +25,21 @@ from ._checks import (
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector
 from ._figures import Figures, data_frame, html_table
-from ._progress import N_JOBS, counted, in_processes, in_threads, progress_text, steps, told_to, verbose_steps
+from ._progress import (
+    N_JOBS,
+    counted,
+    in_processes,
+    in_threads,
+    may_stop_short,
+    progress_text,
+    steps,
+    told_to,
+    verbose_steps,
+    whole_fits,
+)
 from ._residuals import HeldOutResiduals
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
 from ._streaming import StreamingSelector
-from ._whole_fits import may_stop_short, whole_fits
 
 __all__ = [
     "FEATURES",

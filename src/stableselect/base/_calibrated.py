@@ -23,9 +23,8 @@ from .._core import (
     to_numpy,
 )
 from ._calibration import Calibration, NovelSamplesWarning, check_noise
-from ._progress import counted
+from ._progress import counted, whole_fits
 from ._residuals import HeldOutResiduals
-from ._whole_fits import whole_fits
 
 _FOLDS = 5
 _FEWEST = 10
@@ -196,9 +195,7 @@ class Calibrated:
         return like(std, values, namespace(values)) if is_foreign(values) else std
 
     def _warn_if_novel(self, values: Array) -> None:
-        """Warn of samples that are unlike those fitted on, where these are known."""
-        if not hasattr(self, "_calibration"):
-            return
+        """Warn of samples that are unlike those fitted on."""
         names = self.get_feature_names_out().tolist()  # type: ignore[attr-defined]
         told = self.calibration_.unlike(to_dense(values), names)
         if told is not None:

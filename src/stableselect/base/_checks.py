@@ -166,8 +166,10 @@ def resolve_include_exclude(
 
 def check_table(X: ArrayLike, name: str, *, missing: str = "raise") -> np.ndarray:
     """Return ``X`` as a two-dimensional float64 array without infinity, and if ``missing`` is "raise" without NaN."""
-    X = as_numbers(in_memory(X, "This function", name)[0], name)
-    check_columns(X)
+    if not isinstance(X, np.ndarray):
+        X = in_memory(X, "This function", name)[0]
+        check_columns(X)
+    X = as_numbers(X, name)
     host: Any = to_numpy(X) if is_foreign(X) else X
     try:
         table: np.ndarray = check_array(host, dtype=np.float64, ensure_all_finite=False, input_name=name)

@@ -1,4 +1,4 @@
-"""Work on many items, one after another, in threads or in processes, and how far it has come.
+"""Work on many items, in turn, in threads or in processes: how far it has come, and whether it may stop short.
 
 What iterates writes ``for item in counted(items, "folds")``, or calls what :func:`steps` gives after each step. Nobody
 listens unless a selector has ``verbose=True`` (lines on standard error) or a caller says :func:`told_to` (the bar of
@@ -33,6 +33,8 @@ _SECONDS = 0.1
 """Time between two reports."""
 _LINE_SECONDS = 2.0
 """Time between two lines."""
+_WHOLE = ContextVar("whole", default=False)
+"""Whether a fit that is interrupted ends all the work it is part of, or may return what it has."""
 
 
 class _Listener:
@@ -184,3 +186,22 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
+
+
+@contextmanager
+def whole_fits() -> Iterator[None]:
+    """Let Ctrl-C through: a fit in here is finished or raises ``KeyboardInterrupt``.
+
+    For work in which one fit is a part: repeated, stored, or written to a file. Set it where the fit is called, in the
+    worker's own process or thread, since workers do not inherit it.
+    """
+    token = _WHOLE.set(True)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(token)
+
+
+def may_stop_short() -> bool:
+    """Tell whether a fit that is interrupted may keep what it has reached: only one that was asked for by itself."""
+    return not _WHOLE.get()

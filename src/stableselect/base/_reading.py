@@ -42,12 +42,12 @@ class TableReader:
 
         Containers that are not in memory are refused.
         """
-        X, names = in_memory(X, type(self).__name__)
+        X, names = (X, None) if isinstance(X, np.ndarray) else in_memory(X, type(self).__name__)
         return self._check_plain(X, names, reset)
 
     def _open_table(self, X: Any, weights: Any = None, *, reset: bool = True) -> Array | Stream:
         """Return X as :meth:`_check_table` does, or as a stream where it is elsewhere and has more than one piece."""
-        if container_of(X) is None:
+        if isinstance(X, np.ndarray) or container_of(X) is None:
             return self._check_plain(X, None, reset)
         opened = open_table(X, weights, None if reset else self._features())
         if not isinstance(opened, Stream):
@@ -89,7 +89,8 @@ class TableReader:
         return X
 
     def _check_array(self, X: Any, reset: bool) -> Array:
-        check_columns(X)
+        if hasattr(X, "columns"):
+            check_columns(X)
         return _canonical(validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset))
 
     def _check_named(self, X: Any, names: tuple[str, ...], reset: bool) -> Array:
@@ -119,7 +120,7 @@ def _canonical(X: Array) -> Array:
 
 def one_table(X: Any) -> Container | None:
     """Return how to read a table that is no plain one, None for a plain one; raise for a series of parts."""
-    container = container_of(X)
+    container = None if isinstance(X, np.ndarray) else container_of(X)
     if container is not None and container.kind in ("an iterator", "a series of parts"):
         raise TypeError(f"X is {container.kind} of a table; call this for each part, or pass the table itself.")
     return container

@@ -192,7 +192,8 @@ class BaseSelector(Calibrated, TableReader, SelectorMixin, BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             predicted = self._predict_features(values)
         check_reconstructed(predicted, values)
-        self._warn_if_novel(values)
+        if hasattr(self, "_calibration"):
+            self._warn_if_novel(values)
         predicted[:, index(np.flatnonzero(self.support_), values, xp)] = values
         return predicted
 
@@ -327,6 +328,7 @@ class BaseSelector(Calibrated, TableReader, SelectorMixin, BaseEstimator):
         """Tell scikit-learn what the input may be."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = getattr(self, "missing", "raise") != "raise"
         return tags
 
 

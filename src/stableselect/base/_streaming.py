@@ -18,9 +18,8 @@ from .._core import (
     Stream,
     check_spread,
     check_weights,
-    fold_moments,
-    in_own_order,
     one_thread,
+    own_moments,
     stream_moments,
     to_numpy,
 )
@@ -57,9 +56,7 @@ class StreamingSelector(BaseSelector):
             if isinstance(X, Stream):
                 return self._fit_stream(X)
             weights = check_weights(sample_weight, X.shape[0])
-            n_folds = self._folds_needed()
-            table = in_own_order(X, weights)
-            folds = fold_moments(*table, n_folds) if n_folds else [Moments.from_array(*table)]
+            folds = own_moments(X, weights, self._folds_needed())
             self.__dict__.pop("moments_", None)
             self._finish(folds, X, weights)
         return self

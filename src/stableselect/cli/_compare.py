@@ -221,7 +221,7 @@ def _report(
     report.print("\n".join(found.lines()), soft_wrap=True)
     report.print(comparison_legend(scaling))
     for note in found.notes():
-        report.print(f"Note: {note.replace('features', 'columns')}")
+        report.print(f"Note: {note}")
     for note in numbers.notes:
         report.print(f"Note: {options.with_option(note)}")
     for line in last:

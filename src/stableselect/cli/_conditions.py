@@ -12,6 +12,7 @@ from .._files import printable
 if TYPE_CHECKING:
     from ..subset import Conditions
 
+OPTIONS = ("conditions", "budget", "min_distance", "grow_from", "shrink_from")
 Files = Annotated[
     list[Path] | None,
     typer.Option(

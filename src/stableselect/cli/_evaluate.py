@@ -126,7 +126,7 @@ def _report(found: TableEvaluation, targets: list[Path], pages: list[Path], quie
     report, judged = console(quiet=quiet), found.evaluation
     of = f"{len(judged.panel)} of {counted(judged.n_features, 'column')} of {printable(found.source)}"
     report.print(f"{of}, judged on held-out rows ({counted(found.rows, 'row')} in {judged.n_splits} folds).")
-    report.print(printable(judged.verdict.replace("features", "columns").replace("samples", "rows")))
+    report.print(judged.verdict_on("columns", "rows"))
     file = printable(targets[0].name) if targets else None
     report.print(*evaluation_tables(judged, found.scaling, file), sep="\n")
     for note in found.notes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from ._conditions import OPTIONS as CONDITIONS
 from ._conditions import columns_named, conditions_of
 
 if TYPE_CHECKING:
@@ -310,9 +311,12 @@ def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRe
     table = open_table(given["table"], verbatim=possible, **reading(given))
     known = {field.name: given[field.name] for field in fields(SelectionRequest) if field.name in given}
     for role in ("include", "exclude", "drop", "id_columns"):
-        known[role] = columns_named(known[role] or [], table.columns, files=role in ("include", "exclude"))
-    known["conditions"], include = conditions_of(given, table.columns)
-    known["include"] += include
+        files = role in ("include", "exclude")
+        known[role] = columns_named(known[role], table.columns, files=files) if known[role] else []
+    known["conditions"] = None
+    if any(given.get(name) not in (None, []) for name in CONDITIONS):
+        known["conditions"], include = conditions_of(given, table.columns)
+        known["include"] += include
     if given["transpose"]:  # the column that named the rows is gone
         known["id_columns"] = [name for name in known["id_columns"] if name in table.columns]
     return table, SelectionRequest(**known)

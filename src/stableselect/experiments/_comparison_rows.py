@@ -134,7 +134,7 @@ def _note(kept: Sequence[Stored], failed: Sequence[Stored], sizes: Sequence[int]
         notes.append(_why(failed, len(kept) + len(failed)))
     if sizes and set(sizes) != {k}:
         low, high = min(sizes), max(sizes)
-        notes.append(f"selects {low if low == high else f'{low} to {high}'} features, not {k}")
+        notes.append(f"selects {low if low == high else f'{low} to {high}'} instead of {k}")
     if any(item.record.get("labelled") for item in kept):
         notes.append("selects by the labels, which the others do not see")
     return "; ".join(notes)

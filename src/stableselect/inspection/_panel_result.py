@@ -161,9 +161,23 @@ class PanelEvaluation:
     @property
     def verdict(self) -> str:
         """What the figures come to, in a sentence or two."""
+        return self.verdict_on("features", "samples")
+
+    def verdict_on(self, features: str, samples: str) -> str:
+        """Return the verdict in words of the caller's.
+
+        Parameters
+        ----------
+        features, samples : str
+            What they are called, such as "columns" and "rows".
+
+        Returns
+        -------
+        str
+        """
         if self.structure is not None and self.nothing_to_select:
             return (
-                "Nothing to select: the features explain each other no better than features shuffled one by one "
+                f"Nothing to select: the {features} explain each other no better than {features} shuffled one by one "
                 f"({self.structure.explained_variance:.1%} of the held-out variance, shuffled "
                 f"{self.structure.shuffled.mean():.1%}), so any panel is as good as another."
             )
@@ -171,7 +185,7 @@ class PanelEvaluation:
         place = f"better than {self.n_beaten} of {self.random.size} random panels"
         return (
             f"The panel explains {self.explained_variance:.1%} of the held-out variance, {place}; "
-            f"as many features selected on the other samples explain {selected:.1%}."
+            f"as many {features} selected on the other {samples} explain {selected:.1%}."
         )
 
     def to_frame(self, which: Literal["comparison", "members", "features", "changes"] = "comparison") -> DataFrame:

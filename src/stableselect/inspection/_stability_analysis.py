@@ -133,9 +133,9 @@ def stability_analysis(
             f"selector must be a selector with its settings but is the class {selector.__name__}; make one, as in "
             f"{selector.__name__}(...)."
         )
-    in_memory(X, "stability_analysis")
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
+    if not isinstance(X, np.ndarray):
+        in_memory(X, "stability_analysis")
+        X = X if hasattr(X, "shape") else np.asarray(X)
     draw_seed, run_seed = seed_sequence(random_state).spawn(2)
     parts, resampling = _parts(X, perturb, cv, n_repeats, groups, draw_seed)
     seeds = [int(seed >> 1) for seed in run_seed.generate_state(len(parts))]  # below 2^31, for any generator

@@ -9,12 +9,11 @@ except ImportError as error:
     raise ImportError('reading and writing tables needs pyarrow: pip install "stableselect[cli]"') from error
 
 from ._apply import apply, id_columns, needed, reconstruct
-from ._find import find_parts
 from ._formulas import formulas, quote_formulas
 from ._live import Live
 from ._parts import TableParts, open_table
 from ._read import read_table
-from ._sources import FORMATS, READABLE, table_format
+from ._sources import FORMATS, READABLE, find_parts, table_format
 from ._style import TextError, TextStyle
 from ._tables import (
     NotFiniteError,

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from .._files import PathLike, printable
-from ._find import find_parts, part_name
 from ._h5ad import H5ad, Matrix, open_h5ad
 from ._match import check_marks, check_names, check_types, joined
 from ._read import h5ad_pieces, read_table, rows_at_a_time
-from ._sources import COMPRESSED, index_columns, read_failures, source_format, source_of
+from ._sources import COMPRESSED, find_parts, index_columns, part_name, read_failures, source_format, source_of
 from ._tables import (
     EMPTY,
     NotFiniteError,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from .._core import Array
-from ._rows import RowReader
 from ._scorer_parameters import (
     Network,
     Objective,
@@ -20,7 +19,7 @@ from ._scorer_parameters import (
     top_features,
     top_features_with_ties,
 )
-from ._training import check_loss
+from ._training import RowReader, check_loss
 
 
 class MinibatchTrainable(ScorerTrainable):

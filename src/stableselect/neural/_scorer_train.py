@@ -10,7 +10,6 @@ import numpy as np
 
 from .._core import Array, Gram, Moments, is_foreign, to_numpy
 from ..subset import ColumnSubset, KernelSubset
-from ._rows import read_rows
 from ._scorer_full_batch import FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
@@ -25,7 +24,7 @@ from ._scorer_parameters import (
 )
 from ._scorer_settings import NetworkSettings
 from ._specs import require_torch
-from ._training import History, Stopping, check_loss, hold_out, warn_not_converged
+from ._training import History, Stopping, check_loss, hold_out, read_rows, warn_not_converged
 
 Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""

@@ -31,11 +31,11 @@ class Request(Options):
     protocol : {"paper", "corrected", "both"}
         Published splits, scaling and settings; or corrected ones.
     datasets, methods : sequence of str, optional
-        Compute the runs of these only, named as in the tables; all by default, but for PivotedQR, VarianceScore and
-        those of other packages ("fastcan", "linselect", "scipy ID"), which are added where they are named. So are a
-        table of your own (:func:`stableselect.datasets.add`) and a method of your own: "package.module:Class", a
-        subclass of :class:`~stableselect.BaseSelector`, or the name under which a package registers it. What is shown
-        is all that has been run.
+        Compute the runs of these only, named as in the tables; all by default, but for PivotedQR, VarianceScore,
+        GatedLaplacian and those of other packages ("fastcan", "linselect", "scipy ID"), which are added where they are
+        named. So are a table of your own (:func:`stableselect.datasets.add`) and a method of your own:
+        "package.module:Class", a subclass of :class:`~stableselect.BaseSelector`, or the name under which a package
+        registers it. What is shown is all that has been run.
     splits, seeds : int
         Splits under "corrected", and seeds of a method that depends on one. More of either adds runs.
     fast : bool

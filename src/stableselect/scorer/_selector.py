@@ -19,7 +19,6 @@ from ..subset import (
     MomentsSelector,
     Problem,
     Sketch,
-    SketchSelector,
     Task,
     Wanted,
     bounds,
@@ -35,7 +34,7 @@ from ._objective import ScorerObjective, canonical_scores
 from ._search import search_scorer
 
 
-class ScorerSelector(SketchSelector):
+class ScorerSelector(MomentsSelector):
     """Score all features and select k of them with one shared linear autoencoder, solved in closed form.
 
     Every feature j is multiplied by a score phi(w_j) >= 0. The *scorer* reconstructs the data from all scored features,
@@ -280,7 +279,7 @@ class ScorerSelector(SketchSelector):
         M, self.decoder_ = to_numpy(M), to_numpy(W_D)
         extra = None if choice is None else replacing_costs(choice, chosen)
         roles = column_roles(gram, chosen, problem.ridge, problem.exclude, targets, extra)
-        if self._is_sketched(problem):
+        if self.sketch_size_ is not None:
             C_S = columns_again(problem, chosen)
             if C_S is not None:
                 exact = error_again(problem, chosen, M[chosen] @ self.decoder_, C_S)

@@ -6,13 +6,13 @@ from ._conditioned import ConditionsCost, replaceable, replacing_costs, weights_
 from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
+from ._gathering import Sketch
 from ._kernel_subset import KernelSubset
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error
 from ._selection_path import SelectionPath
-from ._sketch_selector import SketchSelector
-from ._sketching import Sketch, columns_again, error_again, roles_again
+from ._sketching import columns_again, error_again, roles_again
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Finish, Round, Task
 
@@ -35,7 +35,6 @@ __all__ = [
     "SelectionPath",
     "Setting",
     "Sketch",
-    "SketchSelector",
     "StabilityFrontier",
     "Task",
     "Wanted",

@@ -20,10 +20,10 @@ from .._core import (
     to_dense,
 )
 from ..base import StreamingSelector, warn_if_uneven
-from ._gathering import has_splitter, refuse_groups
-from ._sketching import wants_sketch
+from ._gathering import has_splitter, refuse_groups, wants_sketch
 
-_ATTRIBUTES = ("batches_", "batch_means_", "batch_explained_variance_", "batch_specific_")
+BATCHED = ("batches_", "batch_means_", "batch_explained_variance_", "batch_specific_", "_batch_centre")
+"""What a fit with batches leaves."""
 
 
 class BatchedSelector(StreamingSelector):
@@ -47,36 +47,8 @@ class BatchedSelector(StreamingSelector):
     batch_explained_variance_: np.ndarray
     batch_specific_: np.ndarray
 
-    def reconstruct(self, X_selected: Any, batch: Any = None, *, return_std: bool = False, noise: Any = None) -> Any:
-        """Reconstruct all features from the selected ones, which are returned unchanged.
-
-        Parameters
-        ----------
-        X_selected : table of shape (n, k)
-            The selected features, in the order of :meth:`transform`; where they have names, they are found by name.
-        batch : array of shape (n,), optional
-            After a fit with ``batch``: labels of the samples, each reconstructed around the mean of its batch. Without
-            them, around the mean of all samples.
-        return_std : bool, default=False
-            Whether to return standard deviations too, which need :meth:`calibrate`. Those of selected features are 0,
-            or their noise.
-        noise : float, array of shape (k,) or dict, optional
-            With ``return_std``: standard deviation of the noise that the selected features have here beyond that of
-            the samples fitted on; one for all, one for each, or by name.
-
-        Returns
-        -------
-        array of shape (n, m)
-            The selected features as they are, and every other as predicted from them. A Dask array or dataframe gives
-            one, lazily.
-        std : array of shape (n, m)
-            Only with ``return_std``.
-        """
-        if return_std or noise is not None:
-            return self.reconstruct(X_selected, batch), self._deviations(X_selected, return_std, noise)
-        rebuilt = super().reconstruct(X_selected)
-        if batch is None:
-            return rebuilt
+    def _around_batches(self, rebuilt: Any, batch: Any) -> np.ndarray:
+        """Return reconstructed samples, each around the mean of its batch instead of that of all samples."""
         if not isinstance(rebuilt, np.ndarray):
             raise TypeError(
                 f"batch needs the selected features as an array or data frame, not {type(rebuilt).__name__}."
@@ -152,8 +124,3 @@ class BatchedSelector(StreamingSelector):
         report = batch_report(batches.moments, self.reconstruction_coef_, kept, scale)
         self.batches_, self.batch_means_, self._batch_centre = batches.labels, batches.means, batches.mean
         self.batch_explained_variance_, self.batch_specific_ = report.explained, report.specific
-
-    def _forget(self) -> None:
-        """Drop what an earlier fit knew of batches."""
-        for name in (*_ATTRIBUTES, "_batch_centre"):
-            self.__dict__.pop(name, None)

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from .._core import Rules, Undecided
-from ..base import resolve_columns
+from ..base import resolve_columns, resolve_include_exclude, resolve_k
 from ._conditions import Conditions, InfeasibleConditionsError
 
 _MOST_PAIRS = 20_000_000
@@ -58,7 +58,14 @@ class Choice:
 
 
 def resolve_choice(
-    conditions: Conditions, k: int | None, m: int, names: Sequence[str] | None, include: list[int], exclude: list[int]
+    conditions: Conditions,
+    k: int | None,
+    m: int,
+    names: Sequence[str] | None,
+    include: list[int],
+    exclude: list[int],
+    *,
+    called: str = "feature",
 ) -> Choice:
     """Return what conditions mean for m features; InfeasibleConditionsError where no selection meets them.
 
@@ -74,12 +81,14 @@ def resolve_choice(
         Their names.
     include, exclude : list of int
         Features that must or must not be selected.
+    called : str
+        What a feature is called in messages.
 
     Returns
     -------
     Choice
     """
-    resolve = _Resolver(m, names)
+    resolve = _Resolver(m, names, called)
     closed = {*exclude, *resolve.features(conditions.only_reconstruct, "only_reconstruct")}
     never = sorted(closed)
     if conditions.choose_from is not None:
@@ -90,15 +99,15 @@ def resolve_choice(
         weights = resolve.numbers(conditions.target_weight, "target_weight", 1.0)
         weights[unseen] = 0.0
         if not weights.any():
-            raise ValueError("The conditions leave no feature to reconstruct; give one a target_weight above 0.")
+            raise ValueError(f"The conditions leave no {called} to reconstruct; give one a target_weight above 0.")
     units, required = _units(conditions, resolve, closed, include)
     if not units:
         raise InfeasibleConditionsError(
-            "The conditions cannot be met: they leave no feature to select; loosen choose_from, only_reconstruct, the "
-            "blocks or what is excluded."
+            f"The conditions cannot be met: they leave no {called} to select; loosen choose_from, only_reconstruct, "
+            "the blocks or what is excluded."
         )
     sizes = np.array([len(unit) for unit in units], dtype=float)
-    rows, low, high, texts = [sizes], [float(k or 1)], [float(k or m)], ["features"]
+    rows, low, high, texts = [sizes], [float(k or 1)], [float(k or m)], [f"{called}s"]
     spending = None
     if conditions.cost is not None and conditions.budget is not None:
         if isinstance(conditions.cost, dict):
@@ -115,10 +124,10 @@ def resolve_choice(
     for u, unit in enumerate(units):
         home[list(unit)] = u
     for number, group in enumerate(conditions.groups):
-        called = f"group {group.name!r}" if group.name else f"group {number}"
-        members = resolve.features(group.features, called)
+        this = f"group {group.name!r}" if group.name else f"group {number}"
+        members = resolve.features(group.features, this)
         rows.append(np.bincount(home[members], minlength=len(units) + 1)[:-1].astype(float))
-        limits, texts = group.limits, [*texts, called]
+        limits, texts = group.limits, [*texts, this]
         low, high = [*low, float(limits[0])], [*high, float(limits[1])]
     apart = _apart(conditions, resolve, units)
     rules = Rules(units, np.array(rows), np.array(low), np.array(high), tuple(texts), required, apart)
@@ -142,10 +151,10 @@ def in_indices(conditions: Conditions, m: int, names: Sequence[str] | None) -> C
 
 
 class _Resolver:
-    """Names and numbers of a table's features."""
+    """Names and numbers of a table's features, and what a feature is called."""
 
-    def __init__(self, m: int, names: Sequence[str] | None) -> None:
-        self.m, self.names = m, names
+    def __init__(self, m: int, names: Sequence[str] | None, called: str) -> None:
+        self.m, self.names, self.called = m, names, called
 
     def features(self, given: Any, what: str) -> list[int]:
         return resolve_columns(list(given), self.m, self.names, what)
@@ -157,7 +166,7 @@ class _Resolver:
         if given is not None and not isinstance(given, dict):
             if len(given) != self.m:
                 raise ValueError(
-                    f"{what} has {len(given)} numbers for {self.m} features; give one for each, or a dict."
+                    f"{what} has {len(given)} numbers for {self.m} {self.called}s; give one for each, or a dict."
                 )
             return np.array(given, dtype=np.float64)
         values = np.full(self.m, default)
@@ -170,7 +179,7 @@ class _Resolver:
             return {self.features([key], "coordinates")[0]: point for key, point in given.items()}
         if len(given) != self.m:
             raise ValueError(
-                f"coordinates has {len(given)} points for {self.m} features; give one for each, or a dict."
+                f"coordinates has {len(given)} points for {self.m} {self.called}s; give one for each, or a dict."
             )
         return dict(enumerate(given))
 
@@ -184,7 +193,8 @@ def _units(
     for block in conditions.blocks:
         members = tuple(sorted(resolve.features(block, "a block")))
         if both := sorted(taken & set(members)):
-            raise ValueError(f"Feature {resolve.name(both[0])} is in two blocks; put it in one, or join the blocks.")
+            which = f"{resolve.called.capitalize()} {resolve.name(both[0])}"
+            raise ValueError(f"{which} is in two blocks; put it in one, or join the blocks.")
         taken |= set(members)
         home |= dict.fromkeys(members, members)
     units = tuple(dict.fromkeys(home[j] for j in range(resolve.m) if not closed & set(home[j])))
@@ -192,8 +202,9 @@ def _units(
         if home[j] not in units:
             other = next(i for i in home[j] if i in closed)
             why = "may not be selected" if other == j else f"is in a block with {resolve.name(other)}, which may not be"
+            which = f"{resolve.called} {resolve.name(j)}"
             raise InfeasibleConditionsError(
-                f"The conditions cannot be met: feature {resolve.name(j)} is included but {why}; change one of the two."
+                f"The conditions cannot be met: {which} is included but {why}; change one of the two."
             )
     must = {home[j] for j in include}
     return units, np.array([unit in must for unit in units], dtype=bool)
@@ -213,8 +224,8 @@ def _apart(conditions: Conditions, resolve: _Resolver, units: tuple[tuple[int, .
     tree = cKDTree(places)
     if (count := (tree.count_neighbors(tree, conditions.min_distance) - len(places)) // 2) > _MOST_PAIRS:
         raise ValueError(
-            f"min_distance={conditions.min_distance:g} keeps {count} pairs of features apart, more than {_MOST_PAIRS}; "
-            "lower it, or name fewer features in choose_from."
+            f"min_distance={conditions.min_distance:g} keeps {count} pairs of {resolve.called}s apart, more than "
+            f"{_MOST_PAIRS}; lower it, or name fewer {resolve.called}s in choose_from."
         )
     pairs = tree.query_pairs(conditions.min_distance, output_type="ndarray")
     near = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1) < conditions.min_distance * (1 - 1e-12)
@@ -258,7 +269,7 @@ def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
             return f"the cheapest selection costs {least:g} and the budget is {high:g}; raise it by {least - high:g}."
         asked = f"at least {low:g}" if most < low else f"at most {high:g}"
         asked = f"{low:g}" if low == high else asked
-        asked = f"{asked} features are to be selected" if what == "features" else f"{asked} of {what} are asked for"
+        asked = f"{asked} {what} are to be selected" if row == 0 else f"{asked} of {what} are asked for"
         if most < low:
             return f"{asked}, and the other conditions allow at most {most:g}; ask for fewer or loosen one of them."
         if least > high:
@@ -267,3 +278,37 @@ def _why(rules: Rules, resolve: _Resolver, conditions: Conditions) -> str:
     if rules.apart.nnz and rules.without(None).complete() is not None:
         return f"no selection that meets the others keeps min_distance={conditions.min_distance:g}; lower it."
     return f"at least two of them contradict each other ({', '.join(rules.names)}); loosen them one at a time."
+
+
+def check_alone(n_features: Any, stable: bool, search_criterion: str) -> None:
+    """Raise if parameters are given that do not go with conditions."""
+    for given, what in (
+        (isinstance(n_features, str), "n_features_to_select='auto'; give a number"),
+        (stable, "criterion='stability' and min_stability; leave them out"),
+        (search_criterion == "leave_one_out", "search_criterion='leave_one_out'; leave it out"),
+    ):
+        if given:
+            raise ValueError(f"conditions do not go with {what}, or leave the conditions out.")
+
+
+def wanted_under(
+    conditions: Conditions, n_features: Any, include: Any, exclude: Any, m: int, names: Sequence[str] | None
+) -> tuple[int, list[int], list[int], Choice]:
+    """Return how many features to select (0 where conditions leave that open), those prescribed and ruled out, and all.
+
+    Parameters
+    ----------
+    conditions : Conditions
+        The conditions.
+    n_features, include, exclude
+        Parameters of the selector.
+    m : int
+        Number of features of the table.
+    names : sequence of str or None
+        Their names.
+    """
+    open_ = conditions.budget is not None
+    k = None if open_ and n_features is None else resolve_k(n_features, m)
+    included, excluded = resolve_include_exclude(include, exclude, m, None, names)
+    choice = resolve_choice(conditions, k, m, names, included, excluded)
+    return 0 if open_ else int(k or 0), included, choice.exclude, choice

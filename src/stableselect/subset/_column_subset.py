@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, Literal
+
 from .._core import EXHAUSTED, TIE, column_roles, loss_bound
 from ..base import Selection
 from ._conditioned import bound_under_conditions, replacing_costs, weights_of
+from ._conditions import Conditions
+from ._gathering import Scale, Sketch
+from ._moments_selector import MomentsSelector
 from ._problem import Problem
-from ._sketch_selector import SketchSelector
 from ._sketching import columns_again, roles_again
 
 
-class ColumnSubset(SketchSelector):
+class ColumnSubset(MomentsSelector):
     """Select the k features from which all features can best be reconstructed, the best of all where it can be proven.
 
     The loss of a subset is the mean squared error (averaged over samples and features) of the ridge map from the
@@ -210,13 +215,54 @@ class ColumnSubset(SketchSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = None,
+        *,
+        ridge: float | Literal["auto"] = "auto",
+        exchange: bool = True,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+        min_explained_variance: float = 0.9,
+        max_features: int | None = None,
+        criterion: Literal["error", "stability"] = "error",
+        max_error_increase: float = 0.05,
+        min_stability: float | None = None,
+        search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
+        cv: Any = None,
+        sketch: Sketch = "auto",
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        scale: Scale = None,
+        missing: Literal["raise", "em", "factors"] = "raise",
+        conditions: Conditions | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.ridge = ridge
+        self.exchange = exchange
+        self.include = include
+        self.exclude = exclude
+        self.min_explained_variance = min_explained_variance
+        self.max_features = max_features
+        self.criterion = criterion
+        self.max_error_increase = max_error_increase
+        self.min_stability = min_stability
+        self.search_criterion = search_criterion
+        self.cv = cv
+        self.sketch = sketch
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.scale = scale
+        self.missing = missing
+        self.conditions = conditions
+
     def _select_from(self, problem: Problem) -> Selection:
         gram, found = problem.gram, problem.found
         order, self.n_swaps_ = found.chosen, found.n_swaps
         choice = problem.choice
-        extra = None if choice is None else replacing_costs(choice, order)
-        roles = column_roles(gram, order, problem.ridge, problem.exclude, weights_of(gram, choice), extra)
-        if self._is_sketched(problem):
+        weights, extra = (None, None) if choice is None else (weights_of(gram, choice), replacing_costs(choice, order))
+        roles = column_roles(gram, order, problem.ridge, problem.exclude, weights, extra)
+        if self.sketch_size_ is not None:
             C_S = columns_again(problem, order)
             if C_S is not None:
                 roles = roles_again(roles, problem, order, C_S)

@@ -18,9 +18,9 @@ from .._core import (
     Array,
     HeldOut,
     Moments,
-    fold_moments,
-    in_own_order,
+    memory_limit,
     merged,
+    own_moments,
     row_folds,
     split_moments,
     splits_of,
@@ -29,6 +29,7 @@ from .._core import (
 from ..base import UnscaledFeaturesWarning, warn_if_uneven
 
 Scale = Literal["standard", "minmax"] | None
+Sketch = bool | int | Literal["auto"]
 _NEARLY_ALL = 0.99
 """Fraction of the variance that decides the choice."""
 _FEW = 10
@@ -78,12 +79,28 @@ def gather_folds(
         folds = [moments(np.flatnonzero(labels == fold)) for fold in range(max(1, n_folds))]
         warn_if_uneven(folds)
         return folds, None
-    table = in_own_order(X, weights)
-    if not n_folds:
-        return [Moments.from_array(*table)], None
-    folds = fold_moments(*table, n_folds)
-    warn_if_uneven(folds)
+    folds = own_moments(X, weights, n_folds)
+    if n_folds:
+        warn_if_uneven(folds)
     return folds, None
+
+
+def wants_sketch(sketch: Sketch) -> bool:
+    """Tell whether the parameter asks for a sketch."""
+    return not isinstance(sketch, str) and bool(sketch)  # a number of rows is at least 1
+
+
+def memory_for_moments() -> float:
+    """Return the bytes that moments may take: three quarters of the machine's memory."""
+    return 1.5 * memory_limit()
+
+
+def memory_of_exact(n: int, m: int, n_folds: int) -> float:
+    """Return the bytes that a search on exact moments takes, in the cheaper of the two forms."""
+    if not n_folds:
+        return 1.5 * 8.0 * m * min(n, m)  # and some room for the search
+    # Every fold and all samples but it, as they were gathered and scaled; where samples are kept, few are shared.
+    return 8.0 * m * (m * (4 * n_folds + 3) if 2 * n > m else n * (3 * n_folds + 2))
 
 
 def has_splitter(cv: Any) -> bool:

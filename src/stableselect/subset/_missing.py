@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import (
@@ -24,8 +23,10 @@ from .._core import (
 )
 from ..base import FactorModelWarning, NoValuesError
 from ._batches import BatchedSelector
-from ._gathering import gather_folds
-from ._sketching import wants_sketch
+from ._gathering import gather_folds, wants_sketch
+
+COMPLETED = ("location_", "covariance_", "factors_", "noise_", "em_iterations_")
+"""What a fit that completes samples leaves."""
 
 
 class CompletingSelector(BatchedSelector):
@@ -101,7 +102,8 @@ class CompletingSelector(BatchedSelector):
             values = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=np.float64)
             if values.ndim == 2 and values.shape[1] == self.support_.sum() and _has_gaps(values):
                 X_selected = self._model().part(np.flatnonzero(self.support_)).fill(values)
-        return super().reconstruct(X_selected, batch)
+        rebuilt = super().reconstruct(X_selected)
+        return rebuilt if batch is None else self._around_batches(rebuilt, batch)
 
     def _model(self) -> GaussianModel | FactorModel:
         if hasattr(self, "factors_"):
@@ -122,9 +124,7 @@ class CompletingSelector(BatchedSelector):
         return fit_gaussian(X, weights) if self.missing == "em" else fit_factors(X, weights)
 
     def _check_completion(self, X: Array | Stream, batch: Any) -> bool:
-        """Tell whether X has missing values that are to be completed; raise if that cannot be."""
-        if self.missing == "raise":
-            return False
+        """Tell whether X has missing values, which are to be completed; raise if that cannot be."""
         if isinstance(X, Stream):
             raise TypeError(
                 f"missing={self.missing!r} needs all samples in memory, but X is {X.kind}; pass {X.advice}."
@@ -170,17 +170,6 @@ class CompletingSelector(BatchedSelector):
             self.factors_, self.noise_, self.em_iterations_ = model.factors, model.noise, model.n_steps
         else:
             self.covariance_, self.em_iterations_ = model.covariance, len(model.objectives) - 1
-
-    def _forget(self) -> None:
-        super()._forget()
-        for name in ("location_", "covariance_", "factors_", "noise_", "em_iterations_"):
-            self.__dict__.pop(name, None)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the input may be."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "raise"
-        return tags
 
 
 def _has_gaps(X: Array) -> bool:

@@ -14,11 +14,14 @@ from .._core import (
     Array,
     HeldOut,
     Moments,
+    SketchedMoments,
     Stream,
     check_cv,
     check_weights,
     hold_out_each,
+    in_own_order,
     leave_one_out_error,
+    merged,
     normalised_moments,
     stream_splits,
     to_dense,
@@ -33,31 +36,52 @@ from ..base import (
     unchanged_on_error,
     warn_if_uneven,
 )
-from ._choice import Choice, resolve_choice
+from ._choice import Choice, check_alone, resolve_choice, wanted_under
 from ._conditioned import conditions_cost, free_choice, search_conditions
-from ._conditioned_selector import ConditionedSelector
 from ._conditions import Conditions
 from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
-from ._gathering import Scale, gather_folds, has_splitter, in_units, refuse_groups
+from ._gathering import (
+    Scale,
+    Sketch,
+    gather_folds,
+    has_splitter,
+    in_units,
+    memory_for_moments,
+    memory_of_exact,
+    refuse_groups,
+    wants_sketch,
+)
 from ._n_features import choose_n_features
 from ._problem import Problem
+from ._records import OF_SOME_FITS, RecordedSelector
 from ._search import FEWEST_FOLDS, N_FOLDS, Setting
-from ._selection_path import SelectionPath
-from ._sketching import Sketch
-from ._stability_frontier import StabilityFrontier
+from ._sketching import check_sketch, checked_rows, obstacle_to_sketch, rows_asked_for, rows_of_sketch
 from ._stability_task import Task
 
 
-class MomentsSelector(ConditionedSelector):
+class MomentsSelector(RecordedSelector):
     """Base of selectors that search subsets on the moments: implement ``_select_from(problem)``."""
 
+    ridge: float | Literal["auto"]
     exchange: bool = True
+    include: Iterable[str | int] | None
+    exclude: Iterable[str | int] | None
+    min_explained_variance: float
+    max_features: int | None
+    criterion: str
+    max_error_increase: float
+    min_stability: float | None
+    search_criterion: str
+    sketch: Sketch
+    n_jobs: int | None
+    scale: Scale
+    conditions: Conditions | None
     search_criterion_: str
     leave_one_out_error_: float
     selection_frequency_: np.ndarray
-    _path: dict[str, Any]
-    _frontier: dict[str, Any]
+    sketch_size_: int | None
+    _takes_sketches = True
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
@@ -79,67 +103,6 @@ class MomentsSelector(ConditionedSelector):
         "missing": [StrOptions({"raise", "em", "factors"})],
         "conditions": [Conditions, None],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] | None = None,
-        *,
-        ridge: float | Literal["auto"] = "auto",
-        exchange: bool = True,
-        include: Iterable[str | int] | None = None,
-        exclude: Iterable[str | int] | None = None,
-        min_explained_variance: float = 0.9,
-        max_features: int | None = None,
-        criterion: Literal["error", "stability"] = "error",
-        max_error_increase: float = 0.05,
-        min_stability: float | None = None,
-        search_criterion: Literal["auto", "training", "leave_one_out"] = "auto",
-        cv: Any = None,
-        sketch: Sketch = "auto",
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        scale: Scale = None,
-        missing: Literal["raise", "em", "factors"] = "raise",
-        conditions: Conditions | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.ridge = ridge
-        self.exchange = exchange
-        self.include = include
-        self.exclude = exclude
-        self.min_explained_variance = min_explained_variance
-        self.max_features = max_features
-        self.criterion = criterion
-        self.max_error_increase = max_error_increase
-        self.min_stability = min_stability
-        self.search_criterion = search_criterion
-        self.cv = cv
-        self.sketch = sketch
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.scale = scale
-        self.missing = missing
-        self.conditions = conditions
-
-    @property
-    def path_(self) -> SelectionPath:
-        """Explained variance against the number of features; only after a fit with ``n_features_to_select="auto"``."""
-        try:
-            return SelectionPath(**self._path)
-        except AttributeError:
-            raise AttributeError(
-                f"This {type(self).__name__} has no path_; fit it with n_features_to_select='auto'."
-            ) from None
-
-    @property
-    def frontier_(self) -> StabilityFrontier:
-        """Held-out error and stability of every setting tried; only after a fit that asked for stability."""
-        try:
-            return StabilityFrontier(**self._frontier)
-        except AttributeError:
-            raise AttributeError(
-                f"This {type(self).__name__} has no frontier_; fit it with criterion='stability' or a min_stability."
-            ) from None
 
     @abstractmethod
     def _select_from(self, problem: Problem) -> Selection:
@@ -167,11 +130,12 @@ class MomentsSelector(ConditionedSelector):
         self
         """
         with unchanged_on_error(self):
-            check_cv(self.cv)
+            if self.cv is not None:
+                check_cv(self.cv)
             X = self._open_table(X, sample_weight)
             self.__dict__.pop("moments_", None)
             weights = None if isinstance(X, Stream) else check_weights(sample_weight, X.shape[0])
-            if self._check_completion(X, batch):
+            if self.missing != "raise" and self._check_completion(X, batch):
                 self._fit_incomplete(X, weights, groups)
             elif batch is not None:
                 self._fit_batches(X, weights, groups, batch)
@@ -192,6 +156,9 @@ class MomentsSelector(ConditionedSelector):
         self, X: Array, weights: np.ndarray | None, groups: Any
     ) -> tuple[list[Moments], Sequence[HeldOut] | None]:
         """Return the moments of the folds, and the parts held out where those are not the folds in turn."""
+        size = self._sketch_rows(X.shape)
+        if size is not None and groups is None:  # groups without cv are refused below
+            return [SketchedMoments(size)._add(*in_own_order(X, weights))], None
         n_folds = self._folds_needed()
         n_samples = X.shape[0] if weights is None else np.count_nonzero(weights)
         only_search = not (self._counts_features() or self._prefers_stability())
@@ -200,8 +167,35 @@ class MomentsSelector(ConditionedSelector):
         return gather_folds(X, weights, self.cv, groups, n_folds)
 
     def _gather_stream(self, X: Stream) -> list[Moments]:
+        # Where nobody knows how many samples there are, as many as features: then exact moments take all they can.
+        n_samples = self.n_features_in_ if X.n_samples is None else X.n_samples
+        size = self._sketch_rows((n_samples, self.n_features_in_))
+        if size is not None:
+            return [SketchedMoments(size)._add_stream(X)]
         warn_if_uneven(folds := super()._gather_stream(X))
         return folds
+
+    def _sketch_rows(self, shape: tuple[int, int]) -> int | None:
+        """Return the number of rows of the sketch to search on; None for exact moments."""
+        n_folds = self._folds_needed()
+        if not wants_sketch(self.sketch):
+            if self.sketch != "auto" or memory_of_exact(*shape, n_folds) <= memory_for_moments():
+                return None
+            if self._obstacle_to_sketch():
+                return None
+        check_sketch(self._obstacle_to_sketch())
+        return rows_of_sketch(self.sketch, resolve_k(self.n_features_to_select, shape[1]), shape, n_folds)
+
+    def _obstacle_to_sketch(self) -> str | None:
+        stable = self._prefers_stability()
+        return obstacle_to_sketch(self.n_features_to_select, stable, self.search_criterion, self.cv, self.conditions)
+
+    def _new_moments(self) -> Moments:
+        if not wants_sketch(self.sketch):
+            return Moments()
+        check_sketch(self._obstacle_to_sketch())
+        k = resolve_k(self.n_features_to_select, self.n_features_in_)
+        return SketchedMoments(rows_asked_for(self.sketch, k) or 1)
 
     def _finish(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None, **given: Any
@@ -217,6 +211,12 @@ class MomentsSelector(ConditionedSelector):
         held_out: Sequence[HeldOut] | None = None,
         numbers: Sequence[int] = (),
     ) -> Selection:
+        self.sketch_size_ = None
+        if any(fold.form == "sketched" for fold in folds):
+            check_sketch(self._obstacle_to_sketch())
+            folds, held_out, numbers = [merged(folds)], None, [0]
+            k = resolve_k(self.n_features_to_select, self.n_features_in_)
+            self.sketch_size_ = checked_rows(folds[0], k)
         gathered = in_units(folds, held_out, self.scale, getattr(self, "feature_names_in_", None))
         self.__dict__.pop("scale_", None)
         if self.scale is not None:
@@ -232,8 +232,7 @@ class MomentsSelector(ConditionedSelector):
         if held_out is None:
             held_out = hold_out_each(folds) if len(folds) > 1 else []
         gram, unit = normalised_moments(moments)
-        self._forget()
-        for name in ("_path", "_frontier", "_conditions_cost", "selection_frequency_", "leave_one_out_error_"):
+        for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
         k, include, exclude, choice = self._wanted(held_out, moments)
         kind: Literal["training", "few_samples", "leave_one_out"] = "training"
@@ -310,7 +309,9 @@ class MomentsSelector(ConditionedSelector):
 
     def _moments_folds(self) -> int | None:
         # A splitter needs to see the samples, and so does what completes them.
-        return None if has_splitter(self.cv) or self.missing != "raise" else self._folds_needed()
+        # A sketch is made of them, and the map needs them again.
+        apart = has_splitter(self.cv) or self.missing != "raise" or wants_sketch(self.sketch)
+        return None if apart else self._folds_needed()
 
     def _prefers_stability(self) -> bool:
         return self.criterion == "stability" or self.min_stability is not None
@@ -323,7 +324,8 @@ class MomentsSelector(ConditionedSelector):
         """Return how many features to select, those that must or must not be among them, and the conditions."""
         m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
         if self.conditions is not None:
-            return self._wanted_under(self.conditions, m, names)
+            check_alone(self.n_features_to_select, self._prefers_stability(), self.search_criterion)
+            return wanted_under(self.conditions, self.n_features_to_select, self.include, self.exclude, m, names)
         k = None if self._counts_features() else resolve_k(self.n_features_to_select, m)
         include, exclude = resolve_include_exclude(self.include, self.exclude, m, k, names)
         if k is None:

@@ -1,27 +1,15 @@
-"""When a selector works from a sketch of the samples, and of how many rows."""
+"""When a selector works from a sketch of the samples, of how many rows, and what a second pass then makes exact."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Literal
 
 import numpy as np
 
-from .._core import (
-    Moments,
-    Roles,
-    SketchedMoments,
-    Stream,
-    exact_columns,
-    exact_roles,
-    memory_limit,
-    sketch_size,
-    stream_columns,
-)
+from .._core import Moments, Roles, SketchedMoments, Stream, exact_columns, exact_roles, sketch_size, stream_columns
 from ..base import SketchWarning
+from ._gathering import Sketch, memory_for_moments, memory_of_exact, wants_sketch
 from ._problem import Problem
-
-Sketch = bool | int | Literal["auto"]
 
 
 def obstacle_to_sketch(
@@ -41,9 +29,10 @@ def obstacle_to_sketch(
     return None
 
 
-def wants_sketch(sketch: Sketch) -> bool:
-    """Tell whether the parameter asks for a sketch."""
-    return not isinstance(sketch, str) and bool(sketch)  # a number of rows is at least 1
+def check_sketch(obstacle: str | None) -> None:
+    """Raise if there is an obstacle to a sketch."""
+    if obstacle:
+        raise ValueError(f"Nothing can be held out of a sketch: {obstacle}, or use exact moments (sketch=False).")
 
 
 def rows_asked_for(sketch: Sketch, k: int) -> int | None:
@@ -53,16 +42,18 @@ def rows_asked_for(sketch: Sketch, k: int) -> int | None:
     return sketch_size(k) if isinstance(sketch, bool | np.bool_) else int(sketch)
 
 
-def check_rows(size: int, k: int) -> None:
-    """Raise if a sketch has too few rows to tell k features apart."""
+def checked_rows(moments: Moments, k: int) -> int:
+    """Return the number of rows of a sketch; raise if they are too few to tell k features apart."""
+    size = moments.size if isinstance(moments, SketchedMoments) else 0
     if size < k:
         raise ValueError(
             f"A sketch of {size} rows is too small to select {k} features; take at least {sketch_size(k)} rows."
         )
+    return size
 
 
-def rows_of_sketch(sketch: Sketch, k: int, shape: tuple[int, int], n_folds: int) -> int | None:
-    """Return the number of rows of the sketch to select from, or None for exact moments.
+def rows_of_sketch(sketch: Sketch, k: int, shape: tuple[int, int], n_folds: int) -> int:
+    """Return the number of rows of the sketch to select from; warn where the parameter leaves that open.
 
     Parameters
     ----------
@@ -77,31 +68,20 @@ def rows_of_sketch(sketch: Sketch, k: int, shape: tuple[int, int], n_folds: int)
 
     Returns
     -------
-    int or None
+    int
     """
     size = rows_asked_for(sketch, k)
-    if size is not None or not isinstance(sketch, str):
+    if size is not None:
         return size
-    needed, limit = memory_of_exact(*shape, n_folds), 1.5 * memory_limit()  # three quarters of the machine's
-    if needed <= limit:
-        return None
-    size = sketch_size(k)
+    needed, limit, size = memory_of_exact(*shape, n_folds), memory_for_moments(), sketch_size(k)
     warnings.warn(
         f"Exact moments of {shape[0]} samples and {shape[1]} features take {needed / 2**30:.1f} GiB, folds included, "
         f"of {limit / 2**30:.1f} GiB that may be used: the features are selected from a sketch (sketched, r = {size}), "
         "with ridge 0 where that is 'auto'; sketch=False insists on exact moments.",
         SketchWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
     return size
-
-
-def memory_of_exact(n: int, m: int, n_folds: int) -> float:
-    """Return the bytes that a search on exact moments takes, in the cheaper of the two forms."""
-    if not n_folds:
-        return 1.5 * 8.0 * m * min(n, m)  # and some room for the search
-    # Every fold and all samples but it, as they were gathered and scaled; where samples are kept, few are shared.
-    return 8.0 * m * (m * (4 * n_folds + 3) if 2 * n > m else n * (3 * n_folds + 2))
 
 
 def columns_again(problem: Problem, chosen: list[int]) -> np.ndarray | None:
@@ -125,8 +105,3 @@ def error_again(problem: Problem, chosen: list[int], coefficients: np.ndarray, C
     """Return the mean squared error of a map (k x m) from the selected features, from a second pass."""
     total = float(np.sum(problem.moments.variance)) / problem.unit
     return max(0.0, total - float(np.sum(coefficients.T * (2 * C_S - (C_S[chosen] @ coefficients).T)))) / len(C_S)
-
-
-def sketched_size(moments: Moments) -> int | None:
-    """Return the number of rows of a sketch, None for exact moments."""
-    return moments.size if isinstance(moments, SketchedMoments) else None

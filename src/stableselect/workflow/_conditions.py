@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -270,17 +269,5 @@ def positions_of(
             close = get_close_matches(name, features, n=1)
             hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(features)}."
             raise ValueError(f"the table has no column {quoted(name)}; {hint}")
-    try:
-        resolve_choice(conditions, k, len(features), features, include, exclude)
-    except ValueError as error:
-        called = [*features, *(group.name for group in conditions.groups)]
-        raise type(error)(_of_columns(str(error), called)) from None
+    resolve_choice(conditions, k, len(features), features, include, exclude, called="column")
     return in_indices(conditions, len(features), features)
-
-
-def _of_columns(text: str, names: list[str]) -> str:
-    """Return a message on features as one on columns, with the names in it as they are."""
-    kept = sorted((shown for shown in map(repr, names) if shown in text), key=len, reverse=True)
-    parts = re.split(f"({'|'.join(map(re.escape, kept))})", text) if kept else [text]
-    parts[::2] = [part.replace("feature", "column").replace("Feature", "Column") for part in parts[::2]]
-    return "".join(parts)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..io import Table, listed, numeric_matrix, quoted
 from ._notes import left_out_note
+from ._numbers import Scaler, fitted_scaler
 from ._prepare import RequestError, SelectionRequest, prepare
-from ._scaling import Scaler, fitted_scaler
 from ._together import labels_of, rows_together
 
 

@@ -43,7 +43,8 @@ def header_notes(names: list[str], named: bool) -> list[str]:
 
 def turned_notes(asked: Prepared) -> list[str]:
     """Return a note where the rows seem to be what is measured, as in tables of genes by cells."""
-    if not isinstance(asked.table, Table) or not looks_transposed(asked.table, asked.features):
+    named = len(asked.table.columns) > len(asked.features)  # columns of numbers alone name no rows
+    if not (named and isinstance(asked.table, Table) and looks_transposed(asked.table, asked.features)):
         return []
     return ["Rows have levels of their own and columns share one, as where genes are rows: if so, transpose the table."]
 

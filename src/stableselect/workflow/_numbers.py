@@ -1,9 +1,12 @@
-"""The numbers a selector is fitted to: rows held in memory, or moments gathered from a table read piece by piece."""
+"""The numbers a selector is fitted to: rows held in memory, or moments gathered from a table read piece by piece.
+
+Columns are scaled here, and maps between scaled columns become maps between columns as they are.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -12,13 +15,68 @@ from .._core import Moments, Room, SketchedMoments, add_to_folds, memory_limit, 
 from ..base import StreamingSelector, steps
 from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
 from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
-from ._prepare import Prepared, RequestError, SelectionRequest
-from ._scaling import AnyRangeScaler, Scaler, affine, check_scaling, fitted_scaler
+from ._prepare import Prepared, RequestError, Scaling, SelectionRequest
 from ._together import N_FOLDS, Together, rows_together
 
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_ROWS = 20_000
 """Held-out errors of a table that is not held in memory are those of a random sample of at most so many rows."""
+
+
+class AnyRangeScaler(MinMaxScaler):
+    """MinMaxScaler that also scales columns whose range is below 2e-15, which scikit-learn takes for constants."""
+
+    def fit(self, X: np.ndarray, y: None = None) -> Self:
+        """Learn minima and ranges."""
+        super().fit(X)
+        span = np.where(self.data_range_ > 0, self.data_range_, 1.0)
+        self.scale_, self.min_ = 1 / span, -self.data_min_ / span
+        return self
+
+
+Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
+
+
+def check_scaling(scaling: str) -> None:
+    """Raise if there is no such scaling."""
+    choices = get_args(Scaling)
+    if scaling not in choices:
+        raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
+
+
+def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
+    """Return the scaler fitted to X, which will scale in place; None for "none"."""
+    check_scaling(scaling)
+    if scaling == "none":
+        return None
+    scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler.fit(X)
+    learnt = (scaler.data_range_,) if isinstance(scaler, MinMaxScaler) else (scaler.mean_, scaler.var_)
+    if not all(np.isfinite(part).all() for part in learnt):
+        raise TableError("Some columns hold values too large to scale; express them in another unit first.")
+    return scaler
+
+
+def unscale_map(
+    scaler: Scaler, coefficients: np.ndarray, intercept: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Express a map from the scaled selected columns to all scaled columns in the original units.
+
+    With u = s x + t and u_j = sum_i W_ij u_i + b_j, the original columns obey
+    x_j = sum_i (W_ij s_i / s_j) x_i + (b_j + sum_i W_ij t_i - t_j) / s_j.
+    """
+    if scaler is None:
+        return coefficients, intercept
+    s, t = affine(scaler)
+    return coefficients * s[kept, None] / s, (intercept + t[kept] @ coefficients - t) / s
+
+
+def affine(scaler: StandardScaler | AnyRangeScaler) -> tuple[np.ndarray, np.ndarray]:
+    """Return slope and shift of every column."""
+    if isinstance(scaler, MinMaxScaler):
+        return scaler.scale_, scaler.min_
+    return 1 / scaler.scale_, -scaler.mean_ / scaler.scale_
 
 
 @dataclass(frozen=True)
@@ -91,8 +149,10 @@ def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
     X = numeric_matrix(table, asked.features, missing=completes)
     if completes:
         notes += _missing_notes(X, asked.features)
-    together = rows_together(asked.table, request, _fewest_groups(request))
-    hold_together(selector, together, request)
+    together = Together()
+    if request.aside:
+        together = rows_together(asked.table, request, _fewest_groups(request))
+        hold_together(selector, together, request)
     return Numbers(X.shape[0], X, fitted_scaler(request.scale, _within(X, together.batch)), None, notes, together)
 
 

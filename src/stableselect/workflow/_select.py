@@ -34,9 +34,8 @@ from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, over
 from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
 from ..subset import Conditions, ConditionsCost
 from ._notes import batch_notes, header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
-from ._numbers import Numbers, hold_together, numbers_of
+from ._numbers import Numbers, Scaler, affine, hold_together, numbers_of, unscale_map
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
-from ._scaling import Scaler, affine, unscale_map
 from ._together import N_FOLDS
 
 MIN_ROWS = 10
@@ -244,6 +243,8 @@ def _batches(selector: Any, request: SelectionRequest, features: list[str]) -> B
 
 def _cost_of(selector: Any, features: list[str]) -> ConditionsCost | None:
     """Return what conditions cost, with column names for positions; None where that was not found out."""
+    if getattr(selector, "conditions", None) is None and not getattr(selector, "include", None):
+        return None
     cost: ConditionsCost | None = getattr(selector, "conditions_cost_", None)
     if cost is None:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._rows import read_rows
+from .._training import read_rows
 
 _RESIDENT_BYTES = 2**30
 """Data up to this size, and on a GPU up to half of its free memory, are copied to the device as a whole."""

@@ -124,8 +124,11 @@ class Paired:
     ratio: Interval
 
 
-def find(results: Results) -> dict[str, list[Found]]:
-    """Return what is known of every method, by dataset; datasets without a finished run are left out."""
+def find(results: Results, *, alike: bool = True) -> dict[str, list[Found]]:
+    """Return what is known of every method, by dataset; datasets without a finished run are left out.
+
+    Without ``alike`` features do not count as interchangeable, which takes most of the time to compute.
+    """
     runs: dict[tuple[str, str], list[Stored]] = defaultdict(list)
     for item in results.of_task(TASK):
         run = item.run
@@ -135,7 +138,7 @@ def find(results: Results) -> dict[str, list[Found]]:
     pairs = {
         item.run.dataset: unpacked(item.record["pairs"], item.record["n_columns"])
         for item in results.of_task(INTERCHANGEABLE)
-        if item.status == "done" and "pairs" in item.record
+        if alike and item.status == "done" and "pairs" in item.record
     }
     return {
         dataset: _of_dataset(dataset, {method: runs[dataset, method] for method in methods()}, pairs.get(dataset))

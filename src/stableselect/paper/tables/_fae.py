@@ -32,7 +32,8 @@ def fae(page: Document, results: Results) -> None:
     """Show what the two papers print of the same datasets, and where they disagree."""
     page.add(prose("tables.fae"))
     for measure, title in _MEASURES.items():
-        page.add(_networks(results, measure, title))
+        here = {"FAE, run here": "FAE", **{method: method for method in _REFERENCES}}
+        page.add(_networks(results, measure, f"{title}, as printed and under paper here", here))
     page.add("**Where the two papers disagree**", *disagreements())
     for measure, title in _MEASURES.items():
         page.add(_baselines(measure, title))
@@ -47,19 +48,27 @@ def earlier(dataset: str, method: str, measure: str) -> float | None:
     return value / 100 if value is not None and measure == "accuracy" else value
 
 
-def _networks(results: Results, measure: str, title: str) -> Table:
-    """Return both networks of each paper, a run of FAE here, and what to compare with."""
+def printed_beside(results: Results, measure: str) -> Table:
+    """Return what both papers print of their networks, beside what is selected here under "paper"."""
+    here = {f"{method}, run here": method for method in ("FAE", "ScorerSelector", "ColumnSubset", "random")}
+    return _networks(
+        results, measure, f"Published figures of FAE and of the network: {_MEASURES[measure].lower()}", here
+    )
+
+
+def _networks(results: Results, measure: str, title: str, here: dict[str, str]) -> Table:
+    """Return both networks of each paper, methods that are run here, and what to compare with."""
     rows = []
     for dataset in names():
         found = info(dataset)
         row = [f"{found.title}, {found.k}", *(printed(dataset, method, measure) for method in NETWORKS)]
         row += [number(earlier(dataset, form, measure), measure) for form in FORMS]
-        for method in ("FAE", *_REFERENCES):
+        for method in here.values():
             missing = "n/a" if results.reason(dataset) == NOT_AVAILABLE else NONE
             row.append(with_spread(results.value(dataset, method, _PAPER, measure), measure, missing))
         rows.append(row)
-    header = ["dataset, k", *NETWORKS, *FORMS, "FAE, run here", *_REFERENCES]
-    return Table(f"{title}, as printed and under paper here", header, rows, [prose("tables.fae_note")])
+    header = ["dataset, k", *NETWORKS, *FORMS, *here]
+    return Table(title, header, rows, [prose("tables.fae_note")])
 
 
 def _baselines(measure: str, title: str) -> Table:

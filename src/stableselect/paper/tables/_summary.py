@@ -10,6 +10,8 @@ from ...experiments import Comparison, geometric_mean, paired_interval
 from .._report import NONE, Document, Line, Table, experiment, number, prose
 from ..methods import METHODS, Results
 from ._comparison import about_others, all_runs
+from ._fae import printed_beside
+from ._losses import Standing, not_won, which_when
 
 _LEVEL = 0.05
 _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
@@ -19,11 +21,14 @@ _RIVALS = ("random", "ColumnSubset")
 @experiment("summary", "Summary: which methods work", all_runs)
 def summary(page: Document, results: Results) -> None:
     """Show the ranks of the methods, their differences to random features, and their times."""
-    page.add(prose("tables.summary"))
+    tables = []
     for measure, title in _MEASURES.items():
         table, rows = _ranks(results, measure, title)
-        page.add(table, _differences(results, measure, title, rows))
+        tables += [table, _differences(results, measure, title, rows)]
         page.data += rows
+    standing = Standing(results, page.data)
+    page.add(*not_won(standing), *which_when(standing), "## Every method", prose("tables.summary"), *tables)
+    page.add(*(printed_beside(results, measure) for measure in ("least_squares", "accuracy")))
     if results.mode == "fast":
         page.add("A fast run: four tables, one split, few steps. Not for comparison.")
 
@@ -52,12 +57,14 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
         for method, first in twins.items():
             average[methods.index(method)] = average[methods.index(first)]
     order = np.argsort(average, kind="stable")
+    width = critical_difference(len(single), len(complete)) if complete else ""
     rows, data = [], []
     for i in order:
         method = methods[i]
         pairs, against_splits = _against_random(results, method, measure)
         wins = sum(sign * value < sign * chance for value, chance in pairs)
         ties = sum(value == chance for value, chance in pairs)
+        sides = _sides(results, method, measure)
         ratios = [value / chance for value, chance in pairs if chance > 0]
         times = [time for name in results.tables if (time := results.seconds(name, method, "corrected")) is not None]
         median = float(np.median(times)) if times else None
@@ -69,6 +76,7 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
                 method,
                 NONE if np.isnan(average[i]) else f"{average[i]:.2f}",
                 against,
+                NONE if against == NONE else " / ".join(map(str, sides.values())),
                 count,
                 NONE if ratio is None or method == "random" else f"{ratio:.2f}",
                 number(median, "seconds"),
@@ -82,15 +90,18 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
                 "average_rank": "" if np.isnan(average[i]) else average[i],
                 "datasets": len(complete),
                 "splits": sum(map(len, shared.values())),
+                "critical_difference": width,
                 "same_as": twins.get(method, ""),
                 "wins": wins,
+                **sides,
                 "compared": len(pairs),
                 "compared_splits": against_splits,
                 "ratio_to_random": "" if ratio is None else ratio,
                 "median_seconds": "" if median is None else median,
             }
         )
-    header = ["method", "average rank", "better than random", "splits", "ratio to random", "median s", "largest s"]
+    header = ["method", "average rank", "better than random", "won / tied / lost", "splits"]
+    header += ["ratio to random", "median s", "largest s"]
     notes = _verdict(scores[single], {info(name).title: len(splits) for name, splits in shared.items()})
     notes += [
         f"{method} selects the same features as {first} on every one of these splits, and the two count once in the "
@@ -150,6 +161,21 @@ def _against_random(results: Results, method: str, measure: str) -> tuple[list[t
             pairs.append((_mean(both, method), _mean(both, "random")))
             count += len(both.splits)
     return pairs, count
+
+
+def _sides(results: Results, method: str, measure: str) -> dict[str, int]:
+    """Return on how many datasets a method is better than random features, no different, and worse.
+
+    No different: Student's 95 % interval of the difference over the splits holds 0, or there is one split only.
+    """
+    sign = -1.0 if measure == "accuracy" else 1.0
+    sides = {"won": 0, "tied": 0, "lost": 0}
+    for name in results.tables if method != "random" else ():
+        found = _pair(results, name, measure, (method, "random")).difference(method, "random")
+        if found is not None:
+            low, high = sorted((sign * found.low, sign * found.high))
+            sides["won" if high < 0 else "lost" if low > 0 else "tied"] += 1
+    return sides
 
 
 def _pair(results: Results, dataset: str, measure: str, methods: tuple[str, ...]) -> Comparison[str]:

@@ -1,0 +1,345 @@
+"""What the summary says before its tables: what this package does not win, and which method to use when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...datasets import info
+from ...experiments import geometric_mean
+from .._report import Line, Table, number, prose
+from ..methods import METHODS, STABLE, Results
+from ..stability import find
+
+DEFAULT = "ColumnSubset"
+OURS = tuple(STABLE)
+"""The default and the other search, which finds nearly the same features: neither counts as a loss of the other."""
+_BETTER = {"ridge": "Lower error than ColumnSubset", "accuracy": "Higher accuracy than ColumnSubset"}
+_NEAR = 1.05
+"""Times our error up to which a quicker method is named."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A method that is better than the default on a dataset.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Where, and which.
+    ours, theirs : float
+        Error or accuracy of the default and of the method.
+    better, splits : int
+        Splits on which the method is better, and all that both have.
+    """
+
+    dataset: str
+    method: str
+    ours: float
+    theirs: float
+    better: int
+    splits: int
+
+
+class Standing:
+    """What the stored runs say of every method beside the default.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    lines : sequence of dict
+        The rows of the summary's CSV file.
+
+    Attributes
+    ----------
+    rows : dict
+        These rows by measure and method.
+    """
+
+    def __init__(self, results: Results, lines: Sequence[Line]) -> None:
+        self.results = results
+        self.rows = {measure: {row["method"]: row for row in lines if row["measure"] == measure} for measure in _BETTER}
+        self._methods = [name for name, method in METHODS.items() if method.selector is not None] + results.others
+
+    def figures(self, dataset: str, measure: str) -> dict[str, float]:
+        """Return the figure of every method on a dataset, as in Tables 2 and 3."""
+        found = {method: self.results.value(dataset, method, "corrected", measure) for method in self._methods}
+        return {method: value.mean for method, value in found.items() if value is not None}
+
+    def losses(self, measure: str) -> list[Loss]:
+        """Return every method that is better than the default, the best on a dataset first."""
+        sign = -1.0 if measure == "accuracy" else 1.0
+        found = []
+        for dataset in self.datasets(measure):
+            figures = self.figures(dataset, measure)
+            ours = figures[DEFAULT]
+            for method in sorted(figures, key=lambda name: sign * figures[name]):
+                if method not in OURS and sign * figures[method] < sign * ours:
+                    both = tuple(dict.fromkeys((*METHODS, method)))
+                    pair = self.results.compared(dataset, "corrected", measure, methods=both)
+                    own, other = (pair.by_split(name) for name in (DEFAULT, method))
+                    better = sum(sign * other[split] < sign * own[split] for split in other)
+                    found.append(Loss(dataset, method, ours, figures[method], better, len(other)))
+        return found
+
+    def datasets(self, measure: str) -> list[str]:
+        """Return the datasets on which the default has a figure."""
+        return [name for name in self.results.tables if DEFAULT in self.figures(name, measure)]
+
+    def seconds(self, method: str) -> float:
+        """Return the median time to select of a method in :attr:`rows`."""
+        return float(self.rows["ridge"][method]["median_seconds"])
+
+    @cached_property
+    def steady(self) -> dict[str, tuple[float, float]]:
+        """Mean stability over the datasets, samples and seed varied, and error relative to random, by method.
+
+        Only methods that have been run on every dataset of the experiment on stability.
+        """
+        found = find(self.results, alike=False)
+        pairs: dict[str, list[tuple[float, float]]] = {}
+        for item in (item for items in found.values() for item in items):
+            if item.both is not None and item.relative is not None:
+                pairs.setdefault(item.method, []).append((item.both.nogueira, item.relative.mean))
+        return {
+            method: (float(np.mean([one for one, _ in values])), geometric_mean(ratio for _, ratio in values))
+            for method, values in pairs.items()
+            if len(values) == len(found)
+        }
+
+
+def not_won(standing: Standing) -> list[str | Table]:
+    """Return the sentences and tables on what this package does not win; none without a run of the default."""
+    parts = [_errors, _ranks, _accuracies, _stabilities, _times, _components]
+    sentences = [f"- {text}" for part in parts if (text := part(standing))]
+    if not sentences:
+        return []
+    tables = [_table(standing, measure) for measure in _BETTER if standing.losses(measure)]
+    return ["## What we do not win", prose("tables.not_won"), "\n".join(sentences), *tables]
+
+
+def which_when(standing: Standing) -> list[str]:
+    """Return what to use when, with the figures behind it; nothing until the methods have been compared."""
+    error = standing.rows["ridge"]
+    ours = error.get(DEFAULT)
+    if ours is None or ours["ratio_to_random"] == "" or not standing.steady:
+        return []
+    parts = (_to_reconstruct, _few_samples, _to_repeat, _to_classify, _in_a_hurry, _not_for_this)
+    return ["## Which method when", "\n".join(f"- {text}" for part in parts if (text := part(standing)))]
+
+
+def _table(standing: Standing, measure: str) -> Table:
+    sign = 1 if measure == "accuracy" else -1
+    rows = []
+    for loss in standing.losses(measure):
+        gap = loss.theirs - loss.ours if measure == "accuracy" else 1 - loss.theirs / loss.ours
+        row = [info(loss.dataset).title, loss.method, number(loss.theirs, measure), number(loss.ours, measure)]
+        unit = "points" if measure == "accuracy" else "%"
+        rows.append([*row, f"{sign * 100 * gap:+.2f} {unit}", f"{loss.better} of {loss.splits}"])
+    header = ["dataset", "method", "its figure", DEFAULT, "difference", "better on splits"]
+    return Table(_BETTER[measure], header, rows, [prose("tables.not_won_note")])
+
+
+def _errors(standing: Standing) -> str:
+    losses, datasets = standing.losses("ridge"), standing.datasets("ridge")
+    if not datasets:
+        return ""
+    first = _firsts(losses)
+    text = f"Error: {DEFAULT} is not the best on {len(first)} of {len(datasets)} datasets"
+    words = [
+        f"{info(loss.dataset).title}, where {loss.method} errs {100 * (1 - loss.theirs / loss.ours):.2g} % less "
+        f"({number(loss.theirs, 'ridge')} against {number(loss.ours, 'ridge')}; better on {loss.better} of "
+        f"{loss.splits} splits)"
+        for loss in first
+    ]
+    return f"{text}{': ' if words else ''}{'; '.join(words)}."
+
+
+def _ranks(standing: Standing) -> str:
+    """Say which methods the ranks of these few datasets cannot tell from the default."""
+    rows = {name: row for name, row in standing.rows["ridge"].items() if row["average_rank"] != ""}
+    if DEFAULT not in rows or rows[DEFAULT]["critical_difference"] == "":
+        return ""
+    ours, width = rows[DEFAULT]["average_rank"], rows[DEFAULT]["critical_difference"]
+    near = [name for name, row in rows.items() if name not in OURS and abs(row["average_rank"] - ours) < width]
+    return (
+        f"Ranks: by the average ranks of the errors alone {len(near)} methods cannot be told from {DEFAULT}, since "
+        f"they differ by less than the critical difference, {width:.2f}: {', '.join(near)}."
+    )
+
+
+def _accuracies(standing: Standing) -> str:
+    losses, datasets = standing.losses("accuracy"), standing.datasets("accuracy")
+    if not datasets:
+        return ""
+    first = _firsts(losses)
+    words = [
+        f"{info(loss.dataset).title} {loss.method}, by {100 * (loss.theirs - loss.ours):.2g} points" for loss in first
+    ]
+    text = f"Accuracy, which is not what is optimised: another is better on {len(first)} of {len(datasets)} datasets"
+    text += f" (the best on each: {'; '.join(words)})." if words else "."
+    ranked = {name: row["average_rank"] for name, row in standing.rows["accuracy"].items() if row["average_rank"] != ""}
+    before = [f"{name} {rank:.2f}" for name, rank in ranked.items() if rank < ranked.get(DEFAULT, 0.0)]
+    if before:
+        text += f" By average rank {', '.join(before)} stand before {DEFAULT} ({ranked[DEFAULT]:.2f})."
+    return text
+
+
+def _stabilities(standing: Standing) -> str:
+    steady = standing.steady
+    if DEFAULT not in steady:
+        return ""
+    ours = steady[DEFAULT][0]
+    order = sorted((name for name in steady if steady[name][0] > ours), key=lambda name: -steady[name][0])
+    useful = [name for name in order if steady[name][1] < 1]
+    others = [name for name in order if steady[name][1] >= 1]
+    text = f"Stability, samples and seed varied: {DEFAULT} has {ours:.2f}, and {len(order)} of "
+    text += f"{len(steady) - 1} others have more."
+    if useful:
+        words = ", ".join(f"{name} {steady[name][0]:.2f}" for name in useful)
+        text += f" Of those that are better than random features: {words}."
+    if others:
+        text += f" Of those that are not: {', '.join(f'{name} {steady[name][0]:.2f}' for name in others)}."
+    return text
+
+
+def _times(standing: Standing) -> str:
+    rows = {name: row for name, row in standing.rows["ridge"].items() if row["median_seconds"] != ""}
+    if DEFAULT not in rows:
+        return ""
+    ours = standing.seconds(DEFAULT)
+    quicker = [name for name in rows if name != "random" and standing.seconds(name) < ours]
+    text = f"Time: {DEFAULT} takes {number(ours, 'seconds')} s in the median of the datasets, and {len(quicker)} of "
+    text += f"{len(rows) - 1 - ('random' in rows)} others take less: {_timed(standing, quicker)}."
+    near = [name for name in quicker if _ratio(rows[name]) < _NEAR * _ratio(rows[DEFAULT])]
+    if near:
+        text += f" With an error within {100 * (_NEAR - 1):.0f} % of ours on average: {', '.join(near)}."
+    return text
+
+
+def _components(standing: Standing) -> str:
+    """Say how much better as many principal components are, which need all features."""
+    ratios = []
+    for name in standing.datasets("ridge"):
+        value = standing.results.value(name, "PCA, k components", "corrected", "ridge")
+        if value is not None:
+            ratios.append(value.mean / standing.figures(name, "ridge")[DEFAULT])
+    if not ratios:
+        return ""
+    return (
+        f"Principal components: as many of them, which need every feature, have {geometric_mean(ratios):.2f} of the "
+        f"error of {DEFAULT} (geometric mean over {len(ratios)} datasets)."
+    )
+
+
+def _to_reconstruct(standing: Standing) -> str:
+    rows = standing.rows["ridge"]
+    ours = rows[DEFAULT]
+    ranked = [name for name, row in rows.items() if row["average_rank"] != "" and name not in OURS]
+    text = (
+        f"To reconstruct all features from a few: {DEFAULT}. Its error is {_ratio(ours):.2f} of that of random "
+        f"features, better on {ours['wins']} of {ours['compared']} datasets, in "
+        f"{number(standing.seconds(DEFAULT), 'seconds')} s."
+    )
+    if ranked:
+        following = rows[ranked[0]]
+        text += f" Of the others {ranked[0]} comes next ({_ratio(following):.2f}, {following['wins']} of "
+        text += f"{following['compared']}, {number(standing.seconds(ranked[0]), 'seconds')} s)."
+    return text
+
+
+def _few_samples(standing: Standing) -> str:
+    """Say how much less is gained where there are fewer samples than features."""
+    few: dict[str, float] = {}
+    many: dict[str, float] = {}
+    for name in standing.datasets("ridge"):
+        figures, found = standing.figures(name, "ridge"), info(name)
+        if figures.get("random", 0.0) > 0:
+            (few if found.n_rows < found.n_columns else many)[found.title] = figures[DEFAULT] / figures["random"]
+    if not few or not many:
+        return ""
+    words = ", ".join(f"{ratio:.2f} on {title}" for title, ratio in few.items())
+    return (
+        f"With fewer samples than features, expect little of any choice: relative to random features the error of "
+        f"{DEFAULT} is {words}, and {geometric_mean(many.values()):.2f} on average on the other {len(many)} datasets."
+    )
+
+
+def _to_repeat(standing: Standing) -> str:
+    asked, steady = STABLE[DEFAULT], standing.steady
+    if DEFAULT not in steady or asked not in steady:
+        return ""
+    (plain, error), (stable, cost) = steady[DEFAULT], steady[asked]
+    return (
+        f'To get the same features from other samples: {DEFAULT} with criterion="stability". Stability {stable:.2f} '
+        f"instead of {plain:.2f}, at {cost:.3f} of the error of random features instead of {error:.3f}."
+    )
+
+
+def _to_classify(standing: Standing) -> str:
+    rows = standing.rows["accuracy"]
+    if DEFAULT not in rows:
+        return ""
+    level = [
+        name
+        for name, row in rows.items()
+        if name not in OURS
+        and row["compared"] == rows[DEFAULT]["compared"] == row["wins"]
+        and row.get(f"difference_to_{DEFAULT}_high", "") != ""
+        and row[f"difference_to_{DEFAULT}_low"] <= 0 <= row[f"difference_to_{DEFAULT}_high"]
+    ]
+    text = "To classify later, with no labels yet: "
+    if not level:
+        return f"{text}{DEFAULT}, which no other equals that is better than random features on every dataset."
+    words = ", ".join(f"{name} ({100 * rows[name][f'difference_to_{DEFAULT}']:+.1f} points)" for name in level)
+    return (
+        f"{text}{DEFAULT}, {words}: each is better than random features on all {rows[DEFAULT]['compared']} datasets, "
+        f"and the intervals of their differences to {DEFAULT} hold 0. With labels, take a method that uses them."
+    )
+
+
+def _in_a_hurry(standing: Standing) -> str:
+    rows = {
+        name: row for name, row in standing.rows["ridge"].items() if row["median_seconds"] != "" and row["compared"]
+    }
+    ours = rows.get(DEFAULT)
+    if ours is None:
+        return ""
+    safe = [name for name, row in rows.items() if row["compared"] == ours["compared"] == row["wins"]]
+    quick = min(safe, key=standing.seconds, default=DEFAULT)
+    if quick == DEFAULT:
+        return ""
+    return (
+        f"In a hurry: {quick}, the quickest of those that are better than random features on every dataset "
+        f"({number(standing.seconds(quick), 'seconds')} s, {_ratio(rows[quick]):.2f} of their error)."
+    )
+
+
+def _not_for_this(standing: Standing) -> str:
+    rows = standing.rows["ridge"]
+    poor = [name for name, row in rows.items() if name != "random" and row["lost"] > row["won"]]
+    if not poor:
+        return ""
+    words = ", ".join(f"{name} ({rows[name]['lost']} of {rows[name]['compared']})" for name in poor)
+    return f"Not to reconstruct, since they lose to random features on more datasets than they win: {words}."
+
+
+def _firsts(losses: Iterable[Loss]) -> list[Loss]:
+    """Return the best of each dataset."""
+    found: dict[str, Loss] = {}
+    for loss in losses:
+        found.setdefault(loss.dataset, loss)
+    return list(found.values())
+
+
+def _timed(standing: Standing, methods: Iterable[str]) -> str:
+    ordered = sorted(methods, key=standing.seconds)
+    return ", ".join(f"{name} {number(standing.seconds(name), 'seconds')}" for name in ordered) or "none"
+
+
+def _ratio(row: Line) -> float:
+    return float(row["ratio_to_random"]) if row["ratio_to_random"] != "" else float("inf")
