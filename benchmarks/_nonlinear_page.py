@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from _nonlinear_tables import PLANTED, ROWS
+from _nonlinear_tables import PLANTED, ROWS, K
 from stableselect.metrics import stability
 
 NAMES = {
@@ -31,15 +31,12 @@ def rows_of(parts: Parts, *begin: str) -> list[Any]:
 
 
 def by_table(parts: Parts, few: int | None) -> dict[str, list[Any]]:
-    """Return the splits of every table at k = ``few``, or where None at the paper's k, the largest that is stored."""
-    found: dict[str, list[Any]] = {}
+    """Return the splits of every table at k = ``few``, or where None at the paper's k."""
+    found = {}
     for name in NAMES:
-        keys = [key.split("; ") for key in parts if key.startswith(f"tables; {name}; ")]
-        k = max((int(key[3]) for key in keys), default=0) if few is None else few
-        rows = [parts["; ".join(key)] for key in sorted(keys) if int(key[3]) == k]
-        if rows:
-            found[name] = rows
-    return found
+        keys = [f"tables; {name}; {split}; {few or K[name]}" for split in range(9)]
+        found[name] = [parts[key] for key in keys if key in parts]
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def mean(values: Iterable[float]) -> float:
@@ -162,8 +159,8 @@ def seeds_table(parts: Parts) -> str:
         "|---|---:|---:|---:|---:|",
     ]
     for name, label in NAMES.items():
-        cells, sizes = [], sorted(int(key.split("; ")[2]) for key in parts if key.startswith(f"seeds; {name}; "))
-        for k in (5, 10, max(sizes, default=0)):
+        cells = []
+        for k in (5, 10, K[name]):
             part = parts.get(f"seeds; {name}; {k}")
             cells.append("-" if part is None else f"{stability(part['selected'], part['n_features']).nogueira:.2f}")
         runs = rows_of(parts, "network", name, "network", "0")

@@ -21,23 +21,12 @@ import numpy as np
 
 from _data import available
 from _nonlinear_page import page
-from _nonlinear_tables import PLANTED, kernel_error, network_error, planted, refit_rows
+from _nonlinear_tables import PLANTED, K, kernel_error, network_error, planted, refit_rows
 from _store import Store
 from stableselect import ColumnSubset, KernelSubset, ScorerSelectorNetwork, datasets
 from stableselect.metrics import pca_reconstruction_error, reconstruction_error
 
 PAGE = Path(__file__).parents[1] / "docs" / "nonlinear.md"
-K = {
-    "mice_protein": 10,
-    "coil20": 50,
-    "isolet": 50,
-    "mnist_fashion": 50,
-    "usps": 50,
-    "glioma": 64,
-    "prostate_ge": 64,
-    "arcene": 64,
-}
-"""Features selected in the paper."""
 FEW, SPLITS, SEEDS, DRAWS = (5, 10), range(3), range(5), 5
 PARTS = ("tables", "network", "seeds", "planted", "time")
 HIDDEN = (256,)

@@ -24,6 +24,15 @@ _JUDGES = 0.2
 """Fraction of the samples that are held out where all could decide."""
 _MOST_FORWARD = 20
 """Up to so many features, a forward search is a second start."""
+_ONLY_THEN = (
+    "leave_one_out_error_",
+    "held_out_error_",
+    "start_held_out_error_",
+    "bandwidth_",
+    "gaussian_weight_",
+    "ridge_",
+)
+"""Attributes of a map that is not linear."""
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
@@ -63,7 +72,7 @@ class KernelSubset(SamplesSelector):
         What :class:`ColumnSubset` selects.
     leave_one_out_error_ : float
         Mean squared error of reconstructing each deciding sample from the map fitted to the others, averaged over
-        features. None, as what follows, with fewer than eight samples or where nothing varies.
+        features. Set, as what follows, only with at least eight samples of which something varies.
     held_out_error_, start_held_out_error_ : float
         Mean squared error on the samples that judge, of the selected features and of ``start_``, by maps fitted to the
         samples that decide. With fewer than 100 samples they are leave-one-out errors.
@@ -120,12 +129,12 @@ class KernelSubset(SamplesSelector):
     True
     """
 
-    leave_one_out_error_: float | None
-    held_out_error_: float | None
-    start_held_out_error_: float | None
-    bandwidth_: float | None
-    gaussian_weight_: float | None
-    ridge_: float | None
+    leave_one_out_error_: float
+    held_out_error_: float
+    start_held_out_error_: float
+    bandwidth_: float
+    gaussian_weight_: float
+    ridge_: float
     _map: dict[str, Any] | None
     _parameter_constraints: ClassVar[Constraints] = {
         **SamplesSelector._parameter_constraints,
@@ -196,8 +205,8 @@ class KernelSubset(SamplesSelector):
         start = [j for j in self.start_.tolist() if table.varies[j]]
         constant = [j for j in self.start_.tolist() if not table.varies[j]]
         self.n_swapped_ = 0
-        self.leave_one_out_error_ = self.held_out_error_ = self.start_held_out_error_ = None
-        self.bandwidth_ = self.gaussian_weight_ = self.ridge_ = None
+        for name in _ONLY_THEN:
+            self.__dict__.pop(name, None)  # of an earlier fit
         if len(table.Z) < _FEWEST or not start:
             return Selection(self.start_.tolist(), linear.scores_, include=include)
         rng = check_random_state(self.random_state)
