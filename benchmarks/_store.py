@@ -49,7 +49,7 @@ def versions() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
         "threads": os.environ.get("OMP_NUM_THREADS", "all"),
-        "cores": os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "cpu": cpu_model(),
     }
 

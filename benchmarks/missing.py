@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from stableselect import ColumnSubset, datasets
 from stableselect.metrics import reconstruction_error
 
 PAGE = Path(__file__).parents[1] / "docs" / "missing.md"
-FRACTIONS, PATTERNS, SEEDS = (0.05, 0.1, 0.2), ("at random", "in blocks"), range(5)
+FRACTIONS, PATTERNS, SEEDS = (0.05, 0.1, 0.2), ("at random", "in blocks"), range(20)
 BLOCK = 0.05
 """Length of a gap in blocks, as a fraction of the training samples."""
 METHODS = ("`em`", "`factors`", "mean imputation", "dropping samples")
@@ -118,6 +120,10 @@ def removed(name: str, pattern: str, fraction: float, seed: int) -> dict[str, An
                 "seconds": time.process_time() - start,
             }
         )
+        if hasattr(selector, "location_"):
+            gone = np.isnan(gaps)
+            squares = [np.mean((by - train)[gone] ** 2) for by in (selector._model().fill(gaps), np.nanmean(gaps, 0))]
+            found[method]["filled"] = float(squares[0] / squares[1])
     return found
 
 
@@ -139,14 +145,35 @@ def own_gaps(seed: int) -> dict[str, Any]:
     return found
 
 
+def cases(seed: int) -> dict[str, tuple[Any, ...]]:
+    """Return what is computed for a split, by its name in the store."""
+    found = {key_of(*case, seed): (removed, *case, seed) for case in product(TABLES, PATTERNS, FRACTIONS)}
+    return found | {f"own gaps; {seed}": (own_gaps, seed)}
+
+
+def key_of(name: str, pattern: str, fraction: float, seed: int) -> str:
+    """Return the name of a case in the store."""
+    return f"{name}; {pattern}; {fraction:.0%}; {seed}"
+
+
 def run() -> None:
-    """Compute what the store lacks."""
+    """Compute what the store lacks, split by split, in ``JOBS`` processes."""
     store = Store("missing")
-    for seed, name, pattern, fraction in product(SEEDS, TABLES, PATTERNS, FRACTIONS):
-        key = f"{name}; {pattern}; {fraction:.0%}; {seed}"
-        store.part(key, lambda what=(name, pattern, fraction, seed): removed(*what))
-    for seed in SEEDS:
-        store.part(f"own gaps; {seed}", lambda seed=seed: own_gaps(seed))
+    left = {key: job for seed in SEEDS for key, job in cases(seed).items() if key not in store.content["parts"]}
+    with ProcessPoolExecutor(int(os.environ.get("JOBS", "1"))) as pool:
+        for key, found in zip(left, pool.map(computed, left.values()), strict=True):
+            store.part(key, lambda found=found: found)
+
+
+def computed(job: tuple[Any, ...]) -> dict[str, Any]:
+    """Call a function with its arguments."""
+    return job[0](*job[1:])
+
+
+def splits() -> list[int]:
+    """Return the splits of which every case is stored."""
+    stored = Store("missing").content["parts"]
+    return [seed for seed in SEEDS if cases(seed).keys() <= stored.keys()]
 
 
 def rise(parts: list[dict[str, Any]], method: str, what: str, reference: str) -> float | None:
@@ -162,12 +189,10 @@ def cell(value: float | None) -> str:
 
 
 def measured() -> Iterator[tuple[str, str, float, list[dict[str, Any]]]]:
-    """Yield every case with the results of all its seeds, those that are not stored yet excepted."""
-    stored = Store("missing").content["parts"]
-    for name, pattern, fraction in product(TABLES, PATTERNS, FRACTIONS):
-        keys = [f"{name}; {pattern}; {fraction:.0%}; {seed}" for seed in SEEDS]
-        if all(key in stored for key in keys):
-            yield name, pattern, fraction, [stored[key] for key in keys]
+    """Yield every case with the results of all splits that are stored."""
+    stored, seeds = Store("missing").content["parts"], splits()
+    for case in product(TABLES, PATTERNS, FRACTIONS) if seeds else ():
+        yield *case, [stored[key_of(*case, seed)] for seed in seeds]
 
 
 def table() -> str:
@@ -182,26 +207,40 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def excess(parts: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return the error of ``em`` relative to mean imputation, less one, and the standard error over splits."""
+    found = [part["`em`"]["error"] / part["mean imputation"]["error"] - 1 for part in parts]
+    return float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(len(found)))
+
+
 def verdict() -> str:
     """Return where completing is worse than mean imputation."""
-    worse, count = [], 0
+    worse, beyond, filled, count = [], [], [], 0
     for name, pattern, fraction, parts in measured():
         count += 1
-        excess = rise(parts, "`em`", "error", "mean imputation")
-        if excess is not None and excess > 0:
-            worse.append(f"{name}, {fraction:.0%} {pattern} ({cell(excess)} %)")
-    if not worse:
-        return f"`em` has a lower error than mean imputation in all {count} cases."
+        mean, error = excess(parts)
+        filled.append(np.mean([part["`em`"]["filled"] for part in parts]))
+        if mean > 0:
+            worse.append(f"{name}, {fraction:.0%} {pattern} ({cell(mean)} % ± {100 * error:.1f})")
+        if mean > 2 * error:
+            beyond.append(f"{name}, {fraction:.0%} {pattern}")
+    told = f"`em` has a lower error than mean imputation in {count - len(worse)} of {count} cases"
+    if worse:
+        told += f", and a higher one, ± its standard error over the splits, in: {'; '.join(worse)}"
+    if worse and not beyond:
+        told += ". None of these is beyond two standard errors"
+    elif beyond:
+        told += f". Beyond two standard errors: {'; '.join(beyond)}"
     return (
-        f"`em` has a lower error than mean imputation in {count - len(worse)} of {count} cases, and a higher one in: "
-        + ("; ".join(worse) + ".")
+        f"{told}. It leaves {min(filled):.0%} to {max(filled):.0%} of the squared error with which means fill in the "
+        "values removed."
     )
 
 
 def own_table() -> str:
     """Return the error on Mice Protein as it comes, relative to mean imputation."""
     stored = Store("missing").content["parts"]
-    parts = [stored[f"own gaps; {seed}"] for seed in SEEDS]
+    parts = [stored[f"own gaps; {seed}"] for seed in splits()]
     cells = [cell(rise(parts, method, "error", "mean imputation")) for method in METHODS]
     lines = [f"| table | missing | {' | '.join(METHODS)} |", "|---|---|" + "---:|" * len(METHODS)]
     missing = np.mean([part["missing"] for part in parts])
@@ -231,7 +270,7 @@ complete. `make bench-missing` makes this page from `benchmarks/results/missing.
 
 The error of reconstructing the test samples, in percent above that of the selector fitted to the complete training
 samples: first with the map that was fitted to the samples with gaps; in brackets of the selection alone, with a ridge
-regression on the complete training samples. Means over {len(SEEDS)} splits. "At random": single values; "in blocks":
+regression on the complete training samples. Means over {len(splits())} splits. "At random": single values; "in blocks":
 runs of one feature over {BLOCK:.0%} of the training samples, as where a sensor fails. "-": in some split fewer complete
 samples than two for each selected feature.
 

@@ -68,6 +68,10 @@ copyright = "The stableselect developers, BSD-3-Clause"
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
+# Quotes are curled; two hyphens stay an option.
+smartquotes_action = "q"
+# The name of the class before every method does not fit beside the page.
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 numpydoc_show_class_members = False
 

@@ -5,19 +5,11 @@ import sys
 
 import pytest
 
+from tools.try_install import DOORS
+
 pytestmark = pytest.mark.slow
 OPTIONAL = ("typer", "rich", "pyarrow", "openpyxl", "matplotlib", "torch", "pooch", "PIL", "anndata", "dask", "pandas")
 OPTIONAL += ("polars", "duckdb", "h5py", "zarr", "skops", "jinja2", "pytest")
-DOORS = {
-    "command line": ("from stableselect.cli import main; sys.exit(main(['methods']))", "[cli]"),
-    "tables in files": ("import stableselect.io", "[cli]"),
-    "pictures": ("stableselect.plot.stability_frontier", "[plot]"),
-    "reports": ("stableselect.report", "[report]"),
-    "networks": ("stableselect.CAE(2, decoder=(4,)).fit(X)", "[torch]"),
-    "downloads": ("stableselect.datasets.fetch('glioma', data_home=folder)", "[data]"),
-    "data frames": ("stableselect.inspection.evaluate([0], X, n_permutations=0).to_frame()", "pip install pandas"),
-}
-"""By what needs it: the code, and the advice."""
 FILES = {"odd.xlsx": ("openpyxl", "[excel]"), "odd.h5ad": ("h5py", "[tables]")}
 
 

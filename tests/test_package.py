@@ -33,6 +33,11 @@ def test_help_loads_no_numerics():
         assert not {"numpy", "sklearn", "torch", "pyarrow", "matplotlib"} & loaded
 
 
+def test_completing_a_method_loads_no_numerics():
+    loaded = loaded_by("from stableselect.cli._completion import method; assert 'sPEC' in method('s')")
+    assert not {"numpy", "sklearn", "torch", "pyarrow"} & loaded
+
+
 @pytest.mark.slow
 def test_names_and_submodules_come_when_they_are_used():
     code = ["import sys, stableselect"]

@@ -1,7 +1,10 @@
 """What is said twice in the repository's own files agrees: versions, targets of make, folders of the distribution."""
 
+import io
 import re
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -74,3 +77,70 @@ def test_the_page_of_versions_is_the_one_that_the_command_writes():
     from tools import versions
 
     assert versions.PAGE.read_text() == versions.page()
+
+
+@pytest.fixture
+def distributions(tmp_path):
+    """A wheel and a source distribution of two files, with room for more."""
+
+    def make(**more):
+        names = {"src/stableselect/a.py": "1", **more}
+        wheel, source = tmp_path / "p-1-py3-none-any.whl", tmp_path / "p-1.tar.gz"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            for name, text in {**names, "src/p-1.dist-info/RECORD": ""}.items():
+                archive.writestr(name.removeprefix("src/"), text)
+        with tarfile.open(source, "w:gz") as archive:
+            for name, text in {**names, "PKG-INFO": ""}.items():
+                item = tarfile.TarInfo(f"p-1/{name}")
+                item.size = len(text)
+                archive.addfile(item, io.BytesIO(text.encode()))
+        return wheel, source
+
+    return make
+
+
+def test_a_distribution_of_what_git_keeps_is_accepted(distributions):
+    from tools import check_dist
+
+    assert [check_dist.problems(path, {"src/stableselect/a.py"}) for path in distributions()] == [[], []]
+
+
+def test_unwanted_files_of_a_distribution_are_told(distributions):
+    from tools import check_dist
+
+    kept = {"src/stableselect/a.py", "src/stableselect/b.py", "src/stableselect/table.csv"}
+    more = {"src/stableselect/table.csv": "x", "src/stableselect/__pycache__/a.pyc": "x"}
+    wheel, source = distributions(**more)
+    unkept = "holds src/stableselect/__pycache__/a.pyc, which git does not keep"
+    lacks = "lacks src/stableselect/b.py"
+    odd = [f"holds {name}, which no import reads" for name in sorted(more)]
+    for path, told in ((source, [unkept, lacks]), (wheel, [unkept, *odd, lacks])):
+        assert check_dist.problems(path, kept) == [f"{path.name} {words}" for words in told]
+    assert check_dist.summary(source).startswith("p-1.tar.gz: 4 files, ")
+
+
+def test_a_large_distribution_is_told(distributions, monkeypatch):
+    from tools import check_dist
+
+    monkeypatch.setattr(check_dist, "LARGEST", {"wheel": 10, "source": 1e6})
+    wheel, source = distributions()
+    assert check_dist.problems(wheel, {"src/stableselect/a.py"}) == [f"{wheel.name} has more than 0 MB"]
+    assert check_dist.problems(source, {"src/stableselect/a.py"}) == []
+
+
+def test_every_command_is_tried_on_an_installed_copy():
+    pytest.importorskip("typer")
+    from stableselect.cli._app import app
+    from tools import try_install
+
+    known = {info.name or info.callback.__name__ for info in app.registered_commands} | {"paper"}
+    assert {line.split()[0] for line in try_install.COMMANDS.splitlines()} == known
+
+
+def test_code_that_does_not_name_its_extra_is_told():
+    from tools import try_install
+
+    try_install.names_the_extra("raise ImportError('pip install \"stableselect[cli]\"')", "[cli]")
+    for code in ("1 + 1", "raise ImportError('no module named typer')"):
+        with pytest.raises(AssertionError):
+            try_install.names_the_extra(code, "[cli]")

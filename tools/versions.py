@@ -1,9 +1,9 @@
 """Run the tests with several versions of Python, each in an environment of its own, and write docs/versions.md.
 
 ``python tools/versions.py run 3.11 3.12`` installs the newest versions that pyproject.toml allows and runs the quick
-tests, where warnings are errors; ``--oldest`` takes the oldest versions that it allows, ``--base`` no extra at all
-(every selector is then fitted, saved and loaded). ``page`` writes the page from stored results, docs/versions.json.
-Interpreters are those that uv finds; none is downloaded.
+tests, where warnings are errors; ``--oldest`` takes the oldest versions that it allows. ``--base`` installs the wheel
+without extras and ``--all`` with all of them, and ``tools/try_install.py`` tries it. ``page`` writes the page from
+stored results, docs/versions.json. Interpreters are those that uv finds; none is downloaded.
 """
 
 from __future__ import annotations
@@ -18,28 +18,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 STORE, PAGE = ROOT / "docs" / "versions.json", ROOT / "docs" / "versions.md"
 QUICK = "not slow and not data and not gpu and not browser"
 SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "torch")
 COUNTED = ("passed", "failed", "skipped")
-BASE = """
-import tempfile, warnings
-import numpy, stableselect
-from stableselect.base import UnevenFoldsWarning
-warnings.simplefilter("error")
-warnings.simplefilter("ignore", UnevenFoldsWarning)
-X, held = numpy.random.default_rng(0).normal(size=(200, 6)), []
-for name, cls in sorted(stableselect.all_selectors().items()):
-    with tempfile.TemporaryDirectory() as folder:
-        selector = cls().fit(X)
-        stableselect.save(selector, f"{folder}/{name}.sselect")
-        again = stableselect.load(f"{folder}/{name}.sselect")
-        assert (again.reconstruct(again.transform(X)) == selector.reconstruct(selector.transform(X))).all()
-    held.append(name)
-print(f"{len(held)} passed")
-"""
+FIRST = "torch==2.13.0"
+"""What is installed before ``all``, by pip, whose settings may name a build without CUDA."""
 TEXT = """# Versions
 
 What is supported: Python 3.11 and later, with the packages of `pyproject.toml` from the versions named there on. No
@@ -50,11 +37,18 @@ global lock are untested. Before version 1.0 a minor release may change names, a
 saved by a release stay readable.
 
 The table is written by `make versions`. *newest*: the newest versions that can be installed together, warnings are
-errors. *oldest*: the oldest that `pyproject.toml` allows, without warnings of deprecation as errors. *base*: no extra,
-where every selector is fitted, saved, loaded and compared; elsewhere the tests that are not slow and need neither
-downloaded tables, a GPU nor a browser. "-" is what was not installed, without which the tests that need it skip.
+errors. *oldest*: the oldest that `pyproject.toml` allows, without warnings of deprecation as errors. Both run the
+tests that are not slow and need neither downloaded tables, a GPU nor a browser; "-" is what was not installed, without
+which the tests that need it skip. *base*: the wheel without extras, where every selector is fitted, saved and loaded,
+and what needs an extra must name it. *all*: the wheel with `[all]`, where besides every module is imported, every kind
+of table read and every command run.
 
 {table}
+{first}"""
+FIRST_RESULT = """
+A newcomer's way to a first result, in seconds, with {cores} cores and packages in pip's cache (`python
+tools/first_result.py`): `git clone` {git clone}, then `make demo`, which makes an environment and reconstructs digits,
+{make demo}; or `pip install` into an environment of one's own {pip install} and a first `select` {select}.
 """
 
 
@@ -71,9 +65,19 @@ def environment(python: str, kind: str, folder: Path, extras: str) -> Path | Non
         print(f"Python {python} is left out: {' '.join(made.stderr.split())[:300]}", file=sys.stderr)
         return None
     inside = venv / "bin" / "python"
-    what = str(ROOT) if kind == "base" else f"{ROOT}[{extras}]"
-    how = ["--resolution", "lowest-direct"] if kind == "oldest" else []
-    subprocess.run([uv, "pip", "install", "--quiet", "--python", str(inside), *how, "-e", what], check=True)
+    install = [uv, "pip", "install", "--quiet", "--python", str(inside)]
+    if kind not in ("base", "all"):
+        how = ["--resolution", "lowest-direct"] if kind == "oldest" else []
+        subprocess.run([*install, *how, "-e", f"{ROOT}[{extras}]"], check=True)
+        return inside
+    if not list(folder.glob("*.whl")):
+        subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)], check=True)
+    (wheel,) = map(str, folder.glob("*.whl"))
+    if kind == "all":
+        subprocess.run([*install, "pip"], check=True)
+        install, wheel = [str(inside), "-m", "pip", "install", "--quiet"], f"{wheel}[all]"
+        subprocess.run([*install, FIRST], check=True)
+    subprocess.run([*install, wheel], check=True)
     return inside
 
 
@@ -91,8 +95,8 @@ print(json.dumps({{"python": platform.python_version()}} | {{n: known.get(n, "-"
 def tested(python: Path, kind: str) -> dict[str, int]:
     """Run the tests and return how many passed, failed and were skipped."""
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [str(python), "-c", BASE]
-    if kind != "base":
+    command = [str(python), str(ROOT / "tools" / "try_install.py"), kind]
+    if kind not in ("base", "all"):
         lenient = ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"] if kind == "oldest" else []
         command = [str(python), "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", QUICK, *lenient]
     result = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
@@ -106,7 +110,6 @@ def tested(python: Path, kind: str) -> dict[str, int]:
 
 def run(pythons: list[str], kind: str, extras: str) -> int:
     """Test every interpreter and store what came of it; return the exit code."""
-    rows = json.loads(STORE.read_text()) if STORE.exists() else {}
     code = 0
     with tempfile.TemporaryDirectory(prefix="versions") as folder:
         for python in pythons:
@@ -115,20 +118,30 @@ def run(pythons: list[str], kind: str, extras: str) -> int:
                 continue
             row = {"kind": kind, **installed(inside), **tested(inside, kind)}
             row["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
-            rows[f"{python} {kind}"] = row
             code |= bool(row["failed"])
-            STORE.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
+            store(f"{python} {kind}", row)
             print(f"Python {python}, {kind}: {', '.join(f'{row[word]} {word}' for word in COUNTED)}")
     return code
 
 
+def stored() -> dict[str, Any]:
+    """Return the stored results."""
+    return json.loads(STORE.read_text()) if STORE.exists() else {}
+
+
+def store(name: str, result: dict[str, Any]) -> None:
+    """Add a result to the stored ones, or put it in place of an earlier one."""
+    STORE.write_text(json.dumps(dict(sorted((stored() | {name: result}).items())), indent=1) + "\n")
+
+
 def page() -> str:
     """Return the page for the stored results."""
-    rows = json.loads(STORE.read_text()) if STORE.exists() else {}
+    rows = stored()
+    first = rows.pop("first result", None)
     heads = ("kind", "python", *SHOWN, *COUNTED, "date")
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     lines += [f"| {' | '.join(str(row[head]) for head in heads)} |" for row in rows.values()]
-    return TEXT.format(table="\n".join(lines))
+    return TEXT.format(table="\n".join(lines), first=FIRST_RESULT.format(**first) if first else "")
 
 
 def main() -> int:
@@ -139,6 +152,7 @@ def main() -> int:
     runs.add_argument("pythons", nargs="+")
     runs.add_argument("--oldest", dest="kind", action="store_const", const="oldest", default="newest")
     runs.add_argument("--base", dest="kind", action="store_const", const="base")
+    runs.add_argument("--all", dest="kind", action="store_const", const="all")
     runs.add_argument("--extras", default="test", help="what is installed beside the base")
     commands.add_parser("page", help="write docs/versions.md")
     given = parser.parse_args()

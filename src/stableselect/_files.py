@@ -53,6 +53,8 @@ def check_outputs(paths: Iterable[PathLike], *, overwrite: bool, inputs: Iterabl
             raise FileExistsError(f"{name} is a folder; choose another file name.")
         if target.is_symlink():
             raise FileExistsError(f"{name} is a link that leads in a circle; choose another file name.")
+        with suppress(FileNotFoundError):
+            os.stat(target)  # a name that no file can have; from Python 3.14 on Path.exists passes it over
         if target.exists() and not target.is_file():
             raise FileExistsError(f"{name} is not a plain file; choose another file name.")
         if target.exists() and not overwrite:

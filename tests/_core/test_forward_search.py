@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stableselect import _core
+from stableselect._core import _forward_search
 from stableselect._core._forward_search import (
     BEYOND_RANK_RIDGE,
     EXHAUSTED,
@@ -113,3 +115,21 @@ def test_rows_of_the_square_are_computed_once_and_right(rng):
     gram.expect([])
     for j in (3, 4, 5, 4):
         np.testing.assert_allclose(gram.square_row(j), square[j], rtol=1e-12)
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_what_was_searched_is_not_searched_again(thin, rng, monkeypatch):
+    gram = grams(table(rng, "plain"), thin)
+    alone = forward_search(gram, 6, 0.1, [3], [0])
+    calls = []
+    own = _forward_search.forward_searches
+    monkeypatch.setattr(_forward_search, "forward_searches", lambda *given: calls.append(given) or own(*given))
+    assert _core.forward_search(gram, 6, 0.1, [3], [0]) == alone
+    assert _core.forward_search(gram, 4, 0.1, [3], [0]) == alone[:4]
+    assert len(calls) == 1
+    for other in ((8, 0.1, [3], [0]), (6, 0.2, [3], [0]), (6, 0.1, [], [0]), (6, 0.1, [3], [])):
+        _core.forward_search(gram, *other)
+    assert len(calls) == 5
+    both = _core.forward_with_each(gram, 6, [0.3, 0.2, 0.1], [3], [0])
+    assert [alpha for _, alpha in calls[-1][0]] == [0.3]  # the others were known
+    assert both == [forward_search(gram, 6, alpha, [3], [0]) for alpha in (0.3, 0.2, 0.1)]

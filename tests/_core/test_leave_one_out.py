@@ -128,6 +128,9 @@ def test_forward_search_takes_the_best_of_all_candidates_at_every_step(wide, rng
         cost = {j: refitted(wide, [*expected, j], ridge) / unit + prices[j] for j in range(3, 40) if j not in expected}
         expected.append(min(cost, key=cost.get))
     assert state.chosen == expected
+    samples = kept_samples(Moments.from_array(wide))
+    few = forward_leave_one_out(samples, 3, ridge, [11], [0, 1, 2], prices)
+    assert forward_leave_one_out(samples, 6, ridge, [11], [0, 1, 2], prices, start=few).chosen == expected
 
 
 @pytest.mark.parametrize("priced", [False, True])

@@ -77,6 +77,19 @@ def test_every_swap_gain_is_the_true_change_of_the_loss(X, alpha):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_a_thin_factor_needs_no_residual_unless_rounding_asks_for_it(wide, alpha):
+    gram = Moments.from_array(wide).operator()
+    chosen = [0, 3, 5, 8]
+    known = gram.swap_products(chosen, alpha)
+    formed = SwapState(Gram(gram.dense()), chosen, alpha)
+    for ours, theirs in zip(known, (formed.P, formed.V, formed.Y, formed.C_S, formed.g, formed.h), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
+    assert gram.swap_products(range(len(wide) - 1), 0.0) is None  # nothing is left
+    twice = DualGram(np.hstack([gram.A, gram.A[:, :1] + 1e-6 * gram.A[:, 1:2]]))
+    assert twice.swap_products([0, 40], 0.0) is None  # nearly the same feature
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
 def test_projected_gains_are_the_change_within_the_directions(X, alpha, rng):
     gram = Moments.from_array(X).operator()
     chosen = [0, 3, 5, 8]

@@ -112,8 +112,11 @@ BAD = {
         lambda X: [X[:5], frame(X[5:])],
         r"part 2 have names, those of the parts before no names",
     ),
-    "text": (lambda X: [frame(X[:5]), frame(X[5:]).assign(c3="a")], r"hold text or dates: 'c3'; drop or encode"),
-    "an array of text": (lambda X: [X[:5], X[5:].astype(str)], r"must hold numbers, but holds text"),
+    "text": (
+        lambda X: [frame(X[:5]), frame(X[5:]).assign(c3="a")],
+        r"Part 2: .*hold text or dates: 'c3'; drop or encode",
+    ),
+    "an array of text": (lambda X: [X[:5], X[5:].astype(str)], r"Part 2: .*must hold numbers, but holds text"),
     "a missing value": (
         lambda X: [frame(X[:5]), frame(X[5:]).assign(c3=np.nan)],
         r"NaN in 'c3' \(55\); fill in",
@@ -121,7 +124,7 @@ BAD = {
     "no parts": (lambda X: (part for part in []), r"X is an iterator and holds no samples .*; pass at least one"),
     "only parts without samples": (lambda X: [X[:0], X[:0]], r"X is a series of parts and holds no samples; pass"),
     "no features": (lambda X: [X[:, :0]], r"at least one feature, got none"),
-    "repeated names": (lambda X: [frame(X, ["a"] * 12)], r"More than one feature is named 'a'; rename"),
+    "repeated names": (lambda X: [frame(X, ["a"] * 12)], r"Part 1: More than one feature is named 'a'; rename"),
     "parts of one dimension": (lambda X: (row for row in X), r"Expected a table \(two dimensions\), got 1"),
 }
 

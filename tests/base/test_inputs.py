@@ -262,9 +262,9 @@ def test_lists_of_features_and_arrays_of_samples_and_weights_are_left_alone(name
     include, exclude = [5], np.array([7, 8])
     table = sparse.csr_array(np.where(np.abs(tall) > 1, tall, 0.0))
     weights = np.linspace(1, 2, 60)
-    before = pickle.dumps((include, exclude, table.data, table.indices, weights))
     for array in (table.data, table.indices, table.indptr, weights, exclude):
         array.flags.writeable = False
+    before = pickle.dumps((include, exclude, table.data, table.indices, weights))
     selector = make(name, include=include, exclude=exclude)
     selector.fit(table, sample_weight=weights) if name in STREAMING else selector.fit(table)
     assert pickle.dumps((include, exclude, table.data, table.indices, weights)) == before

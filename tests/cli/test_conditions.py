@@ -203,3 +203,12 @@ def test_semicolons_and_several_groups(run, plant):
     (plant / "c.csv").write_text("name;penalty;group;at_most\ns0;0,5;a|b;1\ns1;;a;\ns2;;b;\n")
     code, out, err = run("select", plant / "plant.csv", "-k", 4, "--conditions", plant / "c.csv")
     assert code == 0 and "s0" not in out.split(), err
+
+
+def test_a_list_longer_than_a_file_name_is_a_list(run, tmp_path):
+    names = [f"a rather long name of column {j}" for j in range(12)]
+    rows = np.random.default_rng(0).normal(size=(40, 12))
+    np.savetxt(tmp_path / "table.csv", rows, delimiter=",", header=",".join(names), comments="")
+    code, out, err = run("select", tmp_path / "table.csv", "-k", 10, "--include", ",".join(names[:9]), "-q")
+    assert (code, err) == (0, "")
+    assert set(names[:9]) < set(out.splitlines())

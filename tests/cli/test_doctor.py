@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import stableselect
+from stableselect._registry import GROUP
 from stableselect.cli import _doctor
 
 STATED = [
@@ -106,3 +107,56 @@ def test_the_completion_of_a_shell_is_shown(shell, code, monkeypatch):
     result = subprocess.run(command, capture_output=True, text=True)
     assert (result.returncode, "_STABLESELECT_COMPLETE=complete_bash" in result.stdout) == (code, code == 0)
     assert "Traceback" not in result.stderr
+
+
+@pytest.fixture
+def completed(run, monkeypatch):
+    """Return what a shell would offer for the last word."""
+
+    def call(words):
+        monkeypatch.setenv("_STABLESELECT_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        code, out, err = run()
+        assert (code, err) == (0, "")
+        return out.split()
+
+    return call
+
+
+@pytest.mark.parametrize("command", ["select", "frontier", "compare"])
+def test_methods_are_completed(command, completed):
+    offered = completed(f"stableselect {command} --method ")
+    assert sorted(set(offered) - {"all"}) == sorted(stableselect.available_selectors())
+    assert ("all" in offered) == (command == "compare")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("select --method Col", ["ColumnSubset"]),
+        ("select --method col", ["columnSubset"]),  # as typed; case does not matter
+        ("select --method scorer", ["scorerSelector", "scorerSelectorNetwork"]),
+        ("select --method SPEC,", []),
+        ("compare -m ColumnSubset,SP", ["ColumnSubset,SPEC"]),
+        ("compare -m al", ["all"]),
+        ("select --criterion s", ["stability"]),
+        ("select --scale ", ["none", "minmax", "standard"]),
+        ("paper run table", ["table1", "table2", "table3"]),
+        ("paper show fig", ["figure1", "figure2", *(f"figure3{part}" for part in "abcdefgh")]),
+        ("paper run al", ["all"]),
+        ("paper show al", []),
+        ("paper run table2 --dataset gl", ["glioma"]),
+    ],
+)
+def test_values_are_completed(words, offered, completed):
+    assert completed(f"stableselect {words}") == offered
+
+
+def test_a_selector_of_another_package_is_completed(completed, tmp_path, monkeypatch):
+    about = tmp_path / "other-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\nZebra = no_such_module:Zebra\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert completed("stableselect select --method Ze") == ["Zebra"]

@@ -303,3 +303,10 @@ def test_a_live_row_that_cannot_be_split_does_not_end_the_stream(run, chosen, mo
 def test_live_is_for_standard_input(run, plant, chosen):
     code, _, err = run("reconstruct", chosen, plant / "new.csv", "--live")
     assert code == 2 and "standard input" in " ".join(err.split())
+
+
+def test_live_rows_cannot_have_commas_for_both(run, chosen):
+    code, out, err = run("reconstruct", chosen, "-", "--live", "--decimal", ",")
+    assert (code, out) == (2, "")
+    words = " ".join(err.replace("│", " ").split())
+    assert "',' is both between columns and before decimals; name another separator, such as ';'" in words

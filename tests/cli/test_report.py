@@ -98,3 +98,15 @@ def test_rows_that_belong_together_and_gaps_have_a_page_too(run, tmp_path, words
     html = page.read_text(encoding="utf-8")
     assert "2 of 5 columns" in html and "Which runs selected" in html
     assert f"Missing values</dt><dd><bdi>{missing}</bdi>" in html
+
+
+def test_the_page_of_a_table_with_gaps(run, messy, tmp_path):
+    rows = messy.read_text().splitlines()
+    cells = rows[3].rsplit(",", 5)
+    cells[1] = ""
+    messy.write_text("\n".join([*rows[:3], ",".join(cells), *rows[4:]]) + "\n")
+    code, printed, _ = run(
+        "select", messy, "-k", 2, "--id-column", "id", "--missing", "em", "--report", tmp_path / "p.html"
+    )
+    assert code == 0, printed
+    assert "a Gaussian model stands in for them" in (tmp_path / "p.html").read_text()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
 from stableselect._core import Stream
@@ -85,6 +85,39 @@ def test_streams_and_sparse_tables_give_the_same(planted):
         assert found.objective_ == pytest.approx(expected.objective_, rel=1e-9)
         np.testing.assert_allclose(found.batch_means_, expected.batch_means_, atol=1e-10)
         np.testing.assert_allclose(found.batch_explained_variance_, expected.batch_explained_variance_, atol=1e-10)
+
+
+@pytest.mark.parametrize("cv", [KFold(4), GroupKFold(3), ShuffleSplit(3, random_state=0)])
+def test_splits_of_a_table_in_parts_are_those_of_the_whole(planted, cv):
+    support = pytest.importorskip("tools.support")
+    X, batch = planted
+    given = {"batch": batch, "groups": np.arange(90) % 9 if isinstance(cv, GroupKFold) else None}
+    expected = ColumnSubset("auto", cv=cv).fit(X, **given)
+    with support.small_pieces():
+        parts = np.array_split(X, 7)
+        for table in (parts, iter(parts)):  # the labels say how many samples there are: one pass is enough
+            found = ColumnSubset("auto", cv=cv).fit(table, **given)
+            np.testing.assert_array_equal(found.selected_, expected.selected_)
+            np.testing.assert_array_equal(found.fold_sizes_, expected.fold_sizes_)
+            assert found.ridge_ == expected.ridge_
+            np.testing.assert_allclose(
+                found.path_.explained_variance_ratio, expected.path_.explained_variance_ratio, rtol=1e-8
+            )
+        with pytest.raises(ValueError, match="batch must hold one label for each sample, but holds 89"):
+            ColumnSubset(3, cv=KFold(4)).fit(parts, batch=batch[:-1])
+        with pytest.raises(ValueError, match="groups holds 88 labels and batch 90; give both one for each sample"):
+            ColumnSubset(3, cv=GroupKFold(3)).fit(parts, batch=batch, groups=np.arange(88) % 9)
+        # Where nothing is held out, the splits have no say.
+        one, other = (ColumnSubset(3, ridge=0.1, cv=cv).fit(table, batch=batch) for table in (parts, X))
+        assert one.objective_ == pytest.approx(other.objective_, rel=1e-9)
+
+
+def test_batches_that_take_too_much_memory_are_refused_before_a_table_is_read(planted, monkeypatch):
+    X, batch = planted
+    monkeypatch.setattr("stableselect._core._batches.memory_limit", lambda: 8.0 * 14 * 60)
+    with pytest.raises(ValueError, match=r"3 batches in 5 folds .* GiB of the .*; join batches, give a ridge"):
+        ColumnSubset(3).fit(X, batch=batch)
+    assert ColumnSubset(3, ridge=0.1).fit(X, batch=batch).selected_.size == 3
 
 
 def test_pooled_moments_are_those_within_parts(planted):

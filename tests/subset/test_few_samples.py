@@ -71,6 +71,38 @@ def test_the_search_is_tried_with_many_features_a_sample_only(rng, monkeypatch):
     assert tried
 
 
+def test_a_long_search_is_left_halfway_or_goes_on_from_there(rng, monkeypatch):
+    monkeypatch.setattr(_default, "_LARGE", 0)
+    X = rng.normal(size=(60, 40)) @ rng.normal(size=(40, 300)) + rng.normal(size=(60, 300))
+    monkeypatch.setattr(_default, "_MANY", 100)
+    whole = ColumnSubset(20).fit(X)
+    tried, own = [], _default.forward_leave_one_out
+    monkeypatch.setattr(
+        _default, "forward_leave_one_out", lambda *given, **more: tried.append(given[1]) or own(*given, **more)
+    )
+    monkeypatch.setattr(_default, "_MANY", 10)
+    monkeypatch.setattr(_default, "_HOPELESS_HALFWAY", 0.9)
+    np.testing.assert_array_equal(ColumnSubset(20).fit(X).selected_, whole.selected_)
+    assert tried == [10]
+    monkeypatch.setattr(_default, "_HOPELESS_HALFWAY", 2.0)
+    again = ColumnSubset(20).fit(genes(np.random.default_rng(5)))
+    assert tried[1:3] == [10, 20]
+    monkeypatch.setattr(_default, "_MANY", 100)
+    np.testing.assert_array_equal(again.selected_, ColumnSubset(20).fit(genes(np.random.default_rng(5))).selected_)
+
+
+def test_a_search_that_promises_nothing_is_made_with_one_ridge_weight(rng, monkeypatch):
+    tried, own = [], _default.forward_leave_one_out
+    monkeypatch.setattr(_default, "forward_leave_one_out", lambda *given: tried.append(given[2]) or own(*given))
+    X = rng.normal(size=(40, 20)) @ rng.normal(size=(20, 200)) + rng.normal(size=(40, 200))
+    default = ColumnSubset(6).fit(X)
+    assert default.search_criterion_ == "training" and tried == [default.ridge_]
+    tried.clear()
+    chosen = ColumnSubset(20).fit(genes(rng))
+    assert chosen.search_criterion_ == "leave_one_out" and len(tried) > 1
+    assert len(set(tried)) == len(tried)  # none is made twice
+
+
 @pytest.mark.parametrize("exchange", [False, True])
 def test_the_error_reported_is_that_of_refitting(X, exchange):
     selector = ColumnSubset(8, search_criterion="leave_one_out", exchange=exchange).fit(X)

@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import MinMaxScaler
 
 from stableselect import ColumnSubset, ScorerSelector, load, save
-from stableselect._core import _missing, merged
+from stableselect._core import Stream, _missing, merged
 from stableselect._core._factors import fit_factors
 from stableselect._core._missing import fit_gaussian
 from stableselect.base import FactorModelWarning
@@ -79,6 +79,27 @@ def test_recovers_the_moments_of_the_complete_table(planted):
     assert np.linalg.norm(found - expected) < 0.03 * np.linalg.norm(expected)
     gone = np.isnan(gaps)
     assert np.mean((model.fill(gaps) - X)[gone] ** 2) < 0.2 * X.var(axis=0).mean()
+
+
+@pytest.mark.parametrize(("shape", "n_factors"), [((60, 40), 0), ((40, 80), 0), ((600, 12), 0), ((60, 40), 3)])
+def test_values_are_filled_no_worse_than_by_means(rng, shape, n_factors):
+    X = rng.normal(size=shape)
+    X += rng.normal(size=(shape[0], n_factors)) @ rng.normal(size=(n_factors, shape[1]))
+    gaps = with_gaps(X, rng)
+    gone = np.isnan(gaps)
+    by_means = np.mean((X - np.nanmean(gaps, axis=0))[gone] ** 2)
+    least = fit_gaussian(gaps, shrinkage=1 + shape[1] / 10)
+    error, of_least = (np.mean((model.fill(gaps) - X)[gone] ** 2) for model in (fit_gaussian(gaps), least))
+    assert error < 1.001 * by_means
+    assert error < of_least
+    if n_factors:
+        assert error < 0.6 * by_means
+
+
+def test_rows_in_another_order_are_filled_alike(planted, rng):
+    order = rng.permutation(600)
+    one, other = fit_gaussian(planted[1]).fill(planted[1]), fit_gaussian(planted[1][order]).fill(planted[1][order])
+    np.testing.assert_allclose(other, one[order], rtol=1e-6)
 
 
 def test_moments_of_folds_are_those_of_the_whole(planted):
@@ -168,8 +189,6 @@ def test_what_does_not_do_is_said(planted):
         ColumnSubset(4).fit(gaps)
     with pytest.raises(ValueError, match="infinity"):
         ColumnSubset(4, missing="em").fit(np.where(np.isnan(gaps), np.inf, gaps))
-    with pytest.raises(TypeError, match="needs all samples in memory"):
-        _stream_of(gaps)
     with pytest.raises(ValueError, match="batch needs complete samples"):
         ColumnSubset(4, missing="em").fit(gaps, batch=np.arange(600) % 2)
     with pytest.raises(ValueError, match="sketch"):
@@ -181,10 +200,55 @@ def test_what_does_not_do_is_said(planted):
         ColumnSubset(4, missing="em").fit(gaps)
 
 
-def _stream_of(X):
+@pytest.mark.parametrize("cls", [ColumnSubset, ScorerSelector])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"scale": "standard", "ridge": 0.1}, {"cv": KFold(4)}, {"cv": GroupKFold(3)}]
+)
+def test_tables_in_parts_are_completed_as_in_memory(planted, cls, parameters):
+    support = pytest.importorskip("tools.support")
+    weights, groups = np.arange(600.0) % 4, np.arange(600) % 9
+    given = {"sample_weight": weights, "groups": groups if isinstance(parameters.get("cv"), GroupKFold) else None}
+    expected = cls(4, missing="em", **parameters).fit(planted[1], **given)
+    with support.small_pieces():
+        parts = [sparse.csr_array(part) for part in np.array_split(planted[1], 6)]
+        assert isinstance(cls(4)._open_table(parts), Stream)
+        found = cls(4, missing="em", **parameters).fit(parts, **given)
+    assert found.selected_.tolist() == expected.selected_.tolist()
+    np.testing.assert_allclose(found.covariance_, expected.covariance_, rtol=1e-6)
+    np.testing.assert_allclose(found.reconstruction_coef_, expected.reconstruction_coef_, rtol=1e-6, atol=1e-9)
+    assert found.ridge_ == expected.ridge_
+    assert found.fold_sizes_.tolist() == expected.fold_sizes_.tolist()
+
+
+def test_complete_tables_in_parts_give_what_they_give_without_it(planted):
     support = pytest.importorskip("tools.support")
     with support.small_pieces():
-        ColumnSubset(4, missing="em").fit(np.array_split(X, 6))
+        parts = np.array_split(planted[0], 6)
+        expected, found = ColumnSubset(4).fit(parts), ColumnSubset(4, missing="em").fit(parts)
+    np.testing.assert_array_equal(found.reconstruction_coef_, expected.reconstruction_coef_)
+    np.testing.assert_allclose(found.covariance_, ColumnSubset(4, missing="em").fit(planted[0]).covariance_, rtol=1e-8)
+
+
+def test_what_does_not_do_in_parts_is_said(planted):
+    support = pytest.importorskip("tools.support")
+    parts = np.array_split(planted[1], 6)
+    with support.small_pieces():
+        with pytest.raises(TypeError, match="again for every step, but X is an iterator, which can be read only once"):
+            ColumnSubset(4, missing="em").fit(iter(parts))
+        with pytest.raises(TypeError, match="missing='factors' needs all samples in memory"):
+            ColumnSubset(4, missing="factors").fit(parts)
+        with pytest.raises(ValueError, match="batch needs complete samples"):
+            ColumnSubset(4, missing="em").fit(parts, batch=np.arange(600) % 2)
+        with pytest.raises(ValueError, match="Every sample_weight is zero"):
+            ColumnSubset(4, missing="em").fit(parts, sample_weight=np.zeros(600))
+        with pytest.raises(ValueError, match="NaN in"):
+            ColumnSubset(4, missing="em").partial_fit(parts)
+        with pytest.raises(ValueError, match=r"one label for each .*600 samples, but holds 599"):
+            ColumnSubset(4, missing="em", cv=GroupKFold(3)).fit(parts, groups=np.arange(599) % 9)
+        for part in parts:
+            part[:, 3] = np.nan
+        with pytest.raises(ValueError, match=r"Feature 3 has no values at all; leave it out\."):
+            ColumnSubset(4, missing="em").fit(parts)
 
 
 def test_repeated_fits_see_the_samples():

@@ -75,6 +75,59 @@ def test_other_methods_read_all_and_say_so(parts, monkeypatch):
         select_table(parts[0], request)
 
 
+@pytest.fixture
+def batched(tmp_path, rng, monkeypatch):
+    """600 rows of three sites with offsets, in three parts, each with rows of all sites; and the same in one file."""
+    X = rng.normal(size=(600, 4)) @ rng.normal(size=(4, 12)) + 0.1 * rng.normal(size=(600, 12))
+    site = rng.permutation(np.arange(600) % 3)
+    X = (X + 30 * rng.normal(size=(3, 12))[site]) * np.logspace(-3, 3, 12)
+    about = {"site": [f"s{one}" for one in site], "patient": [f"p{j % 30}" for j in range(600)]}
+    data = pa.table({**about, **dict(zip(NAMES, X.T, strict=True))})
+    (tmp_path / "parts").mkdir()
+    for number, start in enumerate((0, 250, 400)):
+        piece = data.slice(start, (250, 150, 200)[number])
+        pa.parquet.write_table(piece, tmp_path / "parts" / f"p{number}.parquet")
+    pa.parquet.write_table(data, tmp_path / "whole.parquet")
+    monkeypatch.setattr(_parts, "WHOLE_VALUES", 100)
+    monkeypatch.setattr(_read, "_PIECE_VALUES", 1)
+    return open_table(tmp_path / "parts"), read_table(tmp_path / "whole.parquet")
+
+
+@pytest.mark.parametrize("asked", [{"ridge": 0.1}, {"ridge": 0.1, "scale": "minmax"}, {"scale": "none"}])
+@pytest.mark.parametrize("more", [{}, {"group_column": "patient"}])
+def test_batches_in_parts_are_those_of_one_file(batched, monkeypatch, asked, more):
+    streamed, whole = batched
+    request = SelectionRequest(k=4, batch="site", drop=["patient"] * (not more), **asked, **more)
+    other = select_table(whole, request)
+    held = TableParts.take
+    monkeypatch.setattr(TableParts, "take", lambda parts, names: held(parts, [one for one in names if one[0] != "x"]))
+    one = select_table(streamed, request)
+    assert isinstance(streamed, TableParts)
+    assert (one.rows, one.features, one.selected_names) == (other.rows, other.features, other.selected_names)
+    assert one.batches.labels == other.batches.labels == ("s0", "s1", "s2")
+    assert one.batches.serve_one == other.batches.serve_one
+    if "ridge" in asked:
+        np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(one.intercept, other.intercept, rtol=1e-6)
+        np.testing.assert_allclose(one.batches.explained, other.batches.explained, rtol=1e-8)
+    assert one.errors.selection == pytest.approx(other.errors.selection, rel=0.02)
+    assert any("gathered as moments" in note for note in one.notes)
+    with pytest.raises(RequestError, match="sketch: cannot be divided into batches; leave it out"):
+        select_table(streamed, SelectionRequest(k=4, batch="site", drop=["patient"], sketch=100))
+
+
+def test_missing_values_of_a_large_table_are_refused_with_what_they_take(parts, monkeypatch):
+    request = SelectionRequest(k=4, id_columns=["id"], missing="em")
+    found = select_table(parts[0], request)
+    assert any("ColumnSubset with missing values needs all rows at once" in note for note in found.notes)
+    monkeypatch.setattr(_numbers, "memory_limit", lambda: 1000.0)
+    with pytest.raises(RequestError, match="sketch: needs complete rows; fill them in first, or leave it out"):
+        select_table(parts[0], SelectionRequest(k=4, id_columns=["id"], missing="em", sketch=100))
+    words = r"missing: ColumnSubset with missing values needs all rows at once, about .* GiB .* there are; fill them in"
+    with pytest.raises(RequestError, match=words):
+        select_table(parts[0], request)
+
+
 def test_a_table_too_wide_for_exact_moments_is_sketched(parts, monkeypatch):
     monkeypatch.setattr(_numbers, "memory_limit", lambda: 100.0)
     selection = select_table(parts[0], SelectionRequest(k=4, id_columns=["id"]))

@@ -9,7 +9,6 @@ from ._arrays import (
     check_values,
     check_weights,
     extremes,
-    float64,
     index,
     is_foreign,
     like,
@@ -23,7 +22,7 @@ from ._arrays import (
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
 from ._containers import Container, container_of
-from ._exact_search import MAX_SUBSETS, ExactResult, exact_search
+from ._exact_search import MAX_SUBSETS, exact_search
 from ._factors import FactorModel, fit_factors
 from ._folds import (
     HeldOut,
@@ -48,11 +47,12 @@ from ._forward_search import (
     absolute_ridge,
     open_columns,
 )
-from ._gram import DualGram, Gram, pseudo_inverse, refined_product
+from ._gram import DualGram, Gram
+from ._inverse import pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
-from ._missing import GaussianModel, fit_gaussian, takes_long
+from ._missing import GaussianModel, fit_gaussian, fit_gaussian_pieces, is_too_much, takes_long, work_of_gaps
 from ._moments import Moments, normalised_moments
 from ._refits import Refit, centred, mean_square, refit_errors
 from ._resampled_moments import ResampledMoments
@@ -73,6 +73,7 @@ from ._search_device import (
     exchange_search,
     forward_search,
     forward_searches,
+    forward_with_each,
     in_lock_step,
     losses_each,
     map_errors,
@@ -82,7 +83,14 @@ from ._search_device import (
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._splitters import BlockKFold, Bootstrap, ComplementaryPairs, Resampler, Subsample, time_blocks
-from ._stream_moments import add_to_folds, stream_columns, stream_extremes, stream_moments, stream_splits
+from ._stream_moments import (
+    add_to_folds,
+    split_parts,
+    stream_columns,
+    stream_extremes,
+    stream_moments,
+    stream_splits,
+)
 from ._streams import Stream, open_table, summed
 from ._subset_search import SwapState, best_swap
 from ._sums import Room

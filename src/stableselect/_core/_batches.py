@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, like, namespace, to_dense, to_numpy
+from ._arrays import Array, like, memory_limit, namespace, to_dense, to_numpy
 from ._folds import merged, row_folds
 from ._moment_units import varying
 from ._moments import Moments
@@ -61,7 +61,9 @@ def check_batch(batch: Any) -> tuple[np.ndarray, np.ndarray]:
     return labels, codes
 
 
-def read_batches(pieces: Iterable[tuple[Array, np.ndarray | None]], batch: Any, n_folds: int) -> Batches:
+def read_batches(
+    pieces: Iterable[tuple[Array, np.ndarray | None]], batch: Any, n_folds: int, folds: np.ndarray | None = None
+) -> Batches:
     """Read a table piece by piece, with the label of every sample's batch.
 
     Parameters
@@ -72,6 +74,8 @@ def read_batches(pieces: Iterable[tuple[Array, np.ndarray | None]], batch: Any, 
         Labels of all samples.
     n_folds : int
         Number of folds; 0 for none.
+    folds : ndarray of shape (n,), optional
+        The fold of every sample; by default that of :func:`row_folds`.
     """
     labels, codes = check_batch(batch)
     parts = [[Moments() for _ in labels] for _ in range(max(1, n_folds))]
@@ -81,7 +85,12 @@ def read_batches(pieces: Iterable[tuple[Array, np.ndarray | None]], batch: Any, 
         n += int(X.shape[0])
         if len(own) < X.shape[0]:
             continue  # counted for the message
-        fold = row_folds(X, n_folds) if n_folds else np.zeros(X.shape[0], dtype=np.intp)
+        if n == X.shape[0]:
+            _check_memory(int(X.shape[1]), codes, len(labels), n_folds)
+        if folds is not None:
+            fold = folds[n - int(X.shape[0]) : n]
+        else:
+            fold = row_folds(X, n_folds) if n_folds else np.zeros(X.shape[0], dtype=np.intp)
         place = fold * len(labels) + own
         if weights is not None:
             place[weights == 0] = -1
@@ -94,6 +103,18 @@ def read_batches(pieces: Iterable[tuple[Array, np.ndarray | None]], batch: Any, 
             f"batch must hold one label for each sample, but holds {len(codes)}, and the table has {n} samples."
         )
     return _moved(labels, codes, parts)
+
+
+def _check_memory(m: int, codes: np.ndarray, n_batches: int, n_folds: int) -> None:
+    """Raise if moments of every batch in every fold take too much memory; those of few samples keep the samples."""
+    parts = n_batches * max(1, n_folds)
+    needed, limit = 8.0 * m * min(parts * m, len(codes)), memory_limit()
+    if needed > limit:
+        folds = f" in {n_folds} folds" if n_folds else ""
+        raise ValueError(
+            f"The moments of {n_batches} batches{folds} take {needed / 2**30:.1f} GiB of the {limit / 2**30:.1f} that "
+            "may be used; join batches, give a ridge so that nothing is held out, or use fewer features."
+        )
 
 
 def _moved(labels: np.ndarray, codes: np.ndarray, parts: list[list[Moments]]) -> Batches:

@@ -67,6 +67,11 @@ class Container:
     chunks: Callable[[], list[Any]] | None = None
     lengths: Sequence[int] | None = None
 
+    @property
+    def is_series(self) -> bool:
+        """Whether it hands out parts of a table, rather than being one."""
+        return self.kind in ("an iterator", "a series of parts")
+
 
 def container_of(X: Any) -> Container | None:
     """Return how to read ``X`` in parts; None for what is one table in memory: an array, data frame, tensor or list."""

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
+from ._inverse import coefficients_of, inverse_of_independent, pseudo_inverse, refined_product
 from ._threads import begun, one_thread
 
 _RANK_TOLERANCE = 1e-12
@@ -24,8 +25,6 @@ _LONG = 256
 """Of so many features on, eigenvalues take milliseconds."""
 _CANCELS = 1e-2
 """A residual with no more than this share of the variance is not computed as a difference."""
-_INDEPENDENT = 1e-4
-"""Columns with more than this share of their variance left by those before them need no refined solution."""
 _MODERATE = 1e20
 """Moments with a mean variance up to this, and down to one over it, can be searched as they are."""
 
@@ -82,6 +81,11 @@ class Gram:
     def _squares(self) -> dict[int, Array]:
         return {}
 
+    @cached_property
+    def paths(self) -> dict[tuple[float, tuple[int, ...], tuple[int, ...]], list[int]]:
+        """What forward searches found so far, by ridge weight, features included and features excluded."""
+        return {}
+
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
         return self.columns(chosen) @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
@@ -101,6 +105,18 @@ class Gram:
     def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
         """Return the squared column norms of the R of :meth:`split`."""
         return R.squared_norms()
+
+    def swap_products(self, chosen: object, alpha: float) -> tuple[Array, ...] | None:
+        """Return P, V', VR and C_S', all k x m, and the squared column norms and the diagonal of R, without R.
+
+        None where R is better formed: it always is where C is held whole.
+        """
+        return None
+
+    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array]:
+        """Return C_j, r = C_j - V'C_Sj for coefficients V and C_S' (k x m), and C r where it comes with them."""
+        column = self.columns([j])[:, 0]
+        return column, column - C_S[:, j] @ V, None
 
     def coefficients(self, chosen: object, alpha: float) -> Array:
         """Return the V of :meth:`split` alone, which takes far less."""
@@ -273,6 +289,31 @@ class DualGram(Gram):
         D = self.xp.take(self.image, at, axis=1).T @ self.A
         return self.squared_norms() - self.xp.sum(V.T * (2 * D - D[:, at] @ V.T), axis=0)
 
+    def swap_products(self, chosen: object, alpha: float) -> tuple[Array, ...] | None:
+        """Return what :class:`Gram` says, unless rounding forbids it.
+
+        With D = C_S'C, which is k x m, and its columns D_S, V'R is P(D - D_S V').
+        """
+        rows, at = self.rows(chosen), index(chosen, self.A, self.xp)
+        P = inverse_of_independent(rows[:, at], alpha, self.xp)
+        if P is None:
+            return None
+        V = P @ rows
+        h = self.diagonal() - column_products(V, rows, self.xp)
+        if float(self.xp.sum(h)) <= _CANCELS * self.trace():
+            return None
+        D = self.xp.take(self.image, at, axis=1).T @ self.A
+        left = D - D[:, at] @ V
+        g = self.squared_norms() - column_products(V, D + left, self.xp)
+        return P, V, P @ left, rows, g, h
+
+    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array]:
+        """Return the same in one pass over A: with u = a_j - A_S V_j, r is A'u and C r is A'(AA')u."""
+        own = self.A[:, j]
+        u = own - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V[:, j]
+        column, r, Cr = self.xp.stack([own, u, self.products @ u]) @ self.A
+        return column, r, Cr
+
     def scaled(self, factor: float) -> DualGram:
         """Return factor A'A."""
         return DualGram(self.A * factor**0.5)
@@ -305,42 +346,3 @@ def _positive(values: Array, vectors: Array, xp: ModuleType) -> tuple[Array, Arr
     """Keep the eigenpairs above rounding of a list that has the largest first."""
     rank = int(xp.sum(xp.astype(values > _RANK_TOLERANCE * xp.max(values), xp.int64))) if values.shape[0] else 0
     return values[:rank], vectors[:, :rank]
-
-
-def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
-    """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
-
-    Rows and columns are first brought to unit diagonal, so that columns in very different units are judged alike.
-    """
-    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
-    diagonal = xp.linalg.diagonal(total)
-    unit = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    values, vectors = xp.linalg.eigh(total * unit[:, None] * unit[None, :])
-    kept = values > _RANK_TOLERANCE * M.shape[0]
-    inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
-    return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
-
-
-def coefficients_of(rows: Array, chosen: object, alpha: float, xp: ModuleType) -> Array:
-    """Return the coefficients V = C_S (C_SS + alpha I)^+ (m x k) from the rows C_S' alone."""
-    M = rows[:, index(chosen, rows, xp)]
-    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
-    try:
-        pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
-        if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))):
-            return (xp.linalg.inv(total) @ rows).T
-    except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
-        pass
-    return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha)
-
-
-def refined_product(C_S: Array, P: Array, M: Array, alpha: float) -> Array:
-    """Return V = C_S P for P = (M + alpha I)^+, as exact as if V (M + alpha I) = C_S had been solved.
-
-    The plain product is off by the condition of M, so that R = C - V C_S' would be mostly rounding where the columns of
-    S are close to combinations of each other. Every step multiplies V's relative error by its first size.
-    """
-    V = C_S @ P
-    for _ in range(2):
-        V = V + (C_S - V @ M - alpha * V) @ P
-    return V

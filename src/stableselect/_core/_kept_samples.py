@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ._arrays import Array, index, namespace, to_numpy
-from ._gram import DualGram
+from ._gram import DualGram, Gram
 from ._moments import Moments
 
 FEWEST_SAMPLES = 3
@@ -48,11 +48,11 @@ class KeptSamples:
         return (total > 0) & (xp.max(squares, axis=0) <= limit * total)
 
 
-def kept_samples(moments: Moments) -> KeptSamples | None:
+def kept_samples(moments: Moments, gram: Gram | None = None) -> KeptSamples | None:
     """Return the samples that moments hold, equal ones merged into one, or None where they hold sums only.
 
     That is so in the primal form. A sample listed twice is one sample of twice the weight: left
-    out, it is left out altogether.
+    out, it is left out altogether. ``gram`` are the moments of mean variance one, where they are known already.
     """
     if moments.form != "dual" or not moments.n_samples:
         return None
@@ -60,29 +60,32 @@ def kept_samples(moments: Moments) -> KeptSamples | None:
     rows, weights = moments._stacked(xp)
     if not bool(xp.all(weights > 0)):
         return None
-    first = _first_equals(rows, xp.maximum(xp.abs(moments.minimum), xp.abs(moments.maximum)))
+    gram = gram or moments.operator().normalised()[0]
+    if not isinstance(gram, DualGram) or gram.trace() == 0:
+        return None
+    products = to_numpy(gram.products) / np.sqrt(np.outer(*[to_numpy(weights)] * 2))
+    first = _first_equals(rows, products, xp.maximum(xp.abs(moments.minimum), xp.abs(moments.maximum)))
     places, merged = np.unique(first, return_inverse=True)
     if len(places) < FEWEST_SAMPLES:
         return None
     p = np.bincount(merged, weights=to_numpy(weights) / moments.weight_sum)
-    gram, _ = moments.operator().normalised()
-    if not isinstance(gram, DualGram) or gram.trace() == 0:
-        return None
     shares = xp.asarray(p, device=gram.device)
+    if len(places) == len(first):
+        return KeptSamples(gram, shares)
     at = index(places, rows, xp)
     own = xp.take(weights, at) / moments.weight_sum
     return KeptSamples(DualGram(xp.take(gram.A, at, axis=0) * xp.sqrt(shares / own)[:, None]), shares)
 
 
-def _first_equals(rows: Array, size: Array) -> np.ndarray:
+def _first_equals(rows: Array, products: np.ndarray, size: Array) -> np.ndarray:
     """Return for every sample the first one equal to it, to the rounding of values as large as ``size``.
 
     Blocks of samples are centred each by its own mean first, so that equal samples may differ in their last digits.
+    ``products`` are the samples' inner products with each other, in any unit.
     """
     xp = namespace(rows)
     limit = 16 * np.finfo(np.float64).eps * size
-    norms = to_numpy(xp.sum(rows * rows, axis=1))
-    products = to_numpy(rows @ rows.T)
+    norms = np.diag(products)
     near = norms[:, None] + norms[None, :] - 2 * products <= 1e-10 * (norms[:, None] + norms[None, :])
     first = np.arange(len(norms))
     for i, j in np.argwhere(np.triu(near, 1)):

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, index, to_numpy
-from ._gram import pseudo_inverse
+from ._inverse import pseudo_inverse
 from ._kept_samples import KeptSamples
 from ._threads import side_by_side
 

@@ -18,6 +18,7 @@ def forward_leave_one_out(
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     prices: Array = None,
+    start: LeaveOneOutState | None = None,
 ) -> LeaveOneOutState:
     """Choose k features one at a time, each by the least leave-one-out error, and its price where features have one.
 
@@ -36,6 +37,8 @@ def forward_leave_one_out(
         Features that come first, in this order, and features that are never chosen.
     prices : array of length m, optional
         What keeping a feature costs beside the error, in its units; none below zero.
+    start : LeaveOneOutState, optional
+        What this search found for fewer features; it is changed in place.
 
     Returns
     -------
@@ -43,9 +46,9 @@ def forward_leave_one_out(
         ``chosen`` holds the features in order of selection.
     """
     gram, xp = samples.gram, samples.gram.xp
-    state = LeaveOneOutState(samples, alpha, include)
+    state = start or LeaveOneOutState(samples, alpha, include)
     price = xp.zeros_like(state.s) if prices is None else prices
-    allowed = open_columns(gram, [*include, *exclude])
+    allowed = open_columns(gram, [*state.chosen, *exclude])
     while len(state.chosen) < k:
         usable = _first_tier(samples, allowed)
         falls = state.error - state.least_errors(usable, price)

@@ -4,33 +4,56 @@ Values are taken to be missing at random. With K the inverse of the covariance C
 given those that are there, the mean ``mu_m - K_mm^-1 K_mo (x_o - mu_o)`` and the covariance ``K_mm^-1``: only matrices
 of the missing features are inverted, those of samples with equally many of them at once. Every step completes the
 samples by these means and takes mean and second moments S of the result, conditional covariances included; then
-``C = (n S + s D) / (n + s)``, where D are the variances of the values that are there and s = 1 + m / 10 (m features).
+``C = (n S + s D) / (n + s)``, where D are the variances of the values that are there.
 Steps never lower ``log likelihood - s/2 (log det C + tr C^-1 D)``, which is what they maximise. They end when it rises
 by less than 1e-6 per value, after 200 at most.
+
+s is at least 1 + m / 10 (m features), and otherwise the one by which values that are there, hidden, are completed best:
+a tenth of those of every sample and feature, in large tables fewer. The largest leaves their means, as where features
+have nothing in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
+from ._folds import row_folds
 from ._moments import Moments
+
+Pieces: TypeAlias = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
+"""Reads a table, piece by piece, with the weights of its samples; every step does."""
 
 MOST_FEATURES = 3000
 """Most features of a table whose covariance is estimated; each step inverts a matrix of so many rows."""
 _MOST_WORK = 3e10
 """Most multiplications of a step."""
 _RISE, _STEPS = 1e-6, 200
+_HIDDEN, _MOST_HIDDEN = 10, 20_000
+"""One of so many values is hidden to choose the shrinkage, and about so many at most."""
+_TIMES = (1.0, 4.0, 16.0, 64.0, 1e9)
+"""Shrinkages that are tried, as multiples of the least."""
 _AT_ONCE = 2**21
 """Values of the matrices that are inverted at once."""
 
 
 def takes_long(X: np.ndarray) -> bool:
     """Tell whether a table has too many features, or gaps too wide, for a covariance of all features."""
-    m, gone = X.shape[1], np.isnan(X).sum(axis=1, dtype=np.float64)
-    return m > MOST_FEATURES or float(np.sum(gone**3)) + m**3 > _MOST_WORK
+    return is_too_much(X.shape[1], work_of_gaps(X))
+
+
+def work_of_gaps(X: np.ndarray) -> float:
+    """Return the multiplications that the gaps of samples take in a step."""
+    return float(np.sum(np.isnan(X).sum(axis=1, dtype=np.float64) ** 3))
+
+
+def is_too_much(n_features: int, work: float) -> bool:
+    """Tell whether a step takes too long, by the work of all gaps."""
+    return n_features > MOST_FEATURES or work + float(n_features) ** 3 > _MOST_WORK
 
 
 @dataclass(frozen=True)
@@ -51,7 +74,11 @@ class GaussianModel:
 
     def fill(self, X: np.ndarray) -> np.ndarray:
         """Return a table with its missing values replaced by their means given those that are there."""
-        return _Completion(X, self.mean, self.covariance).filled
+        return _Completion(X, self.mean, self._inverted).filled
+
+    @cached_property
+    def _inverted(self) -> tuple[np.ndarray, float]:
+        return _inverse(self.covariance)
 
     def part(self, features: np.ndarray) -> GaussianModel:
         """Return the model of some of the features."""
@@ -61,7 +88,7 @@ class GaussianModel:
         """Return the moments of some samples, completed, with the conditional covariance of what was missing."""
         rows = np.arange(len(X)) if rows is None else rows
         w = None if weights is None else weights[rows]
-        done = _Completion(X[rows], self.mean, self.covariance)
+        done = _Completion(X[rows], self.mean, self._inverted)
         if not len(rows) or (w is not None and not w.any()):
             return Moments()
         found = Moments()._add(done.filled, w, primal=True)
@@ -73,8 +100,8 @@ class GaussianModel:
 class _Completion:
     """Samples completed by a Gaussian, in centred form, and what is left uncertain of them."""
 
-    def __init__(self, X: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> None:
-        self.precision, self.logdet = _inverse(covariance)
+    def __init__(self, X: np.ndarray, mean: np.ndarray, inverted: tuple[np.ndarray, float]) -> None:
+        self.precision, self.logdet = inverted
         self.shape, self.missing = X.shape, np.isnan(X)
         self.centred = np.where(self.missing, 0.0, X - mean)
         self.rows_logdet = np.zeros(len(X))
@@ -132,35 +159,82 @@ def fit_gaussian(X: np.ndarray, weights: np.ndarray | None = None, shrinkage: fl
     weights : ndarray of shape (n,), optional
         Weights of the samples.
     shrinkage : float, optional
-        s in the formulas of this module; 0 for the maximum of the likelihood.
+        s in the formulas of this module, chosen by default; 0 for the maximum of the likelihood.
 
     Returns
     -------
     GaussianModel
     """
     w = np.ones(len(X)) if weights is None else weights
-    X, w = X[w > 0], w[w > 0]
-    m, there = X.shape[1], ~np.isnan(X)
-    s = 1 + m / 10 if shrinkage is None else float(shrinkage)
-    share = w @ there
-    mean = (w @ np.where(there, X, 0.0)) / share
-    centred = np.where(there, X - mean, 0.0)
-    variance = (w @ centred**2) / share
+    some = X[w > 0], w[w > 0]
+    return fit_gaussian_pieces(lambda: [some], shrinkage)
+
+
+def fit_gaussian_pieces(pieces: Pieces, shrinkage: float | None = None) -> GaussianModel:
+    """Fit a Gaussian, as :func:`fit_gaussian` does, to a table that is read anew for every step; weights are not 0."""
+    return _fitted(pieces, _best_shrinkage(pieces) if shrinkage is None else float(shrinkage))
+
+
+def _fitted(pieces: Pieces, s: float) -> GaussianModel:
+    m = next(iter(pieces()))[0].shape[1]
+    share, sums, total = np.zeros(m), np.zeros(m), 0.0
+    for X, w in pieces():
+        there = ~np.isnan(X)
+        share, sums, total = share + w @ there, sums + w @ np.where(there, X, 0.0), total + float(w.sum())
+    mean, squares, products = sums / share, np.zeros(m), np.zeros((m, m))
+    for X, w in pieces():
+        centred = np.where(np.isnan(X), 0.0, X - mean)
+        squares, products = squares + w @ centred**2, products + (centred.T * w) @ centred
+    variance = squares / share
     variance = np.where(variance > 0, variance, 1e-12 * max(float(variance.mean()), np.finfo(float).tiny * 1e13))
-    covariance = (centred.T * w) @ centred
-    np.fill_diagonal(covariance, w.sum() * variance)
+    np.fill_diagonal(products, total * variance)
     # Half of the covariances: zeros in place of missing values make the start no covariance matrix otherwise.
-    covariance = (covariance + np.diag((w.sum() + 2 * s) * variance)) / (2 * (w.sum() + s))
+    covariance = (products + np.diag((total + 2 * s) * variance)) / (2 * (total + s))
     objectives: list[float] = []
     for step in range(_STEPS + 1):
-        done = _Completion(X, mean, covariance)
-        penalty = done.logdet + float(np.diag(done.precision) @ variance)
-        objectives.append(done.log_likelihood(w) - s / 2 * penalty)
-        if step == _STEPS or (step and objectives[-1] - objectives[-2] < _RISE * float(share.sum())):
+        inverted = _inverse(covariance)
+        objective = -s / 2 * (inverted[1] + float(np.diag(inverted[0]) @ variance))
+        move, second = np.zeros_like(mean), s * np.diag(variance)
+        for X, w in pieces():
+            done = _Completion(X, mean, inverted)
+            objective += done.log_likelihood(w)
+            move += w @ done.centred
+            second += (done.centred.T * w) @ done.centred + done.uncertain(w)
+        objectives.append(objective)
+        if step == _STEPS or (step and objectives[-1] - objectives[-2] < _RISE * float(np.sum(share))):
             break
-        move = (w @ done.centred) / w.sum()
-        z = done.centred - move
-        mean = mean + move
-        second = (z.T * w) @ z + done.uncertain(w) + s * np.diag(variance)
-        covariance = second / (w.sum() + s)
+        move /= total
+        mean, covariance = mean + move, (second - total * np.outer(move, move)) / (total + s)
     return GaussianModel(mean, covariance, objectives)
+
+
+def _best_shrinkage(pieces: Pieces) -> float:
+    """Return the shrinkage by which hidden values of the table are completed best."""
+    sizes = [X.shape for X, _ in pieces()]
+    m = sizes[0][1]
+    least, one_of = 1 + m / 10, max(_HIDDEN, sum(n for n, _ in sizes) * m // _MOST_HIDDEN)
+
+    def hidden(X: np.ndarray) -> np.ndarray:
+        there = ~np.isnan(X)
+        place = row_folds(np.where(there, X, 0.0), one_of)[:, None] + np.arange(m)
+        return there & (place % one_of == 0)
+
+    visible = sum(np.count_nonzero(~np.isnan(X) & ~hidden(X), axis=0) for X, _ in pieces())
+    enough = np.asarray(visible) > 1
+
+    def seen() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        return ((np.where(hidden(X) & enough, np.nan, X), w) for X, w in pieces())
+
+    model, total = _fitted(seen, least), sum(float(w.sum()) for _, w in pieces())
+    variance, models = np.diag(model.covariance), []
+    for times in _TIMES:
+        # The second moments found, with another share of their diagonal.
+        covariance = model.covariance * ((total + least) / (total + times * least))
+        np.fill_diagonal(covariance, variance)
+        models.append(GaussianModel(model.mean, covariance))
+    errors = np.zeros(len(models))
+    for (X, w), (gaps, _) in zip(pieces(), seen(), strict=True):
+        gone = np.isnan(gaps) & ~np.isnan(X)
+        for place, one in enumerate(models):
+            errors[place] += w @ np.sum(np.where(gone, (one.fill(gaps) - X) ** 2 / variance, 0.0), axis=1)
+    return least * _TIMES[int(np.argmin(errors))]

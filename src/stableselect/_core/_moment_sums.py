@@ -187,8 +187,10 @@ class MomentSums:
             varies = xp.where(xp.linalg.diagonal(self._second) == 0, 1.0, varies)
             return ScaledGram(self._second, 1 / self.weight_sum, None if bool(xp.all(varies > 0)) else varies)
         rows, weights = self._stacked(xp)
-        centred = (rows - (self._mean - self._shift)[None, :]) * varies[None, :]
-        return DualGram(centred * xp.sqrt(weights / self.weight_sum)[:, None])
+        centred = rows - (self._mean - self._shift)[None, :]
+        centred *= varies[None, :]
+        centred *= xp.sqrt(weights / self.weight_sum)[:, None]
+        return DualGram(centred)
 
     def _mirror(self) -> None:
         """Bring the upper triangle of the sums up to date."""

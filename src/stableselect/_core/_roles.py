@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dtrtri
 from scipy.optimize import linear_sum_assignment
 
 from ._arrays import Array, index, namespace, to_numpy
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
-from ._gram import DualGram, Gram, pseudo_inverse
+from ._gram import DualGram, Gram, column_products
+from ._inverse import pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step
 from ._streams import Stream, summed
@@ -264,8 +265,8 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
         # (C + alpha I)^-1 = (I - A'(AA' + alpha I)^-1 A) / alpha
         A = to_numpy(gram.A)
         factor, _ = dpotrf(to_numpy(gram.products) + alpha * np.eye(len(A)), lower=1)
-        half = solve_triangular(factor, A, lower=True, check_finite=False)
-        return np.asarray((1 - (half * half).sum(axis=0)) / alpha + _EPSILON * len(A) / alpha)
+        half = dtrsm(1.0, factor, A.T, side=1, lower=1, trans_a=1).T  # rows lie together in memory, as BLAS wants A'
+        return np.asarray((1 - column_products(half, half, np)) / alpha + _EPSILON * len(A) / alpha)
     if isinstance(gram, DualGram) or not (pivots > 0).all():
         return None
     if in_lock_step(gram):

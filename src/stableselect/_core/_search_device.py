@@ -35,8 +35,25 @@ def forward_search(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[int]:
-    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`."""
-    return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
+    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`.
+
+    The features of a search for more of them begin with these, so that what was found before is not searched again.
+    """
+    if prices is not None:
+        return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
+    return forward_with_each(gram, k, [alpha], include, exclude)[0]
+
+
+def forward_with_each(
+    gram: Gram, k: int, alphas: Sequence[float], include: Sequence[int] = (), exclude: Sequence[int] = ()
+) -> list[list[int]]:
+    """Return what :func:`forward_search` finds with every ridge weight: those not known yet are searched together."""
+    asked = [(float(alpha), tuple(include), tuple(exclude)) for alpha in alphas]
+    new = [given for given in asked if len(gram.paths.get(given, ())) < k]
+    if new:
+        found = forward_searches([(gram, alpha) for alpha, _, _ in new], k, include, exclude)
+        gram.paths.update(zip(new, found, strict=True))
+    return [gram.paths[given][:k] for given in asked]
 
 
 def forward_searches(

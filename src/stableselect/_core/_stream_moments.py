@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -67,24 +68,52 @@ def _merged_folds(parts: list[list[Moments]]) -> list[Moments]:
     return [merged([part for part in fold if part.n_samples] or list(fold[:1])) for fold in zip(*parts, strict=True)]
 
 
-def stream_splits(stream: Stream, cv: Any, groups: Any) -> tuple[list[Moments], list[HeldOut] | None]:
-    """Return the moments that a splitter asks for, as :func:`split_moments` does for an array.
+@dataclass(frozen=True)
+class SplitParts:
+    """Parts of the samples that are on the same side of every split.
 
-    Samples that are on the same side of every split are gathered together; chunks of Dask come here one after another.
+    Attributes
+    ----------
+    place : ndarray of shape (n,)
+        The part of every sample.
+    sides : ndarray of shape (p, s)
+        By part and split: 1 where the part is fitted on, 2 where it is held out, 0 where it is in neither.
+    """
+
+    place: np.ndarray
+    sides: np.ndarray
+
+    def held_out(self, parts: list[Moments]) -> tuple[list[Moments], list[HeldOut] | None]:
+        """Return the moments of the folds, and the parts held out where those are not the folds in turn."""
+        of_split = self.sides.T
+        tests = [merged([parts[i] for i in np.flatnonzero(side == 2)]) for side in of_split]
+        if np.all(self.sides > 0) and np.all((self.sides == 2).sum(axis=1) == 1):  # every sample is held out once
+            return tests, None
+        held_out = [
+            HeldOut([parts[i] for i in np.flatnonzero(side == 1) if parts[i].n_samples], test)
+            for side, test in zip(of_split, tests, strict=True)
+        ]
+        return [merged(parts)], held_out
+
+
+def split_parts(stream: Stream, cv: Any, groups: Any, n_samples: int | None = None) -> SplitParts:
+    """Return the parts into which the splits of a splitter divide a table that is read piece by piece.
 
     Parameters
     ----------
     stream : Stream
-        The table. Without groups it is read twice where its length is not known.
+        The table. It is read to count its samples where neither groups nor ``n_samples`` tell.
     cv : splitter or iterable
         What is held out.
     groups : array of shape (n,), optional
         Labels of samples that belong together.
+    n_samples : int, optional
+        Number of samples.
     """
-    if groups is None and stream.n_samples is None:
+    if groups is None and n_samples is None and stream.n_samples is None:
         for _ in stream.pieces():
             pass
-    n, m = len(groups) if groups is not None else int(stream.n_samples or 0), stream.shape[1]
+    n, m = len(groups) if groups is not None else int(n_samples or stream.n_samples or 0), stream.shape[1]
     splits = splits_of(cv, np.empty((n, 0)), groups)
     codes = np.zeros(n, dtype=np.int64)
     for train, test in splits:
@@ -97,9 +126,19 @@ def stream_splits(stream: Stream, cv: Any, groups: Any) -> tuple[list[Moments], 
             f"The {len(splits)} splits of cv divide the samples into {len(found)} parts, whose moments take too much "
             "memory for a table that is read piece by piece; use fewer splits, such as KFold(5)."
         )
-    parts, room, start = [Moments() for _ in found], Room(), 0
+    return SplitParts(place, found[:, None] // 3 ** np.arange(len(splits))[::-1] % 3)
+
+
+def stream_splits(stream: Stream, cv: Any, groups: Any) -> tuple[list[Moments], list[HeldOut] | None]:
+    """Return the moments that a splitter asks for, as :func:`split_moments` does for an array.
+
+    Samples that are on the same side of every split are gathered together; chunks of Dask come here one after another.
+    For the parameters see :func:`split_parts`.
+    """
+    split = split_parts(stream, cv, groups)
+    parts, room, start, n = [Moments() for _ in split.sides], Room(), 0, len(split.place)
     for X, weights in stream.pieces():
-        own = place[start : start + X.shape[0]]
+        own = split.place[start : start + X.shape[0]]
         start += X.shape[0]
         if len(own) == X.shape[0]:  # else counted for the message
             add_to_folds(parts, X, weights, room, own)
@@ -107,17 +146,7 @@ def stream_splits(stream: Stream, cv: Any, groups: Any) -> tuple[list[Moments], 
         raise ValueError(
             f"groups must hold one label for each sample, but holds {n}, and the table has {start} samples."
         )
-    sides = found[:, None] // 3 ** np.arange(len(splits))[::-1] % 3
-    if np.all(sides > 0) and np.all((sides == 2).sum(axis=1) == 1):  # every sample is held out once
-        return [merged([parts[i] for i in np.flatnonzero(sides[:, s] == 2)]) for s in range(len(splits))], None
-    held_out = [
-        HeldOut(
-            [parts[i] for i in np.flatnonzero(sides[:, s] == 1) if parts[i].n_samples],
-            merged([parts[i] for i in np.flatnonzero(sides[:, s] == 2)]),
-        )
-        for s in range(len(splits))
-    ]
-    return [merged(parts)], held_out
+    return split.held_out(parts)
 
 
 def stream_columns(stream: Stream, chosen: list[int], mean: np.ndarray) -> np.ndarray:

@@ -33,7 +33,11 @@ class Stream:
         What it is, and how to get it into memory.
     once : bool
         Whether its samples can be read only once.
+    missing : str or None
+        As in :func:`check_values`: what lets missing values pass.
     """
+
+    missing: str | None = None
 
     def __init__(self, X: Any, container: Container, features: Features, pieces: Iterator[Array], weights: Any) -> None:
         self.features, self.n_samples, self.once = features, container.n_samples, container.once
@@ -56,7 +60,7 @@ class Stream:
             raise ValueError(f"A second pass is needed, but {self.kind} can be read only once; pass a table or a list.")
         start, short = 0, False
         for X in pieces if pieces is not None else _in_pieces(self._X, self.features):
-            check_values(X, names=self.features.names)
+            check_values(X, names=self.features.names, missing=self.missing)
             stop = start + int(X.shape[0])
             weights = None if self._weights is None else self._weights[start:stop]
             short = weights is not None and len(weights) < X.shape[0]

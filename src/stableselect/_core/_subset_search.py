@@ -49,18 +49,19 @@ class SwapState:
 
     def refresh(self) -> None:
         """Recompute everything from C and the subset."""
-        xp = self.gram.xp
-        self.P, V, R = self.gram.split(self.chosen, self.alpha)
-        self.Y = xp.asarray(R.dot(self._weighed(V.T).T).T, copy=True)
-        self.V = xp.asarray(V.T, copy=True)
-        self.C_S = xp.asarray(self.gram.columns(self.chosen).T, copy=True)
-        self.h = R.diagonal()
-        if self.weights is None:
-            self.g = self.gram.residual_norms(self.chosen, V, R)
-        else:
-            self.g = weighted_norms(R, self.weights)
+        known = self.gram.swap_products(self.chosen, self.alpha) if self.weights is None else None
+        self.P, self.V, self.Y, self.C_S, self.g, self.h = self._from_residual() if known is None else known
         self.drop_costs = self._drop_costs()
         self.stale = 0
+
+    def _from_residual(self) -> tuple[Array, ...]:
+        """Return P, V, Y, C_S, g and h from R."""
+        xp = self.gram.xp
+        P, V, R = self.gram.split(self.chosen, self.alpha)
+        Y, V_rows, C_S = R.dot(self._weighed(V.T).T).T, V.T, self.gram.columns(self.chosen).T
+        weighted = self.weights is not None
+        g = weighted_norms(R, self.weights) if weighted else self.gram.residual_norms(self.chosen, V, R)
+        return P, *(xp.asarray(rows, copy=True) for rows in (V_rows, Y, C_S)), g, R.diagonal()
 
     def _weighed(self, rows: Array) -> Array:
         """Return W v for a vector, or every row, v."""
@@ -100,7 +101,7 @@ class SwapState:
 
     def _drop_costs(self) -> Array:
         """Return by how much the loss rises when each kept feature is dropped, V_a'WV_a / P_aa."""
-        return self.gram.xp.sum(self.V * self._weighed(self.V), axis=1) / self._pivots()
+        return self.gram.xp.vecdot(self.V, self._weighed(self.V)) / self._pivots()
 
     def swap_gains(self, allowed: Array, part: slice | Array = slice(None)) -> Array:
         """Return how much swapping the a-th kept feature for feature j lowers the cost, k x the features of ``part``.
@@ -139,8 +140,10 @@ class SwapState:
         """Return what adding every feature j gains once the a-th kept one is dropped, less the cost of dropping it."""
         xp = self.gram.xp
         num, pivot = self._without(Y, g, costs, part)
-        usable = allowed[None, part] & (pivot > TRUST * self.variance[None, part])
-        return xp.where(usable, num / xp.where(usable, pivot, 1.0) - costs[:, None], -float("inf"))
+        usable = pivot > xp.where(allowed[part], TRUST * self.variance[part], float("inf"))
+        num /= xp.where(usable, pivot, 1.0)
+        num -= costs[:, None]
+        return xp.where(usable, num, -float("inf"))
 
     def _without(self, Y: Array, g: Array, costs: Array, part: slice | Array) -> tuple[Array, Array]:
         """Return what |R_j|^2 and R_jj + alpha are without the a-th kept feature.
@@ -148,11 +151,13 @@ class SwapState:
         These are g + V/p (2 Y + V |V|^2/p) and h + V^2/p + alpha.
         """
         V = self.V[:, part]
-        scaled = V / self._pivots()[:, None]
-        return (
-            g[None, part] + scaled * (2 * Y[:, part] + V * costs[:, None]),
-            self.h[None, part] + self.alpha + V * scaled,
-        )
+        pivot, num = V / self._pivots()[:, None], V * costs[:, None]
+        num += 2 * Y[:, part]
+        num *= pivot
+        num += g[part]
+        pivot *= V
+        pivot += self.h[part] + self.alpha
+        return num, pivot
 
     def swap(self, a: int, j: int) -> bool:
         """Replace the a-th kept feature by feature j; do nothing where rounding alone made it look possible.
@@ -176,14 +181,13 @@ class SwapState:
         P = self.P - p * row[:, None] * row[None, :]
 
         # V_a is zero now, so the dropped feature's row of C_S no longer counts.
-        column = gram.columns([j])[:, 0]
-        r = column - self.C_S[:, j] @ V
+        column, r, Cr = gram.residual_column(j, self.chosen, self.C_S, V)
         tau = float(r[j]) + self.alpha
         if tau <= TRUST * float(self.variance[j]):  # the feature is a combination of the kept ones after all
             self.refresh()
             return False
         weighed = self._weighed(r)
-        q = gram.dot(weighed) - (self.C_S @ weighed) @ V
+        q = (gram.dot(weighed) if Cr is None or self.weights is not None else Cr) - (self.C_S @ weighed) @ V
         self.C_S[a, :] = column
         last = -V[:, j] / tau
         last[a] = 1 / tau

@@ -177,13 +177,23 @@ def _plain_parts(X: Any, container: Container | None) -> Iterator[tuple[Array, t
     if container is None:
         yield as_part(X)
         return
-    for part in container.read():
+    for number, part in enumerate(container.read(), start=1):
         if isinstance(part, Part):
             yield as_part(part.samples)[0], feature_names(part.names)
-        elif container.lazy:
-            yield from _plain_parts(part, container_of(part))
+        elif container.lazy and (inner := container_of(part)) is not None:
+            yield from _plain_parts(part, inner)
         else:
-            yield as_part(part)
+            yield _numbered_part(part, number if container.is_series else None)
+
+
+def _numbered_part(part: Any, number: int | None) -> tuple[Array, tuple[str, ...] | None]:
+    """Return :func:`as_part`; errors name the part of a series."""
+    try:
+        return as_part(part)
+    except (TypeError, ValueError) as error:
+        if number is None:
+            raise
+        raise type(error)(f"Part {number}: {error}") from error
 
 
 def as_part(X: Any) -> tuple[Array, tuple[str, ...] | None]:

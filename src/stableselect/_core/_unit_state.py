@@ -18,7 +18,8 @@ import numpy as np
 
 from ._arrays import Array, like, namespace, to_numpy
 from ._forward_search import TRUST
-from ._gram import Gram, coefficients_of, pseudo_inverse
+from ._gram import Gram
+from ._inverse import coefficients_of, pseudo_inverse
 from ._rules import Rules
 from ._subset_search import weighted_norms
 

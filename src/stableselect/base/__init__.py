@@ -41,10 +41,8 @@ from ._residuals import HeldOutResiduals
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
 from ._streaming import StreamingSelector
 
+# What a selector of one's own may need; the rest serves the other rooms.
 __all__ = [
-    "FEATURES",
-    "N_FEATURES",
-    "N_JOBS",
     "BaseSelector",
     "Calibration",
     "Explanation",
@@ -62,29 +60,4 @@ __all__ = [
     "TooFewSamplesError",
     "UnevenFoldsWarning",
     "UnscaledFeaturesWarning",
-    "check_columns",
-    "check_count",
-    "check_labels",
-    "check_noise",
-    "check_number",
-    "check_pair",
-    "check_some_selected",
-    "check_supports",
-    "check_table",
-    "counted",
-    "data_frame",
-    "html_table",
-    "in_processes",
-    "in_threads",
-    "may_stop_short",
-    "progress_text",
-    "resolve_columns",
-    "resolve_include_exclude",
-    "resolve_k",
-    "steps",
-    "told_to",
-    "unchanged_on_error",
-    "verbose_steps",
-    "warn_if_uneven",
-    "whole_fits",
 ]

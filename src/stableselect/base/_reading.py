@@ -121,7 +121,7 @@ def _canonical(X: Array) -> Array:
 def one_table(X: Any) -> Container | None:
     """Return how to read a table that is no plain one, None for a plain one; raise for a series of parts."""
     container = None if isinstance(X, np.ndarray) else container_of(X)
-    if container is not None and container.kind in ("an iterator", "a series of parts"):
+    if container is not None and container.is_series:
         raise TypeError(f"X is {container.kind} of a table; call this for each part, or pass the table itself.")
     return container
 

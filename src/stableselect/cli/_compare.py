@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._files import check_outputs, complain, printable, write_whole
+from . import _completion
 from . import _options as options
 from ._shell import Debug, Quiet, console, counted, reported
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from ..experiments import MethodComparison, Run
     from ..workflow import LabelledNumbers
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def compare(
@@ -35,6 +34,7 @@ def compare(
             "-m",
             metavar="NAMES",
             help="Compare these; repeatable, or with commas, or 'all' (default: those that are quick).",
+            autocompletion=_completion.methods,
         ),
     ] = None,
     output: Annotated[
@@ -43,22 +43,12 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="OUT", help="Picture to write: .png, .svg or .pdf.")
     ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option("--group-column", metavar="COLUMN", help="Rows with the same entry are held out together."),
-    ] = None,
+    labels: options.Labels = None,
+    group: options.GroupColumn = None,
     drop_columns: options.DropColumns = None,
-    id_column: Annotated[
-        list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
-    ] = None,
+    id_column: options.IgnoredIdColumn = None,
     scale: options.Scale = "standard",
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")] = 5,
+    folds: options.Folds = 5,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds of methods that are random.")] = 2,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Decides the folds and the seeds.")
@@ -95,7 +85,10 @@ def compare(
         from ..io import Table, open_table, table_format
         from ._progress import progress
 
-        for target, suffixes, what in ((output, (".csv", ".tsv"), "a table, "), (plot, _PICTURES, "a picture, ")):
+        for target, suffixes, what in (
+            (output, (".csv", ".tsv"), "a table, "),
+            (plot, options.PICTURES, "a picture, "),
+        ):
             if target is not None:
                 table_format(target, suffixes, what)
         targets = [target for target in (output, plot, *options.check_report(report)) if target is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +66,7 @@ def columns_named(values: list[str], known: list[str], *, files: bool = False) -
     for value in values:
         if value in known:  # a comma may belong to the name of a column
             found.append(value)
-        elif files and Path(value).is_file():
+        elif files and os.path.isfile(value):  # Path.is_file raises for a list that is too long for a name
             found += _names_in(Path(value))
         else:
             found += [name.strip() for name in value.split(",")]

@@ -29,20 +29,13 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT", help="File to write all figures to: .json.")
     ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."
-        ),
-    ] = None,
+    labels: options.Labels = None,
     group_column: options.GroupColumn = None,
     time_column: options.TimeColumn = None,
     drop_columns: options.DropColumns = None,
-    id_column: Annotated[
-        list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
-    ] = None,
+    id_column: options.IgnoredIdColumn = None,
     scale: options.Scale = "standard",
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")] = 5,
+    folds: options.Folds = 5,
     random: Annotated[int, typer.Option("--random", metavar="N", min=1, help="Random panels to compare with.")] = 100,
     resamples: Annotated[
         int | None,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..subset import StabilityFrontier
     from ..workflow import TableFrontier
 
-_PICTURES = (".png", ".svg", ".pdf")
-
 
 def frontier(
     table: options.TableToRead,
@@ -73,7 +71,7 @@ def frontier(
         from ..workflow import measure_frontier
 
         if output is not None:
-            table_format(output, _PICTURES, "a picture, ")
+            table_format(output, options.PICTURES, "a picture, ")
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         pages = options.check_report(report)
         check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)

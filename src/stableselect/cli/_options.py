@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .._files import PathLike, printable
+from . import _completion
 from ._conditions import OPTIONS as CONDITIONS
 from ._conditions import columns_named, conditions_of
 
@@ -23,6 +24,7 @@ _NAMES = {"k": "-k", "drop": "--drop-columns", "id_columns": "--id-column", "n_j
 """By field of a request: the option, where it is not called as the field is."""
 
 
+PICTURES = (".png", ".svg", ".pdf")
 _TEXT = (".csv", ".tsv")
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 """Words for separators that are awkward to type."""
@@ -104,7 +106,15 @@ Keep = Annotated[
         help="Number of columns to select, a fraction such as 0.1, or 'auto' (default: half).",
     ),
 ]
-Method = Annotated[str, typer.Option("--method", metavar="NAME", help="Selection method; see 'stableselect methods'.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Selection method; see 'stableselect methods'.",
+        autocompletion=_completion.method,
+    ),
+]
 Include = Annotated[
     list[str] | None,
     typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, with commas, or a file."),
@@ -168,6 +178,14 @@ GroupColumn = Annotated[
     str | None,
     typer.Option("--group-column", metavar="COLUMN", help="Rows with the same entry are held out together."),
 ]
+Labels = Annotated[
+    str | None,
+    typer.Option("--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."),
+]
+IgnoredIdColumn = Annotated[
+    list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
+]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")]
 TimeColumn = Annotated[
     str | None,
     typer.Option("--time-column", metavar="COLUMN", help="Rows are held out in blocks that follow each other in time."),

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from .._files import printable as shown
+from . import _completion
 from ._shell import Debug, Quiet, console, reported
 
 paper = typer.Typer(
@@ -18,8 +19,16 @@ paper = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="An experiment; see 'stableselect paper list'.")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Experiments; all for every one.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="An experiment; see 'stableselect paper list'.", autocompletion=_completion.experiment
+    ),
+]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="Experiments; all for every one.", autocompletion=_completion.experiments),
+]
 Results = Annotated[
     Path, typer.Option("--results", metavar="DIR", help="Folder of runs and output; fast output goes to DIR/fast.")
 ]
@@ -35,7 +44,14 @@ WithFaults = Annotated[
     bool, typer.Option("--with-faults", metavar="", help="Add the published ranking of test rows, under paper.")
 ]
 Dataset = Annotated[
-    list[str] | None, typer.Option("--dataset", "-d", metavar="NAME", help="Compute this dataset only; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--dataset",
+        "-d",
+        metavar="NAME",
+        help="Compute this dataset only; repeatable.",
+        autocompletion=_completion.dataset,
+    ),
 ]
 Method = Annotated[
     list[str] | None,

@@ -2,8 +2,3 @@
 
 from ._consensus import ConsensusSelector
 from ._error_control import FrequentFeatures
-
-__all__ = [
-    "ConsensusSelector",
-    "FrequentFeatures",
-]

@@ -5,13 +5,3 @@ from ._pfa import PFA
 from ._pivoted_qr import PivotedQR
 from ._random import RandomSelector
 from ._variance_score import VarianceScore
-
-__all__ = [
-    "PFA",
-    "InfFS",
-    "PivotedQR",
-    "RandomSelector",
-    "VarianceScore",
-    "blocked_product",
-    "standardised_ranks",
-]

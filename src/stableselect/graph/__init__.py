@@ -5,11 +5,3 @@ from ._mcfs import MCFS
 from ._ndfs import NDFS
 from ._spec import SPEC
 from ._udfs import UDFS
-
-__all__ = [
-    "MCFS",
-    "NDFS",
-    "SPEC",
-    "UDFS",
-    "LaplacianScore",
-]

@@ -55,6 +55,13 @@ class Live:
     na: tuple[str, ...] = ()
     header: bool = True
 
+    def __post_init__(self) -> None:
+        if self.separator == self.decimal:
+            raise ValueError(
+                f"{quoted(self.decimal)} is both between columns and before decimals; name another separator, such as "
+                "';'."
+            )
+
     def rows(self, made: Made, lines: Iterable[str], tell: Callable[[str], object]) -> Iterator[str]:
         """Yield a line for the header, then one for every row that is read, at once.
 

@@ -6,5 +6,3 @@ from ._cae import CAE
 from ._fae import FAE
 from ._gated_laplacian import GatedLaplacian
 from ._scorer_network import ScorerSelectorNetwork
-
-__all__ = ["AEFS", "CAE", "FAE", "AgnoSS", "GatedLaplacian", "ScorerSelectorNetwork"]

@@ -16,8 +16,7 @@ from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS
 from ._scorer_parameters import Network
-from ._scorer_settings import NetworkSettings
-from ._scorer_train import TrainingData, searched_features, train_network
+from ._scorer_train import NetworkSettings, TrainingData, searched_features, train_network
 from ._specs import Spec
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
 from ._training import History

@@ -9,12 +9,22 @@ import copy
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import erf, expit
 
 Spec = str | tuple[int, ...] | Callable[[int, int], Any]
+
+
+class Networks(NamedTuple):
+    """An encoder and a decoder, the activation between their layers, and the width of the code between them."""
+
+    encoder: Spec
+    decoder: Spec
+    activation: str
+    width: int
+
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda x: np.maximum(x, 0.0),

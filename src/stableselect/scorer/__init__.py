@@ -2,9 +2,3 @@
 
 from ._objective import ScorerObjective, canonical_scores
 from ._selector import ScorerSelector
-
-__all__ = [
-    "ScorerObjective",
-    "ScorerSelector",
-    "canonical_scores",
-]

@@ -15,37 +15,3 @@ from ._selection_path import SelectionPath
 from ._sketching import columns_again, error_again, roles_again
 from ._stability_frontier import StabilityFrontier
 from ._stability_task import Finish, Round, Task
-
-__all__ = [
-    "FEWEST_STABILITY_FOLDS",
-    "N_FOLDS",
-    "STABILITY_FOLDS",
-    "Choice",
-    "ColumnSubset",
-    "Conditions",
-    "ConditionsCost",
-    "Finish",
-    "Found",
-    "Group",
-    "InfeasibleConditionsError",
-    "KernelSubset",
-    "MomentsSelector",
-    "Problem",
-    "Round",
-    "SelectionPath",
-    "Setting",
-    "Sketch",
-    "StabilityFrontier",
-    "Task",
-    "Wanted",
-    "bounds",
-    "columns_again",
-    "error_again",
-    "in_indices",
-    "map_error",
-    "replaceable",
-    "replacing_costs",
-    "resolve_choice",
-    "roles_again",
-    "weights_of",
-]

@@ -9,13 +9,14 @@ import numpy as np
 
 from .._core import (
     Array,
+    Batches,
     HeldOut,
-    Moments,
     Stream,
     batch_report,
     check_batch,
     read_batches,
     split_moments,
+    split_parts,
     splits_of,
     to_dense,
 )
@@ -109,17 +110,27 @@ class BatchedSelector(StreamingSelector):
         n_folds, splits = self._folds_needed(), has_splitter(self.cv)
         if not (splits and n_folds):
             refuse_groups(groups)
-        if isinstance(X, Stream):
-            self._refuse_stream(X)
         held_out: Sequence[HeldOut] | None = None
         pieces = X.pieces() if isinstance(X, Stream) else [(X, weights)]
-        batches = read_batches(pieces, batch, 0 if splits else n_folds)
-        folds: list[Moments] = batches.folds
-        if splits and n_folds:
-            folds, held_out = split_moments(batches.centred(X), weights, splits_of(self.cv, X, groups))
-        elif n_folds:
-            warn_if_uneven(folds)
+        if isinstance(X, Stream) and splits and n_folds:
+            n = len(check_batch(batch)[1])
+            if groups is not None and len(groups) != n:
+                raise ValueError(f"groups holds {len(groups)} labels and batch {n}; give both one for each sample.")
+            split = split_parts(X, self.cv, groups, n)
+            batches = read_batches(pieces, batch, len(split.sides), split.place)
+            folds, held_out = split.held_out(batches.folds)
+        else:
+            batches = read_batches(pieces, batch, 0 if splits else n_folds)
+            folds = batches.folds
+            if splits and n_folds:
+                folds, held_out = split_moments(batches.centred(X), weights, splits_of(self.cv, X, groups))
+            elif n_folds:
+                warn_if_uneven(folds)
         self._finish(folds, held_out=held_out)
+        self._keep_batches(batches)
+
+    def _keep_batches(self, batches: Batches) -> None:
+        """Note the batches that the moments fitted to were within, and how the selection serves them."""
         kept, scale = np.flatnonzero(self.support_), getattr(self, "scale_", np.ones(self.n_features_in_))
         report = batch_report(batches.moments, self.reconstruction_coef_, kept, scale)
         self.batches_, self.batch_means_, self._batch_centre = batches.labels, batches.means, batches.mean

@@ -293,7 +293,7 @@ class Part:
     @cached_property
     def samples(self) -> KeptSamples | None:
         """The samples, where they are few and the leave-one-out error decides."""
-        return None if self.wanted.plain.search == "training" else kept_samples(self.moments)
+        return None if self.wanted.plain.search == "training" else kept_samples(self.moments, self.gram)
 
     @cached_property
     def round(self) -> Round:

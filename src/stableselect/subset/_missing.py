@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,25 @@ from .._core import (
     Array,
     FactorModel,
     GaussianModel,
+    Moments,
     Stream,
     as_numbers,
     check_columns,
     container_of,
     fit_factors,
     fit_gaussian,
+    fit_gaussian_pieces,
+    is_too_much,
+    merged,
+    row_folds,
+    split_parts,
     takes_long,
     to_dense,
+    work_of_gaps,
 )
-from ..base import FactorModelWarning, NoValuesError
+from ..base import FactorModelWarning, NoValuesError, warn_if_uneven
 from ._batches import BatchedSelector
-from ._gathering import gather_folds, wants_sketch
+from ._gathering import gather_folds, has_splitter, refuse_groups, wants_sketch
 
 COMPLETED = ("location_", "covariance_", "factors_", "noise_", "em_iterations_")
 """What a fit that completes samples leaves."""
@@ -110,8 +119,11 @@ class CompletingSelector(BatchedSelector):
             return FactorModel(self.location_, self.factors_, self.noise_)
         return GaussianModel(self.location_, self.covariance_)
 
-    def _fit_model(self, X: np.ndarray, weights: np.ndarray | None) -> GaussianModel | FactorModel:
+    def _fit_model(self, X: Array | Stream, weights: np.ndarray | None) -> GaussianModel | FactorModel:
         """Fit what completes samples."""
+        if isinstance(X, Stream):
+            return fit_gaussian_pieces(partial(_weighted_pieces, X))
+        X = to_dense(X)
         if self.missing == "em" and takes_long(X):
             model = fit_factors(X, weights)
             warnings.warn(
@@ -126,9 +138,14 @@ class CompletingSelector(BatchedSelector):
     def _check_completion(self, X: Array | Stream, batch: Any) -> bool:
         """Tell whether X has missing values, which are to be completed; raise if that cannot be."""
         if isinstance(X, Stream):
-            raise TypeError(
-                f"missing={self.missing!r} needs all samples in memory, but X is {X.kind}; pass {X.advice}."
-            )
+            if self.missing == "factors":
+                raise TypeError(f"missing='factors' needs all samples in memory, but X is {X.kind}; pass {X.advice}.")
+            if X.once:
+                raise TypeError(
+                    f"missing='em' reads the samples again for every step, but X is {X.kind}, which can be read only "
+                    f"once; pass {X.advice}."
+                )
+            X.missing = self.missing
         if not _has_gaps(X):
             return False
         if batch is not None:
@@ -137,17 +154,16 @@ class CompletingSelector(BatchedSelector):
             raise ValueError("A sketch needs complete samples; fill in missing values first, or use sketch=False.")
         return True
 
-    def _fit_incomplete(self, X: Array, weights: np.ndarray | None, groups: Any) -> None:
+    def _fit_incomplete(self, X: Array | Stream, weights: np.ndarray | None, groups: Any) -> None:
         """Select the features of a table with missing values."""
+        if isinstance(X, Stream):
+            self._fit_incomplete_stream(X, groups)
+            return
         if weights is not None and not weights.any():
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         table = to_dense(X)
         seen = ~np.isnan(table if weights is None else table[weights > 0])
-        empty = np.flatnonzero(~seen.any(axis=0))
-        if empty.size:
-            names = getattr(self, "feature_names_in_", None)
-            which = int(empty[0]) if names is None else repr(str(names[empty[0]]))
-            raise NoValuesError(f"Feature {which} has no values at all; leave it out.")
+        self._check_values_of_each(seen.any(axis=0))
         model = self._fit_model(table, weights)
         if 2 * np.count_nonzero(seen.any(axis=1)) <= table.shape[1]:
             # Few samples are completed and kept: their leave-one-out error tells more than what is uncertain of gaps.
@@ -164,6 +180,56 @@ class CompletingSelector(BatchedSelector):
         self._finish(folds, held_out=held_out)
         self._keep_model(model)
 
+    def _fit_incomplete_stream(self, X: Stream, groups: Any) -> None:
+        """Select the features of a table with missing values that is read piece by piece, again for every step."""
+        n, work, seen = 0, 0.0, np.zeros(self.n_features_in_, dtype=bool)
+        for table, _ in _weighted_pieces(X):
+            there = ~np.isnan(table)
+            n += int(there.any(axis=1).sum())
+            work += work_of_gaps(table)
+            seen |= there.any(axis=0)
+        if not n:
+            raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
+        self._check_values_of_each(seen)
+        if 2 * n <= self.n_features_in_ or is_too_much(self.n_features_in_, work):
+            raise TypeError(
+                f"missing='em' needs all samples in memory where they are few or have very many features, but X is "
+                f"{X.kind}; pass {X.advice}."
+            )
+        n_folds, split = self._folds_needed(), None
+        if n_folds and has_splitter(self.cv):
+            split = split_parts(X, self.cv, groups)
+            n_folds = len(split.sides)
+        else:
+            refuse_groups(groups)
+        model, start = fit_gaussian_pieces(partial(_weighted_pieces, X)), 0
+        parts = [Moments() for _ in range(max(1, n_folds))]
+        for piece, weights in X.pieces():
+            table = to_dense(piece)
+            labels = np.zeros(len(table)) if split is None else split.place[start : start + len(table)]
+            start += len(table)
+            if split is None and n_folds:
+                labels = row_folds(np.where(np.isnan(table), 0.0, table), n_folds)
+            if len(labels) == len(table):  # else counted for the message
+                for at in np.unique(labels).astype(int):
+                    found = model.moments(table, weights, np.flatnonzero(labels == at))
+                    parts[at] = merged([part for part in (parts[at], found) if part.n_samples] or [Moments()])
+        if split is not None and start != len(split.place):
+            raise ValueError(f"groups must hold one label for each of {start} samples, but holds {len(split.place)}.")
+        if split is None and n_folds:
+            warn_if_uneven(parts)
+        folds, held_out = (parts, None) if split is None else split.held_out(parts)
+        self._finish(folds, held_out=held_out)
+        self._keep_model(model)
+
+    def _check_values_of_each(self, seen: np.ndarray) -> None:
+        """Raise if a feature has no values; ``seen`` tells which have some."""
+        empty = np.flatnonzero(~seen)
+        if empty.size:
+            names = getattr(self, "feature_names_in_", None)
+            which = int(empty[0]) if names is None else repr(str(names[empty[0]]))
+            raise NoValuesError(f"Feature {which} has no values at all; leave it out.")
+
     def _keep_model(self, model: GaussianModel | FactorModel) -> None:
         self.location_ = model.mean
         if isinstance(model, FactorModel):
@@ -172,5 +238,16 @@ class CompletingSelector(BatchedSelector):
             self.covariance_, self.em_iterations_ = model.covariance, len(model.objectives) - 1
 
 
-def _has_gaps(X: Array) -> bool:
+def _has_gaps(X: Array | Stream) -> bool:
+    if isinstance(X, Stream):
+        return any([_has_gaps(piece) for piece, _ in X.pieces()])  # all of them, so that it is known how many there are
     return bool(np.isnan(to_dense(X)).any())
+
+
+def _weighted_pieces(X: Stream) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Read the samples that have some weight, in dense pieces, with their weights."""
+    for piece, weights in X.pieces():
+        table = to_dense(piece)
+        w = np.ones(len(table)) if weights is None else weights
+        if w.any():
+            yield (table, w) if w.all() else (table[w > 0], w[w > 0])

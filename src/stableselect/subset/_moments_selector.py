@@ -12,6 +12,7 @@ import numpy as np
 from .._compat import Constraints, HasMethods, Interval, StrOptions, validates_parameters
 from .._core import (
     Array,
+    Gram,
     HeldOut,
     Moments,
     SketchedMoments,
@@ -23,8 +24,8 @@ from .._core import (
     leave_one_out_error,
     merged,
     normalised_moments,
+    stream_moments,
     stream_splits,
-    to_dense,
 )
 from ..base import (
     FEATURES,
@@ -149,7 +150,7 @@ class MomentsSelector(RecordedSelector):
                 folds, held_out = self._gather(X, weights, groups)
                 self._finish(folds, X, weights, held_out=held_out)
             if self.missing != "raise" and not hasattr(self, "location_"):  # for samples to come
-                self._keep_model(self._fit_model(to_dense(X), weights))
+                self._keep_model(self._fit_model(X, weights))
         return self
 
     def _gather(
@@ -172,7 +173,7 @@ class MomentsSelector(RecordedSelector):
         size = self._sketch_rows((n_samples, self.n_features_in_))
         if size is not None:
             return [SketchedMoments(size)._add_stream(X)]
-        warn_if_uneven(folds := super()._gather_stream(X))
+        warn_if_uneven(folds := stream_moments(X, self._folds_needed()))
         return folds
 
     def _sketch_rows(self, shape: tuple[int, int]) -> int | None:
@@ -224,17 +225,17 @@ class MomentsSelector(RecordedSelector):
         folds, held_out, moments = gathered.folds, gathered.held_out, gathered.whole
         required = self.search_criterion == "leave_one_out"
         keeps = (required or moments.form == "dual") and self._leaves_one_out()  # the primal form keeps no samples
-        samples = samples_to_leave_out(moments, required) if keeps else None
+        gram, unit = normalised_moments(moments)
+        samples = samples_to_leave_out(moments, gram, required) if keeps else None
         parts = folds if held_out is None else [split.test for split in held_out]
         if samples is not None and not (self._counts_features() or self._prefers_stability()):
             parts = [moments]
         self.fold_sizes_ = np.array([part.n_samples for part in parts])
         if held_out is None:
             held_out = hold_out_each(folds) if len(folds) > 1 else []
-        gram, unit = normalised_moments(moments)
         for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
-        k, include, exclude, choice = self._wanted(held_out, moments)
+        k, include, exclude, choice = self._wanted(held_out, gram)
         kind: Literal["training", "few_samples", "leave_one_out"] = "training"
         if samples is not None:
             kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
@@ -320,7 +321,7 @@ class MomentsSelector(RecordedSelector):
         """Tell whether the number of features is to be chosen by held-out error."""
         return isinstance(self.n_features_to_select, str)
 
-    def _wanted(self, held_out: Sequence[HeldOut], moments: Moments) -> tuple[int, list[int], list[int], Choice | None]:
+    def _wanted(self, held_out: Sequence[HeldOut], gram: Gram) -> tuple[int, list[int], list[int], Choice | None]:
         """Return how many features to select, those that must or must not be among them, and the conditions."""
         m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
         if self.conditions is not None:
@@ -331,7 +332,7 @@ class MomentsSelector(RecordedSelector):
         if k is None:
             path = choose_n_features(
                 held_out,
-                moments,
+                gram,
                 ridge=self.ridge,
                 min_explained_variance=self.min_explained_variance,
                 max_features=self.max_features,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._core import HeldOut, Moments, forward_search
+from .._core import Gram, HeldOut, forward_search
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import prefix_errors
 from ._search import GIVE_UP, RIDGE_GRID, errors_by_ridge
@@ -24,7 +24,7 @@ _TIE = 1e-9
 
 def choose_n_features(
     held_out: Sequence[HeldOut],
-    moments: Moments,
+    gram: Gram,
     *,
     ridge: float | Literal["auto"] = "auto",
     min_explained_variance: float = 0.9,
@@ -39,8 +39,8 @@ def choose_n_features(
     ----------
     held_out : sequence of HeldOut
         Parts of the samples held out of the others.
-    moments : Moments
-        Of all samples.
+    gram : Gram
+        The moments of all samples, of mean variance one.
     ridge : float or "auto"
         Relative ridge weight; "auto" for the one of least held-out error, number by number.
     min_explained_variance : float
@@ -64,7 +64,7 @@ def choose_n_features(
             max(1, len(held_out)),
             fewest_folds,
         )
-    m = int(moments.n_features or 0)
+    m = gram.n_features
     n_open, fewest = m - len(exclude), max(1, len(include))
     if max_features is not None and max_features < len(include):
         raise ValueError(
@@ -82,7 +82,6 @@ def choose_n_features(
     alone = [fewest_to_explain(explained, target, fewest)[0] for explained in single]
     if not reached:
         _warn(target, k, pooled, limit < n_open)
-    gram = moments.operator().normalised()[0]
     order = forward_search(gram, limit, float(best_ridge[k]), include, exclude)
     training = np.empty(limit + 1)
     for weight in np.unique(best_ridge):

@@ -5,13 +5,25 @@ Columns are scaled here, and maps between scaled columns become maps between col
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from .._core import Moments, Room, SketchedMoments, add_to_folds, memory_limit, merged, sketch_size, to_dense
+from .._core import (
+    Batches,
+    Moments,
+    Room,
+    SketchedMoments,
+    add_to_folds,
+    memory_limit,
+    merged,
+    read_batches,
+    sketch_size,
+    to_dense,
+)
 from ..base import StreamingSelector, steps
 from ..io import NotFiniteError, TableError, TableParts, listed, numeric_matrix, quoted
 from ..subset import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
@@ -97,6 +109,8 @@ class Numbers:
         What the person should know of it.
     together : Together
         Which rows of the sample belong together.
+    batches : Batches or None
+        The batches that the moments are within, scaled.
     """
 
     rows: int
@@ -105,11 +119,14 @@ class Numbers:
     moments: list[Moments] | None
     notes: list[str]
     together: Together
+    batches: Batches | None = None
 
     def fit(self, selector: Any) -> Any:
         """Fit the selector; return what it needs to explain itself. The rows held are scaled in place."""
         if self.moments is not None:
             selector.fit_moments(self.moments)
+            if self.batches is not None:
+                selector._keep_batches(self.batches)
             return None
         X = self.scaled_sample()
         known = {"groups": self.together.groups if _keeps_groups(selector) else None, "batch": self.together.batch}
@@ -134,18 +151,14 @@ def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
     """Read what the selector needs, in one pass over the table."""
     check_scaling(request.scale)
     table, selector, notes = asked.table, asked.selector, []
+    completes = request.missing in ("em", "factors")
     if isinstance(table, TableParts):
         sketched = _sketch_rows(asked, request)
-        alone = "" if request.batch is None else " with batches"
-        if (
-            not alone
-            and isinstance(selector, StreamingSelector)
-            and (sketched or selector._moments_folds() is not None)
-        ):
+        if isinstance(selector, StreamingSelector) and (sketched or selector._moments_folds() is not None):
             return _gathered(table, asked, request, sketched)
-        table = _held(table, asked)
-        notes = [f"{asked.method}{alone} needs all rows at once, so the whole table was read into memory."]
-    completes = request.missing in ("em", "factors")
+        who = f"{asked.method} with missing values" if completes else asked.method
+        table = _held(table, asked, who, completes)
+        notes = [f"{who} needs all rows at once, so the whole table was read into memory."]
     X = numeric_matrix(table, asked.features, missing=completes)
     if completes:
         notes += _missing_notes(X, asked.features)
@@ -196,14 +209,15 @@ def _missing_notes(X: np.ndarray, names: list[str]) -> list[str]:
     return [f"Missing: {gaps.mean():.1%} of the values, {most}; a Gaussian model stands in for them."]
 
 
-def _held(table: TableParts, asked: Prepared) -> Any:
+def _held(table: TableParts, asked: Prepared, who: str, completes: bool) -> Any:
     """Return the columns of a table in memory; raise if they would take too much of it."""
-    needed, limit = 3 * 8.0 * table.count_values(), 2 * memory_limit()
+    needed, limit = (6 if completes else 3) * 8.0 * table.count_values(), 2 * memory_limit()
     if needed > limit:
+        advice = "fill them in first" if completes else "use ColumnSubset, which reads a table piece by piece"
         raise RequestError(
-            "method",
-            f"{asked.method} needs all rows at once, about {needed / 2**30:.1f} GiB of the {limit / 2**30:.1f} there "
-            "are; use ColumnSubset, which reads a table piece by piece, or give fewer rows.",
+            "missing" if completes else "method",
+            f"{who} needs all rows at once, about {needed / 2**30:.1f} GiB of the {limit / 2**30:.1f} there are; "
+            f"{advice}, or give fewer rows.",
         )
     return table.take(asked.features)
 
@@ -211,11 +225,16 @@ def _held(table: TableParts, asked: Prepared) -> Any:
 def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     """Return the number of rows of the sketch to gather instead of exact moments; 0 for exact ones."""
     asked_for = getattr(asked.selector, "sketch", False)
+    completes = request.missing in ("em", "factors")
+    exact = completes or request.batch is not None
+    if exact and asked_for not in (False, "auto"):
+        why = "needs complete rows; fill them in first, or" if completes else "cannot be divided into batches;"
+        raise RequestError("sketch", f"{why} leave it out.")
     if asked_for == "auto":
         m, folds = len(asked.features), asked.selector._folds_needed()
         fits = 8.0 * m * m * (4 * folds + 3) <= 1.5 * memory_limit()
-        open_ended = asked.k is None or request.asks_for_stability or request.conditions is not None
-        return 0 if fits or open_ended else sketch_size(asked.k or 0)
+        exact = exact or asked.k is None or request.asks_for_stability or request.conditions is not None
+        return 0 if fits or exact else sketch_size(asked.k or 0)
     return int(asked_for)
 
 
@@ -226,33 +245,48 @@ def _gathered(table: TableParts, asked: Prepared, request: SelectionRequest, ske
     folds: list[Moments] = [SketchedMoments(sketched)] if sketched else [Moments() for _ in range(n_folds)]
     sample = _Sample(max(1, min(_SAMPLE_ROWS, _SAMPLE_VALUES // m)), request.seed)
     together = rows_together(table, request, _fewest_groups(request))
-    own, start, room = together.folds(n_folds) if n_folds > 1 else None, 0, Room()
+    own, batches = together.folds(n_folds) if n_folds > 1 else None, None
     with steps("blocks") as advance:
-        for block in table.blocks(asked.features):
-            if sketched:
+
+        def drawn_from() -> Iterator[tuple[Any, None]]:
+            for block in table.blocks(asked.features):
+                yield block, None
+                sample.add(block)
+                advance()
+
+        if together.batch is not None:
+            batches = read_batches(drawn_from(), together.batch, n_folds, own)
+            folds = batches.folds
+        elif sketched:
+            for block, _ in drawn_from():
                 folds[0].update(block)
-            else:
-                labels = None if own is None else own[start : start + block.shape[0]]
-                add_to_folds(folds, block, None, room, labels)
-            sample.add(block)
-            start += block.shape[0]
-            advance()
+        else:
+            start, room = 0, Room()
+            for block, _ in drawn_from():
+                add_to_folds(folds, block, None, room, None if own is None else own[start : start + block.shape[0]])
+                start += block.shape[0]
     filled = [fold for fold in folds if fold.n_samples]
     total = filled[0] if len(filled) == 1 else merged(filled)
     kind = None if request.scale == "none" else request.scale
-    drawn = sample.rows
+    drawn, scaler = sample.rows, _scaler_of(total, request)
     notes = [f"Read piece by piece: {total.n_samples} rows were gathered as moments and never held together."]
     if sketched:
         notes.append("The map that reconstructs columns is estimated from the sketch too.")
     if total.n_samples > len(drawn):
         notes.append(f"Errors on held-out rows are those of a random sample of {len(drawn)} rows.")
+    if batches is not None and kind:
+        slope, shift = affine(scaler)
+        of_batches = [part.scale(kind, like=total) for part in batches.moments]
+        means, mean = (slope * given + shift for given in (batches.means, batches.mean))
+        batches = replace(batches, moments=of_batches, means=means, mean=mean)
     return Numbers(
         rows=total.n_samples,
         sample=drawn,
-        scaler=_scaler_of(total, request),
+        scaler=scaler,
         moments=[fold.scale(kind, like=total) for fold in folds] if kind else folds,
         notes=notes,
         together=together.take(sample.numbers),
+        batches=batches,
     )
 
 

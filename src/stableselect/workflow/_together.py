@@ -101,10 +101,11 @@ def rows_together(table: Table | TableParts, request: SelectionRequest, fewest: 
 
 def labels_of(table: Table | TableParts, name: str, parameter: str) -> np.ndarray:
     """Return a column as text; raise where a row has none."""
-    values = table.take([name]).data[name].to_pylist()
+    column = plain(table.take([name]).data)[name].combine_chunks().dictionary_encode(null_encoding="encode")
+    values = column.dictionary.to_pylist()  # each once
     if any(value is None or value == "" or value != value for value in values):
         raise RequestError(parameter, f"{quoted(name)} has empty cells; fill them or leave out these rows.")
-    return np.array([str(value) for value in values])
+    return np.array([str(value) for value in values])[column.indices.to_numpy()]
 
 
 def _times(table: Table | TableParts, name: str) -> np.ndarray:

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from .._scorer_parameters import Objective, Parameters
-from .._scorer_settings import NetworkSettings
+from .._specs import Networks
 from ._device import Rows
 from ._networks import build_network, first_linear
 from ._trainable import Model
@@ -108,14 +108,21 @@ class ScorerModel(Model):
 
 
 def scorer_model(
-    settings: NetworkSettings, w: np.ndarray, start: Parameters | None, rows: Rows, rng: np.random.RandomState
+    networks: Networks,
+    objective: Objective,
+    w: np.ndarray,
+    start: Parameters | None,
+    rows: Rows,
+    rng: np.random.RandomState,
 ) -> ScorerModel:
     """Return the network with its initial weights.
 
     Parameters
     ----------
-    settings : NetworkSettings
-        Encoder, decoder and training.
+    networks : Networks
+        Encoder and decoder.
+    objective : Objective
+        What to train for.
     w : ndarray of shape (m,)
         Initial raw scores.
     start : Parameters or None
@@ -125,13 +132,13 @@ def scorer_model(
     rng : RandomState
         Draws the weights.
     """
-    m, d = len(w), settings.width
+    m, d = len(w), networks.width
     draw = rng if start is None else np.random.RandomState(0)  # a given start must not change the batches
-    encoder = build_network(settings.encoder, m, d, settings.activation, draw, role="encoder")
-    decoder = build_network(settings.decoder, d, m, settings.activation, draw, role="decoder")
+    encoder = build_network(networks.encoder, m, d, networks.activation, draw, role="encoder")
+    decoder = build_network(networks.decoder, d, m, networks.activation, draw, role="decoder")
     if start is not None:
         parts = (start.encoder.T, start.encoder_bias, start.decoder[:, :d], start.decoder[:, d])
         with torch.no_grad():
             for place, value in zip((*encoder.parameters(), *decoder.parameters()), parts, strict=True):
                 place.copy_(torch.from_numpy(np.array(value)))
-    return ScorerModel(w, encoder, decoder, rows.deviation(), settings.objective)
+    return ScorerModel(w, encoder, decoder, rows.deviation(), objective)

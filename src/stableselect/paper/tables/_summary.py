@@ -111,7 +111,10 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
     if unranked:
         notes.append(f"Not ranked, since they lack some of these splits: {', '.join(unranked)}.")
     notes += about_others(results)
-    notes.append("Seconds: the median over splits and seeds of each dataset; here the median and the largest of these.")
+    notes.append(
+        "Seconds: the median over splits and seeds of each dataset; here the median and the largest of these. They "
+        "were taken on several machines, some of them busy: read them as orders of size."
+    )
     return Table(title, header, rows, notes), data
 
 

@@ -1,0 +1,58 @@
+"""Inverses of what a set of columns has in common, and the coefficients that follow from them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import array_api_compat
+import numpy as np
+
+from ._arrays import Array, index
+
+_RANK_TOLERANCE = 1e-12
+"""Eigenvalues at or below this, times the number of columns, count as zero; the diagonal is one."""
+_INDEPENDENT = 1e-4
+"""Columns with more than this share of their variance left by those before them need no refined solution."""
+
+
+def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
+    """Return (M + alpha I)^+ for a symmetric positive semi-definite M, zero where M + alpha I is zero to rounding.
+
+    Rows and columns are first brought to unit diagonal, so that columns in very different units are judged alike.
+    """
+    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    diagonal = xp.linalg.diagonal(total)
+    unit = xp.where(diagonal > 0, 1 / xp.sqrt(xp.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    values, vectors = xp.linalg.eigh(total * unit[:, None] * unit[None, :])
+    kept = values > _RANK_TOLERANCE * M.shape[0]
+    inverse = xp.where(kept, 1 / xp.where(kept, values, 1.0), 0.0)
+    return ((vectors * inverse[None, :]) @ vectors.T) * unit[:, None] * unit[None, :]
+
+
+def inverse_of_independent(M: Array, alpha: float, xp: ModuleType) -> Array | None:
+    """Return (M + alpha I)^-1 where no column is close to a combination of those before it, else None."""
+    total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
+    try:
+        pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
+    except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
+        return None
+    return xp.linalg.inv(total) if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))) else None
+
+
+def coefficients_of(rows: Array, chosen: object, alpha: float, xp: ModuleType) -> Array:
+    """Return the coefficients V = C_S (C_SS + alpha I)^+ (m x k) from the rows C_S' alone."""
+    M = rows[:, index(chosen, rows, xp)]
+    P = inverse_of_independent(M, alpha, xp)
+    return refined_product(rows.T, pseudo_inverse(M, alpha, xp), M, alpha) if P is None else (P @ rows).T
+
+
+def refined_product(C_S: Array, P: Array, M: Array, alpha: float) -> Array:
+    """Return V = C_S P for P = (M + alpha I)^+, as exact as if V (M + alpha I) = C_S had been solved.
+
+    The plain product is off by the condition of M, so that R = C - V C_S' would be mostly rounding where the columns of
+    S are close to combinations of each other. Every step multiplies V's relative error by its first size.
+    """
+    V = C_S @ P
+    for _ in range(2):
+        V = V + (C_S - V @ M - alpha * V) @ P
+    return V
