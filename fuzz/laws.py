@@ -28,17 +28,7 @@ from .trials import Trial, always, to_rounding
 
 BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelector", "KernelSubset"}
 """Draw random numbers or choose a ridge by feature position, so that the order of the features decides."""
-UNIT_FREE = {
-    "ColumnSubset",
-    "ScorerSelector",
-    "PFA",
-    "UDFS",
-    "NDFS",
-    "AEFS",
-    "AgnoSS",
-    "GatedLaplacian",
-    "KernelSubset",
-}
+UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS", "GatedLaplacian"}
 """Documented not to depend on the unit of the whole table."""
 
 
