@@ -15,7 +15,7 @@ export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
 .PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
-.PHONY: bench-choice bench-unseen bench-missing bench-together bench-tables
+.PHONY: bench-choice bench-nonlinear bench-unseen bench-missing bench-together bench-tables
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -137,6 +137,11 @@ bench-certificate: $(VENV)/.bench
 
 bench-nuisance: $(VENV)/.bench
 	$(PY) benchmarks/nuisance.py
+
+# Some hours of one core: `make bench-nonlinear JOBS=16 PARTS=tables,planted` measures some parts, in that many processes.
+bench-nonlinear: $(VENV)/.bench
+	$(PY) -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(PY) benchmarks/nonlinear.py --jobs $(JOBS) $(if $(PARTS),--parts $(PARTS))
 
 # About a quarter of an hour; `make bench-intervals TABLES=glioma` measures some tables only.
 bench-intervals: $(VENV)/.bench

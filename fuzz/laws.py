@@ -26,8 +26,8 @@ from .selectors import draw_selector, uses_batches
 from .tables import Generator, draw_table
 from .trials import Trial, always, to_rounding
 
-BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelector"}
-"""Draw random numbers by feature position, so that the order of the features decides."""
+BY_POSITION = {"RandomSelector", "ScorerSelectorNetwork", "CAE", "ConsensusSelector", "KernelSubset"}
+"""Draw random numbers or choose a ridge by feature position, so that the order of the features decides."""
 UNIT_FREE = {"ColumnSubset", "ScorerSelector", "PFA", "UDFS", "NDFS", "AEFS", "AgnoSS", "GatedLaplacian"}
 """Documented not to depend on the unit of the whole table."""
 

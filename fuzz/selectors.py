@@ -76,6 +76,7 @@ SETTINGS: dict[str, Callable[[Generator, int, int], dict[str, Any]]] = {
     },
     "AEFS": _sparse_input,
     "AgnoSS": _sparse_input,
+    "KernelSubset": lambda rng, n, k: {"n_landmarks": int(rng.integers(1, 40)), "max_sweeps": int(rng.integers(0, 2))},
     "GatedLaplacian": lambda rng, n, k: {"n_neighbors": int(rng.integers(1, 9)), "n_steps": int(rng.integers(1, 20))},
     "PFA": lambda rng, n, k: {
         "retained_variance": float(rng.choice([0.5, 0.9, 1.0])),

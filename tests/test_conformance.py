@@ -14,7 +14,7 @@ from stableselect._core import _arrays, _folds
 from stableselect.base import BaseSelector
 
 SELECTORS = {name: cls() for name, cls in ss.all_selectors().items()}
-LONG = {"AEFS", "AgnoSS", "CAE", "FAE", "GatedLaplacian", "NDFS"}
+LONG = {"AEFS", "AgnoSS", "CAE", "FAE", "GatedLaplacian", "KernelSubset", "NDFS"}
 """Take long with their default settings: here slow tests, and brief ones with settings that only shorten the work."""
 SELECTORS |= {
     "AEFS short": ss.AEFS(epochs=20),
@@ -23,6 +23,7 @@ SELECTORS |= {
     "FAE short": ss.FAE(epochs=40),
     "FAE minibatch": ss.FAE(solver="minibatch", epochs=3, batch_size=8),
     "GatedLaplacian short": ss.GatedLaplacian(n_steps=10, max_samples=200),
+    "KernelSubset short": ss.KernelSubset(n_landmarks=20, n_candidates=2, max_sweeps=1),
     "NDFS short": ss.NDFS(max_iter=10),
     "ConsensusSelector": ss.ConsensusSelector(n_resamples=4),
     "ColumnSubset ridge=0": ss.ColumnSubset(ridge=0.0),

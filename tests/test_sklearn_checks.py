@@ -12,6 +12,7 @@ QUICK = {
     "ConsensusSelector": {"n_resamples": 2},
     "FAE": {"epochs": 20},
     "GatedLaplacian": {"n_steps": 10},
+    "KernelSubset": {"n_landmarks": 20, "max_sweeps": 1},
     "NDFS": {"max_iter": 10},
     "ScorerSelectorNetwork": {"epochs": 20},
 }

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from .neural import AEFS, CAE, FAE, AgnoSS, GatedLaplacian, ScorerSelectorNetwork
     from .persistence import TableSelection, load, save
     from .scorer import ScorerSelector
-    from .subset import ColumnSubset, Conditions, ConditionsCost, Group, InfeasibleConditionsError, SelectionPath
+    from .subset import (
+        ColumnSubset,
+        Conditions,
+        ConditionsCost,
+        Group,
+        InfeasibleConditionsError,
+        KernelSubset,
+        SelectionPath,
+    )
 
 __version__ = "0.1.0"
 
@@ -41,6 +49,7 @@ _ROOMS = {
         "ConditionsCost",
         "Group",
         "InfeasibleConditionsError",
+        "KernelSubset",
         "SelectionPath",
     ),
 }
@@ -69,6 +78,7 @@ __all__ = [
     "Group",
     "InfFS",
     "InfeasibleConditionsError",
+    "KernelSubset",
     "LaplacianScore",
     "Moments",
     "PivotedQR",

@@ -24,6 +24,7 @@ FEW = {
     "ConsensusSelector": {"n_resamples": 4},
     "FAE": {"epochs": 20},
     "GatedLaplacian": {"n_steps": 10},
+    "KernelSubset": {"n_landmarks": 20, "max_sweeps": 1},
     "NDFS": {"max_iter": 10},
     "ScorerSelectorNetwork": {"epochs": 20},
 }
@@ -199,6 +200,8 @@ def test_metrics_and_scores_refuse_squares_that_overflow(tall):
 def test_scale_free_selectors_choose_the_same_up_to_the_limits(name, factor, tall):
     if name == "ScorerSelectorNetwork":
         pytest.skip("trained by steps of a fixed size")
+    if name == "KernelSubset":
+        pytest.skip("starts from a search with a ridge from folds, which follow the values, and draws samples by them")
     fixed = {"ridge": 0.1} if make(name).get_params().get("ridge") == "auto" else {}  # folds follow the values
     assert_array_equal(make(name, **fixed).fit(tall * factor).selected_, make(name, **fixed).fit(tall).selected_)
 

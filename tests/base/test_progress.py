@@ -80,6 +80,7 @@ VERBOSE = {
     "NDFS": "steps",
     "InfFS": "products",
     "GatedLaplacian": "steps",
+    "KernelSubset": "sets",
     "ScorerSelectorNetwork": "epochs",
     "CAE": "epochs",
     "AEFS": "epochs",

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Constraints, Interval, StrOptions
 from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy
 from ..base import Selection, StreamingSelector, resolve_k
-from ..subset import N_FOLDS, ColumnSubset
+from ..subset import N_FOLDS
 from ._scorer_parameters import Network
-from ._scorer_train import NetworkSettings, TrainingData, train_network
+from ._scorer_train import NetworkSettings, TrainingData, searched_features, train_network
 from ._specs import Spec
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
 from ._training import History
@@ -59,10 +59,12 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     anneal : bool or None, default=None
         Start with all features selected and reduce their number to k over the first 70 % of the steps, ranking features
         by their reach through the encoder instead of by their score alone. This makes the selection depend much less on
-        the random start. None: True for nonlinear networks unless ``init="search"``.
-    init : {"published", "pca", "search"}, default="published"
-        Where training starts: the published random start; the principal components (linear networks only); or the
-        features that :class:`ColumnSubset` selects, with the weights of the closed form if the network is linear.
+        the random start. None: True for nonlinear networks with ``init="published"``.
+    init : {"auto", "published", "pca", "search", "kernel"}, default="auto"
+        Where training starts: the published random start; the principal components (linear networks only); the features
+        that :class:`ColumnSubset` selects, with the weights of the closed form if the network is linear; or those that
+        :class:`KernelSubset` selects (nonlinear networks only). "auto": "kernel" for nonlinear networks unless they are
+        annealed, else "published".
     learning_rate : float or None, default=None
         Learning rate of Adam. None: 0.01 ("full_batch"; 0.003 if annealed) decaying to 3 % of it, 0.001 ("minibatch"),
         or 0.005 decaying to 3 % of it (nonlinear networks).
@@ -73,7 +75,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         Samples per batch of "minibatch".
     n_starts : int or None, default=None
         Number of random starts, of which the one with the lowest validation loss is kept. None: 3 for nonlinear
-        networks unless ``init="search"``, else 1.
+        networks with ``init="published"``, else 1.
     validation_fraction : float or None, default=None
         Fraction of the samples that "minibatch" holds out; the weights with the lowest error on them are kept. None:
         0.1 for nonlinear networks (0 for fewer than ten samples); 0 for linear ones, which keeps the last weights.
@@ -160,7 +162,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         "solver": [StrOptions({"auto", "full_batch", "minibatch"})],
         "encoder": NETWORK,
         "anneal": ["boolean", None],
-        "init": [StrOptions({"published", "pca", "search"})],
+        "init": [StrOptions({"auto", "published", "pca", "search", "kernel"})],
         "batch_size": [AT_LEAST_ONE],
         "n_starts": [AT_LEAST_ONE, None],
         "validation_fraction": [Interval(Real, 0, 1, closed="left"), None],
@@ -178,7 +180,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         decoder: Spec = "linear",
         activation: str = "relu",
         anneal: bool | None = None,
-        init: Literal["published", "pca", "search"] = "published",
+        init: Literal["auto", "published", "pca", "search", "kernel"] = "auto",
         learning_rate: float | None = None,
         epochs: int | None = None,
         batch_size: int = 64,
@@ -304,12 +306,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         settings = NetworkSettings(
             self.get_params(deep=False), self._solver(), self._is_linear(), n_samples, gram.n_features, k
         )
-        searched: list[int] = []
-        ridge = 0.0
-        if settings.init == "search":
-            search = ColumnSubset(k).fit_moments(folds)
-            searched, ridge = search.selected_.tolist(), search.ridge_
-        data = TrainingData(gram, unit, to_numpy(moments.mean), X, searched, ridge)
+        data = TrainingData(gram, unit, to_numpy(moments.mean), X, *searched_features(settings.init, k, folds, X))
         network, history = train_network(data, settings, check_random_state(self.random_state), self._train)
         return self._store_network(network, history, data, settings)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Array, Gram, is_foreign, to_numpy
+from .._core import Array, Gram, Moments, is_foreign, to_numpy
+from ..subset import ColumnSubset, KernelSubset
 from ._scorer_full_batch import STEPS, FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
@@ -24,10 +25,12 @@ from ._scorer_parameters import (
     top_features,
 )
 from ._specs import Networks, require_torch
-from ._training import History, Stopping, check_loss, hold_out, warn_not_converged
+from ._training import History, Stopping, check_loss, hold_out, read_rows, warn_not_converged
 
 Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""
+_KERNEL_ROWS = 4000
+"""Samples that ``init="kernel"`` looks at: as many to decide as to judge."""
 _MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
 """Steps of a nonlinear network, divided among its starts: maximum, minimum, and steps x weights in between."""
 _MIN_WIDTH = 16
@@ -59,8 +62,12 @@ class NetworkSettings:
     ) -> None:
         self.solver, self.linear, self.init = solver, linear, params["init"]
         self.batch_size, self.device = int(params["batch_size"]), params["device"]
+        if self.init == "auto":
+            self.init = "published" if linear or params["anneal"] else "kernel"
+        if linear and self.init == "kernel":
+            raise ValueError("init='kernel' starts nonlinear networks; use init='search' here.")
         if not linear and self.init == "pca":
-            raise ValueError("init='pca' starts linear networks; use init='search' or 'published' here.")
+            raise ValueError("init='pca' starts linear networks; use init='kernel', 'search' or 'published' here.")
         if solver == "minibatch" and n_samples is None:
             raise ValueError(
                 "solver='minibatch' trains on unweighted samples, not on moments or weights; use solver='full_batch'."
@@ -80,7 +87,7 @@ class NetworkSettings:
         self.learning_rate, self.decay = params["learning_rate"], 1.0 if linear else 0.03
         if solver == "minibatch" and self.learning_rate is None:
             self.learning_rate = 1e-3 if linear else 5e-3
-        plain = linear or self.init == "search"
+        plain = linear or self.init != "published"
         anneal = bool(not plain if params["anneal"] is None else params["anneal"])
         self.objective = Objective(k, params["score_function"], float(params["scorer_weight"]), anneal)
         self.n_starts = int(params["n_starts"] or (1 if plain else 3))
@@ -117,7 +124,7 @@ class TrainingData:
     X : array of shape (n, m) or None
         The samples; None if only their moments are known.
     searched : sequence of int
-        Features that a search selects, for ``init="search"``.
+        Features that a search selects, for ``init="search"`` and ``"kernel"``.
     ridge : float
         Relative ridge weight of that search.
     """
@@ -142,11 +149,27 @@ class TrainingData:
 
     def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
         """Return the initial raw scores of a nonlinear network."""
-        if settings.init != "search":
+        if settings.init == "published":
             return random_scores(self.gram.n_features, rng)
         w = np.full(self.gram.n_features, 0.5)
         w[list(self.searched)] = 1.0
         return w
+
+
+def searched_features(init: str, k: int, folds: Sequence[Moments], X: Array) -> tuple[list[int], float]:
+    """Return the features that training starts from, and the ridge of the search that found them; none for others.
+
+    The kernel's search sees some thousand samples, evenly spaced, and its own seed: all seeds of a network start alike.
+    """
+    if init == "search":
+        linear = ColumnSubset(k).fit_moments(folds)
+        return linear.selected_.tolist(), linear.ridge_
+    if init == "kernel":
+        n = int(X.shape[0])
+        rows = np.unique(np.linspace(0, n - 1, min(n, _KERNEL_ROWS)).astype(np.int64))
+        kernel = KernelSubset(k, map_landmarks=1).fit(read_rows(X, rows, np.float64))  # its map is not needed
+        return kernel.selected_.tolist(), 0.0
+    return [], 0.0
 
 
 def train_network(

@@ -7,6 +7,7 @@ from ._conditions import Conditions, Group, InfeasibleConditionsError
 from ._default import Wanted
 from ._frontier import FEWEST_STABILITY_FOLDS, STABILITY_FOLDS
 from ._gathering import Sketch
+from ._kernel_subset import KernelSubset
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
 from ._search import N_FOLDS, Found, Setting, map_error

@@ -217,3 +217,28 @@ def test_a_searched_start_keeps_the_searched_columns_unless_training_finds_bette
     found = ss.ColumnSubset(4).fit(tall)
     selector = ss.ScorerSelectorNetwork(4, decoder=(8,), init="search", **(QUICK | {"epochs": 1})).fit(tall)
     assert set(selector.selected_) == set(found.selected_)
+
+
+def test_nonlinear_networks_start_from_the_kernel_search():
+    u, v = np.random.default_rng(0).uniform(-1, 1, size=(2, 150))
+    X = np.column_stack([u**2, v**2, np.sin(3 * u), u, u * v, np.exp(v), v, np.cos(3 * v)])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = set(ss.KernelSubset(2).fit(X).selected_.tolist())
+    assert found == {3, 6} != set(ss.ColumnSubset(2).fit(X).selected_.tolist())
+    for seed in range(2):
+        settings = {"decoder": (16,), "epochs": 5, "random_state": seed}
+        default, named = (ss.ScorerSelectorNetwork(2, **settings, **init).fit(X) for init in ({}, {"init": "kernel"}))
+        assert set(default.selected_.tolist()) == found
+        np.testing.assert_array_equal(default.loss_history_, named.loss_history_)
+        assert len(default.validation_history_) == 5  # samples are held out, and the best weights kept
+
+
+def test_annealed_and_linear_networks_start_as_published(tall):
+    for settings in ({}, {"decoder": (4,), "anneal": True}):
+        default, named = (
+            ss.ScorerSelectorNetwork(3, **settings, **init, epochs=3, random_state=0).fit(tall)
+            for init in ({}, {"init": "published"})
+        )
+        np.testing.assert_array_equal(default.loss_history_, named.loss_history_)
+    with pytest.raises(ValueError, match="init='kernel' starts nonlinear networks"):
+        ss.ScorerSelectorNetwork(3, init="kernel").fit(tall)

@@ -1,0 +1,199 @@
+"""`make bench-nonlinear`: maps that need not be linear, and docs/nonlinear.md from what is stored.
+
+``python benchmarks/nonlinear.py [--parts tables,network,seeds,planted,time] [--tables coil20,usps] [--jobs 16]
+[--device cuda]`` computes what the store lacks; ``--parts page`` only writes the page. "planted ColumnSubset" is the
+part of one method.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _data import available
+from _nonlinear_page import page
+from _nonlinear_tables import PLANTED, K, kernel_error, network_error, planted, refit_rows
+from _store import Store
+from stableselect import ColumnSubset, KernelSubset, ScorerSelectorNetwork, datasets
+from stableselect.metrics import pca_reconstruction_error, reconstruction_error
+
+PAGE = Path(__file__).parents[1] / "docs" / "nonlinear.md"
+FEW, SPLITS, SEEDS, DRAWS = (5, 10), range(3), range(5), 5
+PARTS = ("tables", "network", "seeds", "planted", "time")
+HIDDEN = (256,)
+"""Hidden layer of the decoder of the networks, (64, 64) on planted tables."""
+Task = tuple[str, Callable[[], Any]]
+
+
+def samples(name: str, split: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return training and test samples of the corrected protocol, and the groups of the first where it has some."""
+    table = datasets.load(name, protocol="corrected")
+    cut = table.split("random" if table.groups is None else "group", seed=split, protocol="corrected")
+    rows = np.concatenate([cut.train, cut.valid])
+    groups = None if table.groups is None else np.asarray(table.groups)[rows]
+    return np.concatenate([cut.X_train, cut.X_valid]), cut.X_test, groups
+
+
+def compared(name: str, split: int, k: int) -> dict[str, Any]:
+    """Return the errors of KernelSubset, by itself and refitted, beside those of the linear choice and others."""
+    train, test, groups = samples(name, split)
+    begin = time.process_time()
+    linear = np.sort(ColumnSubset(k).fit(train).selected_).tolist()
+    middle = time.process_time()
+    selector = KernelSubset(k).fit(train, groups=groups)
+    end = time.process_time()
+    chosen, rows = np.sort(selector.selected_).tolist(), refit_rows(train, split)
+    found: dict[str, Any] = {
+        "shape": list(train.shape),
+        "linear": linear,
+        "kernel": chosen,
+        "own": -selector.score(test),
+        "held out": [selector.start_held_out_error_, selector.held_out_error_],
+        "ridge": [reconstruction_error(train, test, one, refit="ridge") for one in (linear, chosen)],
+        "components": pca_reconstruction_error(train, test, k),
+        "mean": float(np.mean((test - train.mean(axis=0)) ** 2)),
+        "seconds": [middle - begin, end - middle],
+    }
+    rng = np.random.default_rng(split)
+    draws = [np.sort(rng.choice(train.shape[1], k, replace=False)) for _ in range(DRAWS)]
+    found["random"] = float(np.mean([reconstruction_error(train, test, drawn, refit="ridge") for drawn in draws]))
+    for label, error in (("kernel refit", kernel_error), ("network refit", network_error)):
+        first = error(rows, test, linear)
+        found[label] = [first, first if chosen == linear else error(rows, test, chosen)]
+    return found
+
+
+def network(k: int, seed: int, kind: str, device: str = "auto") -> ScorerSelectorNetwork:
+    """Return the network with its defaults, or annealed from the published start."""
+    settings: dict[str, Any] = {"anneal": True, "init": "published"} if kind == "annealed" else {}
+    return ScorerSelectorNetwork(k, decoder=HIDDEN, random_state=seed, device=device, **settings)
+
+
+def trained(name: str, kind: str, split: int, seed: int) -> dict[str, Any]:
+    """Return the test error of a network, what it selects, and its seconds of processor time."""
+    train, test, _ = samples(name, split)
+    begin = time.process_time()
+    selector = network(K[name], seed, kind, "cpu").fit(train)
+    seconds = time.process_time() - begin
+    chosen = np.sort(selector.selected_).tolist()
+    ridge = reconstruction_error(train, test, chosen, refit="ridge")
+    return {"own": -selector.score(test), "ridge": ridge, "selected": chosen, "seconds": seconds}
+
+
+def seeded(name: str, k: int) -> dict[str, Any]:
+    """Return what KernelSubset selects in the first split with every seed."""
+    train, _, groups = samples(name, 0)
+    fits = (KernelSubset(k, random_state=seed).fit(train, groups=groups) for seed in SEEDS)
+    found = [np.sort(selector.selected_).tolist() for selector in fits]
+    return {"selected": found, "n_features": train.shape[1]}
+
+
+def solvers(seed: int) -> dict[str, Any]:
+    """Return what is tried on planted tables."""
+    settings = {"decoder": (64, 64), "random_state": seed, "device": "cpu"}
+    return {
+        "KernelSubset": KernelSubset(2, random_state=seed),
+        "ColumnSubset": ColumnSubset(2),
+        "network": ScorerSelectorNetwork(2, **settings),
+        "annealed": ScorerSelectorNetwork(2, anneal=True, init="published", **settings),
+    }
+
+
+def solved(name: str, label: str, seed: int) -> dict[str, Any]:
+    """Return what is selected in a planted table, and the error on another such table."""
+    selector = solvers(seed)[label]
+    begin = time.process_time()
+    selector.fit(planted(name, seed))
+    seconds = time.process_time() - begin
+    error = -selector.score(planted(name, 1000 + seed))
+    return {"selected": np.sort(selector.selected_).tolist(), "error": error, "seconds": seconds}
+
+
+def timed(name: str, label: str, device: str) -> dict[str, Any]:
+    """Return the seconds on the wall of one fit, with as many threads as the environment allows."""
+    train, _, _ = samples(name, 0)
+    selector = network(K[name], 0, "network", device) if label == "network" else KernelSubset(K[name])
+    begin = time.perf_counter()
+    selector.fit(train)
+    return {"seconds": time.perf_counter() - begin, "shape": list(train.shape)}
+
+
+def tasks(parts: list[str], names: list[str], device: str) -> list[Task]:
+    """Return what there is to compute, by key."""
+    found: list[Task] = []
+    if "tables" in parts:
+        for split, name in product(SPLITS, names):
+            for k in (*FEW, K[name]) if K[name] > max(FEW) else FEW:
+                found.append((f"tables; {name}; {split}; {k}", partial(compared, name, split, k)))
+    if "network" in parts:
+        runs = [("network", 0, seed) for seed in SEEDS] + [("network", split, 0) for split in SPLITS if split]
+        for (kind, split, seed), name in product([*runs, ("annealed", 0, 0)], names):
+            found.append((f"network; {name}; {kind}; {split}; {seed}", partial(trained, name, kind, split, seed)))
+    if "seeds" in parts:
+        for name in names:
+            for k in sorted({*FEW, K[name]}):
+                found.append((f"seeds; {name}; {k}", partial(seeded, name, k)))
+    for label in solvers(0):
+        if "planted" in parts or f"planted {label}" in parts:
+            for name, seed in product(PLANTED, range(10)):
+                found.append((f"planted; {name}; {label}; {seed}", partial(solved, name, label, seed)))
+    if "time" in parts:
+        for name, label in product(names, ("KernelSubset", "network")):
+            if device == "cpu" or label == "network":  # KernelSubset computes on the host
+                found.append((f"time; {name}; {label}; {device}", partial(timed, name, label, device)))
+    return found
+
+
+def work(task: Callable[[], Any]) -> Any:
+    """Compute a task in a process of its own."""
+    warnings.simplefilter("ignore")
+    return task()
+
+
+def run(parts: list[str], names: list[str], jobs: int, device: str) -> None:
+    """Compute what the store lacks; times are measured one after another."""
+    store = Store("nonlinear")
+    lacking = [task for task in tasks(parts, names, device) if task[0] not in store.content["parts"]]
+    if jobs == 1 or parts == ["time"]:
+        for key, task in lacking:
+            store.part(key, partial(work, task))
+            print(key, flush=True)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        futures = {pool.submit(work, task): key for key, task in lacking}
+        for future in as_completed(futures):
+            try:
+                value = future.result()
+            except Exception as error:
+                print("failed:", futures[future], repr(error)[:200], flush=True)
+                continue
+            store.part(futures[future], lambda value=value: value)
+            print(futures[future], flush=True)
+
+
+def main() -> None:
+    """Read the options, compute, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", default=",".join(part for part in PARTS if part != "time"))
+    parser.add_argument("--tables", default=",".join(K))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    names = given.tables.split(",")
+    if available(*names):
+        run(given.parts.split(","), names, given.jobs, given.device)
+    PAGE.write_text(page(Store("nonlinear").content["parts"]))
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()

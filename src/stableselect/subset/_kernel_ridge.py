@@ -1,0 +1,201 @@
+"""Kernel ridge regression from some features to all, with a linear and a Gaussian part, and its leave-one-out error.
+
+With z the standardised values of the k selected features and u the mean squared distance of landmarks, the kernel is ::
+
+    z'z / k + w exp(-|z - z'|^2 / (2 b u)) + 1
+
+Its Gaussian part is built on p of the samples, the landmarks (Nystrom): with E the kernel between samples and landmarks
+and L L' that of the landmarks, E L'^-1 are features whose products are that part, exactly so where all samples are
+landmarks. Ridge regression on phi = [1, z / sqrt(k), sqrt(w) E L'^-1] leaves, of a sample that was left out, ::
+
+    (y_i - phi_i B) / (1 - phi_i' A^-1 phi_i),    A = phi'phi + r I,  B = A^-1 phi'Y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
+
+BANDWIDTHS = (0.05, 0.15, 0.5, 2.0)
+WEIGHTS = (0.1, 1.0, 10.0)
+RIDGES = tuple(10.0 ** (half / 2) for half in range(-12, 3))
+_JITTER = 1e-9
+"""Added to the diagonal of the landmarks' kernel, which may be singular."""
+_BLOCK = 1 << 22
+"""Values of a block of samples."""
+Groups = Sequence[np.ndarray] | None
+"""Samples that are left out together; None where each is by itself."""
+
+
+@dataclass(frozen=True)
+class KernelSetting:
+    """Bandwidth b, weight w of the Gaussian part, and ridge r."""
+
+    bandwidth: float
+    weight: float
+    ridge: float
+
+
+def squared_distances(Z: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    """Return the squared distances of samples from landmarks, n x p."""
+    D = Z @ (-2.0 * landmarks.T)
+    D += np.sum(Z**2, axis=1)[:, None]
+    D += np.sum(landmarks**2, axis=1)[None, :]
+    return np.maximum(D, 0.0, out=D)
+
+
+class KernelFeatures:
+    """The features phi whose products are the kernel, for given landmarks.
+
+    Parameters
+    ----------
+    between : ndarray of shape (p, p)
+        Squared distances of the landmarks from each other.
+    bandwidth, weight : float
+        Of the Gaussian part.
+    """
+
+    def __init__(self, between: np.ndarray, bandwidth: float, weight: float) -> None:
+        p = len(between)
+        unit = between.sum() / max(1, p * (p - 1))
+        self._rate, self._weight = 1.0 / (2.0 * bandwidth * (unit if unit > 0 else 1.0)), weight
+        E = np.exp(between * -self._rate)
+        E[np.diag_indices(p)] += _JITTER
+        self._factor = cholesky(E, lower=True, overwrite_a=True, check_finite=False)
+
+    def of(self, Z: np.ndarray, distances: np.ndarray) -> np.ndarray:
+        """Return phi of samples, of which the selected features and the distances from the landmarks are given."""
+        n, k = Z.shape
+        phi = np.empty((n, 1 + k + distances.shape[1]))
+        phi[:, 0] = 1.0
+        phi[:, 1 : k + 1] = Z / np.sqrt(max(1, k))
+        E = np.exp(distances * -self._rate)
+        phi[:, k + 1 :] = solve_triangular(self._factor, E.T, lower=True, overwrite_b=True, check_finite=False).T
+        phi[:, k + 1 :] *= np.sqrt(self._weight)
+        return phi
+
+
+def solve(phi: np.ndarray, Y: np.ndarray, ridge: float, groups: Groups = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the coefficients B, and what is left of every sample by the map fitted without it or its group."""
+    A = phi.T @ phi
+    A[np.diag_indices_from(A)] += ridge
+    factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    B = cho_solve(factor, phi.T @ Y, check_finite=False)
+    white = solve_triangular(factor[0], phi.T, lower=True, check_finite=False).T
+    return B, _left_out(Y - phi @ B, white, white, groups)
+
+
+def ridge_errors(phi: np.ndarray, Y: np.ndarray, ridges: Sequence[float], groups: Groups = None) -> list[float]:
+    """Return the sum of squared leave-one-out residuals for every ridge."""
+    size, V = eigh(phi.T @ phi, overwrite_a=True, check_finite=False, driver="evd")
+    size, turned = np.maximum(size, 0.0), phi @ V
+    return _turned_errors(turned, Y, turned.T @ Y, size, ridges, groups)
+
+
+def _turned_errors(
+    turned: np.ndarray,
+    Y: np.ndarray,
+    products: np.ndarray,
+    size: np.ndarray,
+    ridges: Sequence[float],
+    groups: Groups = None,
+) -> list[float]:
+    """Return what :func:`ridge_errors` does, in coordinates in which phi'phi is diagonal."""
+    errors = []
+    for ridge in ridges:
+        inverse = 1.0 / (size + ridge)
+        left = _left_out(Y - turned @ (inverse[:, None] * products), turned, turned * inverse, groups)
+        errors.append(float(np.vdot(left, left)))
+    return errors
+
+
+def _left_out(left: np.ndarray, white: np.ndarray, other: np.ndarray, groups: Groups) -> np.ndarray:
+    """Return what would be left of every sample without it, or without its group: (I - H)^-1 left, H = white other'."""
+    if groups is None:
+        return left / np.maximum(1.0 - np.einsum("ij,ij->i", white, other), 1e-12)[:, None]
+    for rows in groups:
+        kept = np.eye(len(rows)) - white[rows] @ other[rows].T
+        left[rows] = np.linalg.lstsq(kept, left[rows], rcond=1e-12)[0]
+    return left
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """A fitted map from k features to all.
+
+    Attributes
+    ----------
+    center, spread : ndarray of shape (k,)
+        Means and standard deviations of the features it starts from.
+    landmarks : ndarray of shape (p, k)
+        In these units.
+    setting : ndarray of shape (2,)
+        Bandwidth and weight.
+    coefficients : ndarray of shape (1 + k + p, m)
+        B, in the units of the samples.
+    mean : ndarray of shape (m,)
+        Means of all features.
+    """
+
+    center: np.ndarray
+    spread: np.ndarray
+    landmarks: np.ndarray
+    setting: np.ndarray
+    coefficients: np.ndarray
+    mean: np.ndarray
+
+    def predict(self, values: np.ndarray) -> np.ndarray:
+        """Return all features of samples, of which the k features are given."""
+        features = KernelFeatures(squared_distances(self.landmarks, self.landmarks), *self.setting.tolist())
+        found = np.empty((len(values), len(self.mean)))
+        for rows in _blocks(len(values), sum(self.coefficients.shape)):
+            Z = (values[rows] - self.center) / self.spread
+            np.matmul(features.of(Z, squared_distances(Z, self.landmarks)), self.coefficients, out=found[rows])
+        found += self.mean
+        return found
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    step = max(64, _BLOCK // width)
+    return (slice(first, min(n, first + step)) for first in range(0, n, step))
+
+
+def fit_map(
+    Z: np.ndarray, Y: np.ndarray, targets: np.ndarray, landmarks: np.ndarray, setting: KernelSetting, grouped: bool
+) -> tuple[np.ndarray, float]:
+    """Return the coefficients of the map from standardised features Z to Y, and its ridge.
+
+    The ridge is that of ``setting``, up to ten times larger or smaller, by the leave-one-out error of ``targets``,
+    which are Y in fewer dimensions; where samples are ``grouped`` it is that of ``setting``. A block of samples is held
+    at a time.
+    """
+    features = KernelFeatures(squared_distances(landmarks, landmarks), setting.bandwidth, setting.weight)
+    width = 1 + Z.shape[1] + len(landmarks)
+    A, P, T = (np.zeros((width, size)) for size in (width, Y.shape[1], targets.shape[1]))
+    blocks = list(_blocks(len(Z), width + Y.shape[1]))
+
+    def phi(rows: slice) -> np.ndarray:
+        return features.of(Z[rows], squared_distances(Z[rows], landmarks))
+
+    for rows in blocks:
+        block = phi(rows)
+        A += block.T @ block
+        P += block.T @ Y[rows]
+        T += block.T @ targets[rows]
+    size, V = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
+    size = np.maximum(size, 0.0)
+    ridges = [setting.ridge * factor for factor in ((1.0,) if grouped else (0.1, 0.3, 1.0, 3.0, 10.0))]
+    errors, products = np.zeros(len(ridges)), V.T @ T
+    for rows in blocks if len(ridges) > 1 else ():
+        errors += _turned_errors(phi(rows) @ V, targets[rows], products, size, ridges)
+    ridge = ridges[int(np.argmin(errors))]
+    return V @ ((V.T @ P) / (size + ridge)[:, None]), ridge
+
+
+def settings() -> Iterator[tuple[float, float]]:
+    """Yield every bandwidth with every weight."""
+    return product(BANDWIDTHS, WEIGHTS)

@@ -1,0 +1,313 @@
+"""Column subset selection with a map that need not be linear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._compat import Constraints, Interval
+from .._core import Array, dense_rows, significant, sorted_samples, to_numpy
+from ..base import FEATURES, SamplesSelector, Selection, resolve_include_exclude, steps
+from ._column_subset import ColumnSubset
+from ._kernel_ridge import KernelMap, fit_map
+from ._kernel_search import KernelProblem, KernelSearch, Reached, better
+
+_FEWEST = 8
+"""With fewer samples the linear choice and map are kept."""
+_FEWEST_TO_JUDGE = 100
+"""With fewer samples none are held out: the leave-one-out errors judge."""
+_JUDGES = 0.2
+"""Fraction of the samples that are held out where all could decide."""
+_MOST_FORWARD = 20
+"""Up to so many features, a forward search is a second start."""
+_ONLY_THEN = (
+    "leave_one_out_error_",
+    "held_out_error_",
+    "start_held_out_error_",
+    "bandwidth_",
+    "gaussian_weight_",
+    "ridge_",
+)
+"""Attributes of a map that is not linear."""
+_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+
+class KernelSubset(SamplesSelector):
+    """Select the k features from which all others are best reconstructed by a map that need not be linear.
+
+    The map is kernel ridge regression with a linear and a Gaussian part. It starts from the features that
+    :class:`ColumnSubset` selects (for up to 20 features also from a forward search of its own) and swaps features while
+    that lowers its leave-one-out error. Samples that were held out judge the result: the linear choice is kept unless
+    another gains more than one standard error on them.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Number of features to select, a fraction of them (rounded up), or None for half.
+    max_samples : int, default=2000
+        Samples that decide between features; of larger tables so many are drawn, and as many others to judge.
+    n_landmarks : int, default=300
+        Samples that the Gaussian part is built on during the search (Nystrom). With no more samples it is exact.
+    map_landmarks : int, default=1000
+        The same of the map that :meth:`reconstruct` uses, which is fitted to all samples.
+    n_candidates : int, default=8
+        Features that are tried in the place of one: those whose cubic polynomials explain most of what is left without
+        it. Of up to 40 features all are tried.
+    max_sweeps : int, default=3
+        Most sweeps over the selected features from each start.
+    include, exclude : sequence of str or int, optional
+        Features, by name or index, that must or must not be selected.
+    random_state : int, RandomState instance or None, default=0
+        Draws the samples that decide, judge and are landmarks.
+    verbose : bool, default=False
+        Print to standard error how many sets have been tried.
+
+    Attributes
+    ----------
+    start_ : ndarray of int of shape (k,)
+        What :class:`ColumnSubset` selects.
+    leave_one_out_error_ : float
+        Mean squared error of reconstructing each deciding sample from the map fitted to the others, averaged over
+        features. Set, as what follows, only with at least eight samples of which something varies.
+    held_out_error_, start_held_out_error_ : float
+        Mean squared error on the samples that judge, of the selected features and of ``start_``, by maps fitted to the
+        samples that decide. With fewer than 100 samples they are leave-one-out errors.
+    n_swapped_ : int
+        Selected features that are not in ``start_``.
+    bandwidth_, gaussian_weight_, ridge_ : float
+        The kernel: mean of z'z over the selected features, plus ``gaussian_weight_`` times the Gaussian whose variance
+        is ``bandwidth_`` times the mean squared distance, plus one; and the ridge of the map.
+
+    See Also
+    --------
+    ColumnSubset : The linear method; faster, and for any container and size.
+    ScorerSelectorNetwork : Networks of one's own, trained.
+
+    Notes
+    -----
+    Use it where some features are functions of others that a straight line does not describe: positions on a curve,
+    phases, saturating sensors. Without such, :class:`ColumnSubset` selects as well and in a fraction of the time;
+    refitted by this class, with ``max_sweeps=0``, its features may still gain from the map.
+
+    Trying one set takes of the order of (samples that decide) x (landmarks)^2 operations, and some hundred sets are
+    tried. The map keeps ``map_landmarks`` x (number of features) numbers. Sparse tables are made dense.
+
+    ``scores_`` is, for a selected feature, the rise of the leave-one-out error without it, as a fraction of the
+    variance. The others follow below, by what a cubic polynomial of each explains of what is left. Features are not
+    scaled where errors are measured, those of large variance weigh more; in the kernel all have variance one. Far from
+    all samples the Gaussian part vanishes and the map is linear.
+
+    A sample that is there twice is reconstructed from its copy: leave-one-out errors of tables with replicates are too
+    good, and the kernel too narrow. Give their ``groups`` to :meth:`fit`.
+
+    References
+    ----------
+    Allen (1974), The relationship between variable selection and data augmentation and a method for prediction,
+    Technometrics 16(1).
+    Saunders, Gammerman & Vovk (1998), Ridge regression learning algorithm in dual variables, ICML.
+    Williams & Seeger (2001), Using the Nystrom method to speed up kernel machines, NIPS.
+
+    Examples
+    --------
+    Six features are functions of the first two:
+
+    >>> import numpy as np
+    >>> from stableselect import ColumnSubset, KernelSubset
+    >>> u, v = np.random.default_rng(0).uniform(-1, 1, size=(2, 200))
+    >>> X = np.column_stack([u, v, u**2, v**2, np.cos(3 * u), u * v, np.exp(v), np.sin(4 * v)])
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> selector = KernelSubset(2).fit(X[:150])
+    >>> sorted(selector.selected_.tolist())
+    [0, 1]
+    >>> selector.score(X[150:]) > -0.01
+    True
+    >>> ColumnSubset(2).fit(X[:150]).score(X[150:]) < -0.4
+    True
+    """
+
+    leave_one_out_error_: float
+    held_out_error_: float
+    start_held_out_error_: float
+    bandwidth_: float
+    gaussian_weight_: float
+    ridge_: float
+    _map: dict[str, Any] | None
+    _parameter_constraints: ClassVar[Constraints] = {
+        **SamplesSelector._parameter_constraints,
+        "max_samples": [Interval(Integral, 8, None, closed="left")],
+        "n_landmarks": [_AT_LEAST_ONE],
+        "map_landmarks": [_AT_LEAST_ONE],
+        "n_candidates": [_AT_LEAST_ONE],
+        "max_sweeps": [Interval(Integral, 0, None, closed="left")],
+        "include": FEATURES,
+        "exclude": FEATURES,
+        "random_state": ["random_state"],
+        "verbose": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        max_samples: int = 2000,
+        n_landmarks: int = 300,
+        map_landmarks: int = 1000,
+        n_candidates: int = 8,
+        max_sweeps: int = 3,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.max_samples = max_samples
+        self.n_landmarks = n_landmarks
+        self.map_landmarks = map_landmarks
+        self.n_candidates = n_candidates
+        self.max_sweeps = max_sweeps
+        self.include = include
+        self.exclude = exclude
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Select the features.
+
+        Parameters
+        ----------
+        X : array, data frame, torch tensor, sparse matrix or AnnData of shape (n, m)
+            The samples, in memory.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        groups : array-like of shape (n,), optional
+            Labels of samples that belong together, such as replicates: they are left out and held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._groups = None if groups is None else np.asarray(to_numpy(groups))
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._groups
+
+    def _select(self, X: Array, k: int) -> Selection:
+        names = getattr(self, "feature_names_in_", None)
+        include, exclude = resolve_include_exclude(self.include, self.exclude, X.shape[1], k, names)
+        linear = ColumnSubset(k, include=include, exclude=exclude).fit(X)
+        self.start_, self._map = linear.selected_, None
+        table = Standardised(X, self._groups)
+        start = [j for j in self.start_.tolist() if table.varies[j]]
+        constant = [j for j in self.start_.tolist() if not table.varies[j]]
+        self.n_swapped_ = 0
+        for name in _ONLY_THEN:
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if len(table.Z) < _FEWEST or not start:
+            return Selection(self.start_.tolist(), linear.scores_, include=include)
+        rng = check_random_state(self.random_state)
+        problem = self._problem(table, rng)
+        allowed = np.setdiff1d(np.flatnonzero(table.varies), exclude)
+        forced = [j for j in include if table.varies[j]]
+        with steps("sets", None) as advance:
+            search = KernelSearch(problem, forced, allowed, self.n_candidates, self.max_sweeps, advance)
+            found, first = self._search(problem, search, start)
+            rises, shares = search.worth(found)
+        self.n_swapped_ = len(set(found.chosen) - set(start))
+        square = float(table.unit**2) / X.shape[1]
+        self.leave_one_out_error_ = found.error * problem.total / len(problem.Z) * square
+        self.held_out_error_, self.start_held_out_error_ = (float(one.judged.mean()) * square for one in (found, first))
+        self._fit_map(table, problem, found, np.sort([*found.chosen, *constant]), rng)
+        by_worth = np.argsort(-significant(rises), kind="stable")
+        order = [found.chosen[place] for place in by_worth]
+        scores = rises.min() - 1.0 + shares - shares.max(initial=0.0)
+        scores[~table.varies] = scores.min() - 1.0
+        scores[found.chosen] = rises
+        order = [*include, *(j for j in [*order, *constant] if j not in include)]
+        return Selection(order, scores, include=include)
+
+    def _problem(self, table: Standardised, rng: np.random.RandomState) -> KernelProblem:
+        """Draw the samples that decide, those that judge, and the landmarks."""
+        n, groups = len(table.Z), table.groups
+        judges = 0 if n < _FEWEST_TO_JUDGE else min(self.max_samples, max(round(_JUDGES * n), n - self.max_samples))
+        if groups is None:
+            drawn = rng.permutation(n)
+        else:
+            drawn = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
+            ends = np.flatnonzero(np.diff(groups[drawn])) + 1
+            judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
+        decide = np.sort(drawn[judges : judges + self.max_samples])
+        landmarks = np.sort(rng.permutation(len(decide))[: self.n_landmarks])
+        return KernelProblem(table.Z, table.Y, decide, np.sort(drawn[:judges]), landmarks, groups)
+
+    def _search(self, problem: KernelProblem, search: KernelSearch, start: list[int]) -> tuple[Reached, Reached]:
+        """Return the features found from the linear choice and, where few, by a forward search; and the first."""
+        first = problem.judged(start, problem.tune(start))
+        reached = search.swapped(first)
+        if len(start) <= _MOST_FORWARD and self.max_sweeps:
+            reached += search.swapped(search.forward(len(start), first.setting))
+        return better(reached), first
+
+    def _fit_map(
+        self,
+        table: Standardised,
+        problem: KernelProblem,
+        found: Reached,
+        chosen: np.ndarray,
+        rng: np.random.RandomState,
+    ) -> None:
+        """Fit the map to all samples."""
+        rows = np.sort(rng.permutation(len(table.Z))[: self.map_landmarks])
+        Z = table.Z[:, chosen]
+        targets = table.Y if problem.basis is None else table.Y @ problem.basis
+        coefficients, ridge = fit_map(Z, table.Y, targets, Z[rows], found.setting, table.groups is not None)
+        self.bandwidth_, self.gaussian_weight_, self.ridge_ = found.setting.bandwidth, found.setting.weight, ridge
+        setting = np.array([self.bandwidth_, self.gaussian_weight_])
+        self._map = vars(
+            KernelMap(table.mean[chosen], table.spread[chosen], Z[rows], setting, coefficients * table.unit, table.mean)
+        )
+
+    def _decode(self, values: np.ndarray) -> np.ndarray | None:
+        return None if self._map is None else KernelMap(**self._map).predict(values)
+
+
+class Standardised:
+    """A table of samples, sorted by their values.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (n, m)
+        Features of mean zero and variance one; 0 where they are constant.
+    Y : ndarray of shape (n, m)
+        Centred features, divided by ``unit``: of mean variance one.
+    mean, spread : ndarray of shape (m,)
+        Means and standard deviations (1 for constant features) in the units of the samples.
+    unit : float
+        Root of the mean variance.
+    varies : ndarray of bool of shape (m,)
+        Whether a feature is not constant.
+    groups : ndarray of int of shape (n,) or None
+        From 0 on, of samples that belong together.
+    """
+
+    def __init__(self, X: Array, groups: np.ndarray | None) -> None:
+        values, order = sorted_samples(X)
+        if groups is not None and groups.shape != (len(values),):
+            raise ValueError(
+                f"groups must hold one label for each of the {len(values)} samples but has shape {groups.shape}; "
+                "give one for each."
+            )
+        self.groups = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
+        values, exponent = dense_rows(values)
+        mean, size = values.mean(axis=0), np.abs(values).max(axis=0)
+        values -= mean
+        spread = values.std(axis=0)
+        self.varies = spread > 1e-14 * size
+        spread[~self.varies] = 1.0
+        unit = float(np.sqrt(np.mean(values**2))) or 1.0
+        self.Z, self.Y = np.where(self.varies, values / spread, 0.0), values / unit
+        self.mean, self.spread, self.unit = (np.ldexp(part, exponent) for part in (mean, spread, unit))

@@ -1,0 +1,218 @@
+"""KernelSubset: its leave-one-out error, its choice on tables whose answer is known, and its map."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+import stableselect as ss
+from stableselect.metrics import stability
+from stableselect.subset._kernel_ridge import KernelSetting
+from stableselect.subset._kernel_search import KernelProblem, Reached, better
+
+
+def functions(seed, n=240):
+    """Eight features that are functions of the first two."""
+    rng = np.random.default_rng(seed)
+    u, v = rng.uniform(-1, 1, size=(2, n))
+    X = np.column_stack([u, v, u**2, v**2, np.sin(3 * u), u * v, np.exp(v), np.cos(3 * v)])
+    return (X - X.mean(axis=0)) / X.std(axis=0) + 0.05 * rng.normal(size=X.shape)
+
+
+def swiss_roll(seed, n=300):
+    """A roll, its angle and its height in features 3 and 1, and two functions of these."""
+    rng = np.random.default_rng(seed)
+    t, h = 1.5 * np.pi * (1 + 2 * rng.random(n)), rng.random(n)
+    X = np.column_stack([t * np.cos(t), h, t * np.sin(t), t, np.sin(t / 2), h**2])
+    return (X - X.mean(axis=0)) / X.std(axis=0) + 0.02 * rng.normal(size=X.shape)
+
+
+def kernel(A, B, unit, setting):
+    """Return the kernel by its definition."""
+    squared = ((A[:, None] - B[None]) ** 2).sum(axis=2)
+    return A @ B.T / A.shape[1] + setting.weight * np.exp(-squared / (2 * setting.bandwidth * unit)) + 1.0
+
+
+def mean_squared_distance(Z):
+    squared = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    return squared.sum() / (len(Z) * (len(Z) - 1))
+
+
+@pytest.mark.parametrize("setting", [KernelSetting(0.5, 1.0, 1e-2), KernelSetting(0.05, 10.0, 1.0)])
+def test_leave_one_out_residuals_are_those_of_refitting_without_each_sample(rng, setting):
+    Z = rng.normal(size=(25, 6))
+    Y, every = Z + np.sin(2 * Z), np.arange(25)
+    problem, chosen = KernelProblem(Z, Y, every, every[:0], every), [4, 1, 2]
+    error, left = problem.residuals(chosen, setting)
+    K = kernel(Z[:, chosen], Z[:, chosen], mean_squared_distance(Z[:, chosen]), setting)
+    for i in every:
+        rest = np.delete(every, i)
+        model = KernelRidge(alpha=setting.ridge, kernel="precomputed").fit(K[np.ix_(rest, rest)], Y[rest])
+        np.testing.assert_allclose(left[i], Y[i] - model.predict(K[[i]][:, rest])[0], rtol=1e-5, atol=1e-6)
+    assert error == pytest.approx((left**2).sum() / (Y**2).sum())
+    np.testing.assert_allclose(problem.residuals(chosen, setting, problem.distances(chosen[:-1]))[1], left, atol=1e-8)
+
+
+def test_the_setting_has_the_lowest_leave_one_out_error(rng):
+    X = functions(0, 60)
+    every = np.arange(60)
+    problem = KernelProblem(X, X, every, every[:0], every[:30])
+    best = problem.tune([0, 1])
+    error = problem.residuals([0, 1], best)[0]
+    for bandwidth, weight, ridge in ((0.05, 0.1, 1e-2), (0.5, 1.0, 1e-1), (2.0, 10.0, 1e-3), (2.0, 1.0, 1e-4)):
+        assert error <= problem.residuals([0, 1], KernelSetting(bandwidth, weight, ridge))[0] * (1 + 1e-8)
+
+
+def test_errors_in_fewer_dimensions_are_those_in_all(rng):
+    """Residuals outside the principal components that stand for all features count as they are."""
+    Z = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 160))
+    Z += 0.1 * np.tanh(Z)
+    every, setting = np.arange(150), KernelSetting(0.5, 1.0, 1e-3)
+    problem = KernelProblem(Z, Z, every[:120], every[120:], every[:120])
+    assert problem.basis is not None
+    reached = problem.judged([3, 5, 9], setting)
+    fit, test = Z[:120][:, [3, 5, 9]], Z[120:][:, [3, 5, 9]]
+    unit = mean_squared_distance(fit)
+    model = KernelRidge(alpha=setting.ridge, kernel="precomputed").fit(kernel(fit, fit, unit, setting), Z[:120])
+    exact = ((Z[120:] - model.predict(kernel(test, fit, unit, setting))) ** 2).sum(axis=1)
+    np.testing.assert_allclose(reached.judged, exact, rtol=0.02)
+
+
+@pytest.mark.parametrize(("make", "answer"), [(functions, [0, 1]), (swiss_roll, [1, 3])])
+def test_features_that_the_others_are_functions_of_are_found(make, answer):
+    for seed in (0, 1):
+        X, other = make(seed), make(100 + seed)
+        selector = ss.KernelSubset(2, random_state=seed).fit(X)
+        assert sorted(selector.selected_.tolist()) == answer
+        linear = ss.ColumnSubset(2).fit(X)
+        assert sorted(linear.selected_.tolist()) != answer
+        assert selector.score(other) > 0.1 * linear.score(other)
+        assert selector.held_out_error_ < 0.1 * selector.start_held_out_error_
+        assert selector.leave_one_out_error_ == pytest.approx(selector.held_out_error_, rel=0.5)
+        assert selector.n_swapped_ == len(set(answer) - set(linear.selected_.tolist()))
+        np.testing.assert_array_equal(selector.start_, linear.selected_)
+
+
+def test_the_linear_choice_is_kept_where_all_is_linear(rng):
+    X = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 12)) + 0.3 * rng.normal(size=(150, 12))
+    selector = ss.KernelSubset(4).fit(X)
+    assert selector.n_swapped_ == 0 and selector.held_out_error_ == selector.start_held_out_error_
+    assert sorted(selector.selected_.tolist()) == sorted(ss.ColumnSubset(4).fit(X).selected_.tolist())
+
+
+def test_a_gain_within_its_standard_error_does_not_count():
+    def reached(name, errors):
+        return Reached([name], KernelSetting(1.0, 1.0, 1.0), 0.0, np.asarray(errors))
+
+    start, lucky = reached(0, [1.0, 1.0, 1.0, 1.0]), reached(1, [0.0, 1.1, 1.1, 1.1])
+    sure = reached(2, [0.8, 0.9, 0.8, 0.9])
+    assert better([start, lucky]) is start
+    assert better([start, sure]) is sure
+    assert better([start]) is start
+
+
+def test_the_map_is_kernel_ridge_regression(rng):
+    X = 3.0 * functions(3, 60) + 7.0
+    selector = ss.KernelSubset(2).fit(X)
+    center, spread = X.mean(axis=0), X.std(axis=0)
+    chosen = np.sort(selector.selected_)
+    Z, other = (((table - center) / spread)[:, chosen] for table in (X, X[:9] + 0.1))
+    setting = KernelSetting(selector.bandwidth_, selector.gaussian_weight_, selector.ridge_)
+    unit = mean_squared_distance(Z)
+    model = KernelRidge(alpha=setting.ridge, kernel="precomputed").fit(kernel(Z, Z, unit, setting), X - center)
+    expected = model.predict(kernel(other, Z, unit, setting)) + center
+    given = (X[:9] + 0.1)[:, chosen]
+    expected[:, chosen] = given
+    np.testing.assert_allclose(selector.reconstruct(given), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(selector.inverse_transform(given), selector.reconstruct(given))
+
+
+def test_the_map_is_fitted_in_blocks(monkeypatch):
+    X = functions(4)
+    selector = ss.KernelSubset(2, map_landmarks=50)
+    whole = selector.fit(X).reconstruct(X[:, selector.support_])
+    monkeypatch.setattr("stableselect.subset._kernel_ridge._BLOCK", 1)
+    np.testing.assert_allclose(selector.fit(X).reconstruct(X[:, selector.support_]), whole, rtol=1e-6, atol=1e-6)
+
+
+def test_seeds_agree_where_samples_are_drawn():
+    X = functions(5, 400)
+    settings = {"max_samples": 150, "n_landmarks": 60}
+    supports = [ss.KernelSubset(2, **settings, random_state=seed).fit(X).support_ for seed in range(4)]
+    assert stability(supports).nogueira >= 0.8
+    again = ss.KernelSubset(2, **settings, random_state=3).fit(X)
+    np.testing.assert_array_equal(again.support_, supports[3])
+
+
+def test_included_features_stay_and_excluded_ones_do_not_come():
+    X = functions(6)
+    chosen = ss.KernelSubset(3, include=[7], exclude=[0]).fit(X)
+    assert chosen.support_[7] and not chosen.support_[0]
+    assert chosen.selected_[0] == 7
+    linear = ss.ColumnSubset(3, include=[7], exclude=[0]).fit(X)
+    np.testing.assert_array_equal(chosen.start_, linear.selected_)
+    assert chosen.score(functions(106)) > 0.5 * linear.score(functions(106))
+
+
+def test_save_and_load_give_the_same_map(tmp_path):
+    X = functions(7)
+    selector = ss.KernelSubset(2, random_state=0).fit(X)
+    ss.save(selector, tmp_path / "kernel.sselect")
+    loaded = ss.load(tmp_path / "kernel.sselect")
+    given = X[:20, selector.support_]
+    np.testing.assert_array_equal(loaded.reconstruct(given), selector.reconstruct(given))
+    assert loaded.held_out_error_ == selector.held_out_error_
+
+
+def test_few_samples_keep_the_linear_choice_and_map(rng):
+    X = rng.normal(size=(7, 5))
+    selector, linear = ss.KernelSubset(2).fit(rng.normal(size=(9, 5))), ss.ColumnSubset(2, ridge=0).fit(X)
+    assert hasattr(selector, "bandwidth_")
+    selector.fit(X)
+    np.testing.assert_array_equal(selector.selected_, ss.ColumnSubset(2).fit(X).selected_)
+    assert not hasattr(selector, "leave_one_out_error_") and not hasattr(selector, "bandwidth_")
+    if set(linear.selected_) == set(selector.selected_):
+        given = X[:, selector.support_]
+        np.testing.assert_allclose(selector.reconstruct(given), linear.reconstruct(given), atol=1e-8)
+
+
+def test_scores_are_what_is_lost_without_a_feature():
+    X = functions(8)
+    selector = ss.KernelSubset(3).fit(X)
+    worth = selector.scores_[selector.selected_]
+    assert np.all(np.diff(worth) <= 0) and worth[0] > 0.1
+    assert selector.scores_[~selector.support_].max() < worth.min()
+
+
+def test_streams_and_dask_arrays_are_refused_in_a_sentence():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises((ValueError, TypeError), match="memory"):
+        ss.KernelSubset(2).fit(da.from_array(functions(0), chunks=100))
+
+
+def test_groups_are_left_out_together(rng):
+    Z, setting = rng.normal(size=(24, 5)), KernelSetting(0.5, 1.0, 1e-2)
+    Y, every, groups, chosen = np.cos(Z), np.arange(24), np.repeat(np.arange(6), 4), [0, 3]
+    problem = KernelProblem(Z, Y, every, every[:0], every, groups)
+    _, left = problem.residuals(chosen, setting)
+    K = kernel(Z[:, chosen], Z[:, chosen], mean_squared_distance(Z[:, chosen]), setting)
+    for group in range(6):
+        rest, out = np.flatnonzero(groups != group), np.flatnonzero(groups == group)
+        model = KernelRidge(alpha=setting.ridge, kernel="precomputed").fit(K[np.ix_(rest, rest)], Y[rest])
+        np.testing.assert_allclose(left[out], Y[out] - model.predict(K[np.ix_(out, rest)]), rtol=1e-5, atol=1e-6)
+    best = problem.tune(chosen)
+    assert problem.residuals(chosen, best)[0] <= problem.residuals(chosen, setting)[0] * (1 + 1e-8)
+
+
+def test_replicates_do_not_vouch_for_each_other(rng):
+    """With their groups the stated error is that of new samples; without it is too good."""
+    base, other = (rng.normal(size=(size, 3)) @ rng.normal(size=(3, 8)) for size in (25, 400))
+    base, other = (table + rng.normal(size=table.shape) for table in (base, other))
+    X, groups = np.repeat(base, 8, axis=0) + 0.05 * rng.normal(size=(200, 8)), np.repeat(np.arange(25), 8)
+    told, alone = ss.KernelSubset(3).fit(X, groups=groups), ss.KernelSubset(3).fit(X)
+    assert alone.leave_one_out_error_ < 0.2 * told.leave_one_out_error_
+    assert told.score(other) > alone.score(other)
+    shuffled = rng.permutation(200)
+    again = ss.KernelSubset(3).fit(X[shuffled], groups=np.array(list("abcdefghijklmnopqrstuvwxy"))[groups][shuffled])
+    np.testing.assert_array_equal(again.selected_, told.selected_)
+    with pytest.raises(ValueError, match="one label for each of the 200 samples"):
+        ss.KernelSubset(3).fit(X, groups=groups[:-1])
