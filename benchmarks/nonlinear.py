@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from _data import available
-from _nonlinear_page import page
+from _nonlinear_page import FEW, page
 from _nonlinear_tables import PLANTED, K, kernel_error, network_error, planted, refit_rows
 from _store import Store
 from stableselect import ColumnSubset, KernelSubset, ScorerSelectorNetwork, datasets
 from stableselect.metrics import pca_reconstruction_error, reconstruction_error
 
 PAGE = Path(__file__).parents[1] / "docs" / "nonlinear.md"
-FEW, SPLITS, SEEDS, DRAWS = (5, 10), range(3), range(5), 5
+SPLITS, SEEDS, DRAWS = range(3), range(5), 5
 PARTS = ("tables", "network", "seeds", "planted", "time")
 HIDDEN = (256,)
 """Hidden layer of the decoder of the networks, (64, 64) on planted tables."""
