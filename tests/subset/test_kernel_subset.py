@@ -77,6 +77,19 @@ def test_errors_in_fewer_dimensions_are_those_in_all(rng):
     np.testing.assert_allclose(reached.judged, exact, rtol=0.02)
 
 
+def test_wide_tables_of_low_rank_have_a_basis(rng):
+    """With more features than samples, fewer principal components than are kept."""
+    low, copies = rng.normal(size=(200, 10)) @ rng.normal(size=(10, 400)), np.repeat(rng.normal(size=(60, 300)), 3, 0)
+    for X, rank in ((low, 10), (copies - copies.mean(axis=0), 59)):
+        every = np.arange(len(X))
+        basis = KernelProblem(X, X, every, every[:0], every).basis
+        assert basis.shape == (X.shape[1], rank)
+        np.testing.assert_allclose(basis.T @ basis, np.eye(rank), atol=1e-8)
+        np.testing.assert_allclose(X @ basis @ basis.T, X, atol=1e-8)
+    selector = ss.KernelSubset(5, max_sweeps=1).fit(low)
+    assert np.isfinite(selector.held_out_error_) and np.isfinite(selector.score(low))
+
+
 @pytest.mark.parametrize(("make", "answer"), [(functions, [0, 1]), (swiss_roll, [1, 3])])
 def test_features_that_the_others_are_functions_of_are_found(make, answer):
     for seed in (0, 1):

@@ -80,7 +80,9 @@ class KernelProblem:
                 basis = V[:, -_TARGETS:]
             else:
                 size, U = np.linalg.eigh(gram)
-                basis = (Y_decide.T @ U[:, -_TARGETS:]) / np.sqrt(size[-_TARGETS:])
+                size, U = size[-_TARGETS:], U[:, -_TARGETS:]
+                there = size > 1e-12 * size[-1]  # the rank may be lower
+                basis = (Y_decide.T @ U[:, there]) / np.sqrt(size[there])
             self.basis: np.ndarray | None = basis
             self.Y, self._judge_Y = Y_decide @ basis, Y_judge @ basis
         else:
