@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import stableselect as ss
 from stableselect.metrics import stability
-from stableselect.subset._kernel_ridge import KernelSetting
+from stableselect.subset._kernel_ridge import KernelSetting, squared_distances
 from stableselect.subset._kernel_search import KernelProblem, Reached, better
 
 
@@ -90,6 +90,18 @@ def test_wide_tables_of_low_rank_have_a_basis(rng):
     assert np.isfinite(selector.held_out_error_) and np.isfinite(selector.score(low))
 
 
+@pytest.mark.parametrize(("k", "far"), [(3, 1e8), (1, 1e6), (2, 1e12)])
+def test_landmarks_that_lie_close_together_keep_their_distances(k, far):
+    """One sample far away leaves all others within a tiny part of the standard deviation."""
+    X = np.random.default_rng(0).normal(size=(2000, 8))
+    X[5] = far
+    selector = ss.KernelSubset(k, max_samples=400, n_landmarks=100, max_sweeps=1).fit(X)
+    assert np.isfinite(selector.leave_one_out_error_) and np.isfinite(selector.score(X))
+    Z = 1.0 + 1e-7 * X[10:40]
+    exact = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squared_distances(Z, Z), exact, rtol=1e-6, atol=1e-9 * exact.max())
+
+
 @pytest.mark.parametrize(("make", "answer"), [(functions, [0, 1]), (swiss_roll, [1, 3])])
 def test_features_that_the_others_are_functions_of_are_found(make, answer):
     for seed in (0, 1):
@@ -121,6 +133,7 @@ def test_a_gain_within_its_standard_error_does_not_count():
     assert better([start, lucky]) is start
     assert better([start, sure]) is sure
     assert better([start]) is start
+    assert better([start, reached(0, start.judged - 1e-15)]) is start
 
 
 def test_the_map_is_kernel_ridge_regression(rng):

@@ -23,8 +23,8 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 BANDWIDTHS = (0.05, 0.15, 0.5, 2.0)
 WEIGHTS = (0.1, 1.0, 10.0)
 RIDGES = tuple(10.0 ** (half / 2) for half in range(-12, 3))
-_JITTER = 1e-9
-"""Added to the diagonal of the landmarks' kernel, which may be singular."""
+_JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)
+"""The first that will do is added to the diagonal of the landmarks' kernel, which may be singular."""
 _BLOCK = 1 << 22
 """Values of a block of samples."""
 Groups = Sequence[np.ndarray] | None
@@ -42,6 +42,8 @@ class KernelSetting:
 
 def squared_distances(Z: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
     """Return the squared distances of samples from landmarks, n x p."""
+    center = landmarks.mean(axis=0)  # about which nothing cancels where landmarks lie close together
+    Z, landmarks = Z - center, landmarks - center
     D = Z @ (-2.0 * landmarks.T)
     D += np.sum(Z**2, axis=1)[:, None]
     D += np.sum(landmarks**2, axis=1)[None, :]
@@ -61,11 +63,17 @@ class KernelFeatures:
 
     def __init__(self, between: np.ndarray, bandwidth: float, weight: float) -> None:
         p = len(between)
-        unit = between.sum() / max(1, p * (p - 1))
+        unit = (between.sum() - np.trace(between)) / max(1, p * (p - 1))
         self._rate, self._weight = 1.0 / (2.0 * bandwidth * (unit if unit > 0 else 1.0)), weight
         E = np.exp(between * -self._rate)
-        E[np.diag_indices(p)] += _JITTER
-        self._factor = cholesky(E, lower=True, overwrite_a=True, check_finite=False)
+        for jitter in _JITTERS:
+            E[np.diag_indices(p)] = 1.0 + jitter
+            try:
+                self._factor = cholesky(E, lower=True, check_finite=False)
+                break
+            except np.linalg.LinAlgError:
+                if jitter == _JITTERS[-1]:
+                    raise
 
     def of(self, Z: np.ndarray, distances: np.ndarray) -> np.ndarray:
         """Return phi of samples, of which the selected features and the distances from the landmarks are given."""

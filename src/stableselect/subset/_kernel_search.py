@@ -265,7 +265,8 @@ class KernelSearch:
 def better(reached: Sequence[Reached]) -> Reached:
     """Return the set of lowest judged error; the first one unless another gains more than a standard error on it."""
     start = reached[0]
-    best = min(reached, key=lambda found: float(found.judged.mean()))
+    others = [found for found in reached if set(found.chosen) != set(start.chosen)]  # not the same in another order
+    best = min([start, *others], key=lambda found: float(found.judged.mean()))
     gain = start.judged - best.judged
     spread = float(gain.std()) / np.sqrt(max(1, len(gain) - 1))
     return best if float(gain.mean()) > spread else start
