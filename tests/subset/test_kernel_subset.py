@@ -242,3 +242,22 @@ def test_replicates_do_not_vouch_for_each_other(rng):
     np.testing.assert_array_equal(again.selected_, told.selected_)
     with pytest.raises(ValueError, match="one label for each of the 200 samples"):
         ss.KernelSubset(3).fit(X, groups=groups[:-1])
+
+
+@pytest.mark.parametrize(("sizes", "judging"), [((199, 1), 200), ((190, 5, 5), 10), ((120, 40, 40), 40)])
+def test_large_groups_do_not_leave_the_decision_to_a_few_samples(rng, monkeypatch, sizes, judging):
+    """At most half of the samples are held out, and never fewer than eight; else leave-one-group-out errors judge."""
+    X, groups, judged = functions(9, 200), np.repeat(np.arange(len(sizes)), sizes), set()
+    own = KernelProblem.judged
+
+    def judge(self, features, setting):
+        reached = own(self, features, setting)
+        judged.add((len(reached.judged), len(self.Z)))
+        return reached
+
+    monkeypatch.setattr(KernelProblem, "judged", judge)
+    for seed in range(4):
+        selector = ss.KernelSubset(2, n_landmarks=20, max_sweeps=0, random_state=seed).fit(X, groups=groups)
+        assert np.isfinite(selector.held_out_error_)
+    assert max(judged)[0] == 200 if judging == 200 else (judging, 200 - judging) in judged
+    assert all(deciding >= 100 and number >= 8 for number, deciding in judged)

@@ -75,7 +75,8 @@ class KernelSubset(SamplesSelector):
         features. Set, as what follows, only with at least eight samples of which something varies.
     held_out_error_, start_held_out_error_ : float
         Mean squared error on the samples that judge, of the selected features and of ``start_``, by maps fitted to the
-        samples that decide. With fewer than 100 samples they are leave-one-out errors.
+        samples that decide. With fewer than 100 samples, or groups so large that none fit into half of the samples,
+        they are leave-one-out errors.
     n_swapped_ : int
         Selected features that are not in ``start_``.
     bandwidth_, gaussian_weight_, ridge_ : float
@@ -239,6 +240,7 @@ class KernelSubset(SamplesSelector):
         else:
             drawn = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
             ends = np.flatnonzero(np.diff(groups[drawn])) + 1
+            ends = ends[(ends >= _FEWEST) & (ends <= n // 2)]
             judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
         decide = np.sort(drawn[judges : judges + self.max_samples])
         landmarks = np.sort(rng.permutation(len(decide))[: self.n_landmarks])
