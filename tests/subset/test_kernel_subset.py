@@ -261,3 +261,14 @@ def test_large_groups_do_not_leave_the_decision_to_a_few_samples(rng, monkeypatc
         assert np.isfinite(selector.held_out_error_)
     assert max(judged)[0] == 200 if judging == 200 else (judging, 200 - judging) in judged
     assert all(deciding >= 100 and number >= 8 for number, deciding in judged)
+
+
+def test_names_of_groups_do_not_matter(rng):
+    X, groups = functions(10, 120), np.repeat(np.arange(24), 5)
+    first = ss.KernelSubset(2, max_sweeps=0).fit(X, groups=groups)
+    for names in (23 - np.arange(24), rng.permutation(24), np.array([f"m{7 * j % 24}" for j in range(24)])):
+        again = ss.KernelSubset(2, max_sweeps=0).fit(X, groups=names[groups].tolist())
+        assert again.held_out_error_ == first.held_out_error_ and again.ridge_ == first.ridge_
+    for labels, told in (([None] * 120, "holds NaN, None or infinity"), (["a", 1] * 60, "one type|one label")):
+        with pytest.raises(ValueError, match=told):
+            ss.KernelSubset(2).fit(X, groups=np.array(labels, dtype=object))

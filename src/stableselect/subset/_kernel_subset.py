@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, Interval
-from .._core import Array, dense_rows, significant, sorted_samples, to_numpy
+from .._core import Array, dense_rows, significant, sorted_samples, units
 from ..base import FEATURES, SamplesSelector, Selection, resolve_include_exclude, steps
 from ._column_subset import ColumnSubset
 from ._kernel_ridge import KernelMap, fit_map
@@ -191,7 +191,7 @@ class KernelSubset(SamplesSelector):
         -------
         self
         """
-        self._groups = None if groups is None else np.asarray(to_numpy(groups))
+        self._groups = groups
         try:
             return super().fit(X, y)
         finally:
@@ -293,17 +293,12 @@ class Standardised:
     varies : ndarray of bool of shape (m,)
         Whether a feature is not constant.
     groups : ndarray of int of shape (n,) or None
-        From 0 on, of samples that belong together.
+        From 0 on, in the order in which they appear, of samples that belong together.
     """
 
-    def __init__(self, X: Array, groups: np.ndarray | None) -> None:
+    def __init__(self, X: Array, groups: Any) -> None:
         values, order = sorted_samples(X)
-        if groups is not None and groups.shape != (len(values),):
-            raise ValueError(
-                f"groups must hold one label for each of the {len(values)} samples but has shape {groups.shape}; "
-                "give one for each."
-            )
-        self.groups = None if groups is None else np.unique(groups[order], return_inverse=True)[1]
+        self.groups = None if groups is None else _by_appearance(units(groups, len(values))[0][order])
         values, exponent = dense_rows(values)
         mean, size = values.mean(axis=0), np.abs(values).max(axis=0)
         values -= mean
@@ -313,3 +308,9 @@ class Standardised:
         unit = float(np.sqrt(np.mean(values**2))) or 1.0
         self.Z, self.Y = np.where(self.varies, values / spread, 0.0), values / unit
         self.mean, self.spread, self.unit = (np.ldexp(part, exponent) for part in (mean, spread, unit))
+
+
+def _by_appearance(labels: np.ndarray) -> np.ndarray:
+    """Return groups numbered in the order in which they appear, whatever their names."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
