@@ -269,6 +269,8 @@ def test_names_of_groups_do_not_matter(rng):
     for names in (23 - np.arange(24), rng.permutation(24), np.array([f"m{7 * j % 24}" for j in range(24)])):
         again = ss.KernelSubset(2, max_sweeps=0).fit(X, groups=names[groups].tolist())
         assert again.held_out_error_ == first.held_out_error_ and again.ridge_ == first.ridge_
+    apart, alone = (ss.KernelSubset(2, max_sweeps=0).fit(X, groups=labels) for labels in (range(120), None))
+    assert apart.leave_one_out_error_ == alone.leave_one_out_error_
     for labels, told in (([None] * 120, "holds NaN, None or infinity"), (["a", 1] * 60, "one type|one label")):
         with pytest.raises(ValueError, match=told):
             ss.KernelSubset(2).fit(X, groups=np.array(labels, dtype=object))

@@ -12,7 +12,7 @@ import pytest
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from stableselect import ColumnSubset
+from stableselect import ColumnSubset, KernelSubset
 from stableselect.cli import main
 from stableselect.inspection import BlockKFold, held_out_report
 from stableselect.io import Table, TableParts, _parts, open_table
@@ -21,6 +21,7 @@ from stableselect.workflow import (
     RequestError,
     SelectionRequest,
     evaluate_table,
+    inspect_table,
     measure_frontier,
     select_table,
 )
@@ -77,6 +78,29 @@ def test_the_selector_is_told_the_groups_of_the_rows_it_is_fitted_to(mice):
 
     held_out_report(ColumnSubset(3, cv=Splitter(3)), X, cv=GroupKFold(5), groups=mouse)
     assert seen == [16] * 5
+
+
+@pytest.mark.parametrize("way", ["held_out_report", "calibrate", "select", "report"])
+def test_a_selector_with_groups_of_its_own_is_told_them(mice, monkeypatch, way):
+    X, mouse = mice
+    seen, own = [], KernelSubset.fit
+
+    def fit(self, X, y=None, groups=None):
+        seen.append(None if groups is None else (len(X), np.unique(groups).size))
+        return own(self, X, y, groups)
+
+    monkeypatch.setattr(KernelSubset, "fit", fit)
+    selector = KernelSubset(3, n_landmarks=20, max_sweeps=0)
+    if way == "held_out_report":
+        held_out_report(selector, X, cv=GroupKFold(5), groups=mouse)
+        assert seen == [(160, 16)] * 5
+    elif way == "calibrate":
+        selector.fit(X, groups=mouse).calibrate(X, cv=GroupKFold(5), groups=mouse)
+        assert seen == [(200, 20)] + [(160, 16)] * 5
+    else:
+        request = SelectionRequest(k=3, method="KernelSubset", group_column="mouse")
+        (select_table if way == "select" else inspect_table)(table_of(X, mouse=mouse), request)
+        assert seen[:6] == [(160, 16)] * 5 + [(200, 20)]
 
 
 def test_blocks_of_time_do_not_depend_on_the_order_of_rows(series, rng):

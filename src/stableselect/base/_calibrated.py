@@ -174,7 +174,8 @@ class Calibrated:
         if own is not None and not hasattr(own, "split") and not np.isscalar(own):
             model.set_params(cv=None)  # indices of all samples mean nothing among some of them
         samples = take_rows(X, train) if hasattr(X, "shape") else table[train]
-        by_group = groups is not None and hasattr(getattr(model, "cv", None), "split")
+        splits = hasattr(getattr(model, "cv", None), "split") or getattr(model, "_keeps_groups", bool)()
+        by_group = groups is not None and splits
         with whole_fits():
             model.fit(samples, **({"groups": to_numpy(groups)[train]} if by_group else {}))
         given, held = to_dense(model.transform(samples)), table[test]

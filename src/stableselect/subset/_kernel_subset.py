@@ -197,6 +197,10 @@ class KernelSubset(SamplesSelector):
         finally:
             del self._groups
 
+    def _keeps_groups(self) -> bool:
+        """Tell whether groups have a say in what is held out."""
+        return True
+
     def _select(self, X: Array, k: int) -> Selection:
         names = getattr(self, "feature_names_in_", None)
         include, exclude = resolve_include_exclude(self.include, self.exclude, X.shape[1], k, names)
@@ -299,6 +303,8 @@ class Standardised:
     def __init__(self, X: Array, groups: Any) -> None:
         values, order = sorted_samples(X)
         self.groups = None if groups is None else _by_appearance(units(groups, len(values))[0][order])
+        if self.groups is not None and self.groups.max() + 1 == len(values):
+            self.groups = None  # each sample is by itself
         values, exponent = dense_rows(values)
         mean, size = values.mean(axis=0), np.abs(values).max(axis=0)
         values -= mean

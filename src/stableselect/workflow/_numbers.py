@@ -177,7 +177,8 @@ def _fewest_groups(request: SelectionRequest) -> int:
 
 def hold_together(selector: Any, together: Together, request: SelectionRequest, most: int = STABILITY_FOLDS) -> None:
     """Let a selector that chooses by held-out error hold out what belongs together, in ``most`` folds at most."""
-    if together.groups is not None and hasattr(selector, "_keeps_groups") and most > 1:
+    by_cv = hasattr(selector, "_keeps_groups") and hasattr(selector, "cv")  # else it is told the groups
+    if together.groups is not None and by_cv and most > 1:
         stable = request.asks_for_stability
         # Stability is measured on parts that hold every row once.
         n_folds = min(most, STABILITY_FOLDS if stable else N_FOLDS)

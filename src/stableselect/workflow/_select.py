@@ -157,7 +157,8 @@ def _selected(
             progress("Measuring what the report shows")
             rows = numbers.scaled_sample() if seen is None else seen
             # What it repeats has the ridge weight found, so that nothing is held out inside.
-            alike = copy(selector).set_params(cv=None) if numbers.together.groups is not None else selector
+            apart = numbers.together.groups is not None and hasattr(selector, "cv")
+            alike = copy(selector).set_params(cv=None) if apart else selector
             looked_at = overview(
                 alike, rows, summary=summary, groups=numbers.together.parts(), random_state=request.seed
             )
