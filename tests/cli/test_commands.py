@@ -359,3 +359,14 @@ def test_flags_have_no_type_and_completion_is_offered(run):
         code, out, _ = run(*arguments)
         assert code == 0 and "bool" not in out and max(map(len, out.splitlines())) <= 80
     assert "--install-completion" in run()[1]
+
+
+def test_a_linear_map_in_the_place_of_another_is_told(run, messy):
+    told = {}
+    for method in ("KernelSubset", "ColumnSubset"):
+        code, out, err = run("select", messy, "-k", 2, "--method", method, *ROLES)
+        assert code == 0
+        told[method] = " ".join((out + err).split())
+    assert "Note: KernelSubset has a map that is not linear" in told["KernelSubset"]
+    assert "Ridge weight" not in told["KernelSubset"] and "Ridge weight" in told["ColumnSubset"]
+    assert "not linear" not in told["ColumnSubset"]

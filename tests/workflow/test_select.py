@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -8,10 +9,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from stableselect import all_selectors
+from stableselect import ScorerSelectorNetwork, all_selectors
 from stableselect.base import NovelSamplesWarning
 from stableselect.io import Table, TableError, apply, read_table, reconstruct
 from stableselect.workflow import RequestError, SelectionRequest, select_table
+from stableselect.workflow._notes import map_notes
 from stableselect.workflow._numbers import fitted_scaler, unscale_map
 
 USED = ["price", "noise", "share", "count", "mix", "same", "flag"]
@@ -268,3 +270,38 @@ def test_a_report_says_that_the_columns_come_from_a_sketch(rng, monkeypatch):
         "memory; no bound follows from it."
     ]
     assert selection.optimality_gap is None
+
+
+def curved(rng, n=240):
+    """Features that are functions of the first two."""
+    u, v = rng.uniform(-1, 1, size=(2, n))
+    X = np.column_stack([u, v, u**2, v**2, np.sin(3 * u), u * v, np.exp(v), np.cos(3 * v)])
+    return X + 0.02 * rng.normal(size=X.shape)
+
+
+def test_a_selection_says_that_its_map_is_linear_where_the_selectors_is_not(rng):
+    X = curved(rng)
+    table = Table(pa.table(dict(zip("abcdefgh", X.T, strict=True))), "curved.csv")
+    found, linear = (select(table, 2, method=method) for method in ("KernelSubset", "ColumnSubset"))
+    assert sum("a linear one refitted to the selected columns" in note for note in found.notes) == 1
+    assert not any("refitted" in note for note in linear.notes)
+    assert found.ridge is None and linear.ridge is not None
+    # The intervals are those of the map in the file.
+    rest = [j for j, name in enumerate("abcdefgh") if name not in found.selected_names]
+    fresh = curved(rng, 1000)
+    kept = fresh[:, ["abcdefgh".index(name) for name in found.selected_names]]
+    low, high = found.reconstruct_interval(kept, 0.9)
+    inside = (low <= fresh) & (fresh <= high)
+    assert 0.8 < inside[:, rest].mean() < 0.97
+
+
+def test_networks_are_treated_alike(rng):
+    pytest.importorskip("torch")
+    X = curved(rng, 60)
+    settings = {"epochs": 2, "init": "search", "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        deep = ScorerSelectorNetwork(2, decoder=(4,), **settings).fit(X)
+        flat = ScorerSelectorNetwork(2, **settings).fit(X)
+    assert "ScorerSelectorNetwork has a map that is not linear" in map_notes(deep, SelectionRequest())[0]
+    assert map_notes(flat, SelectionRequest()) == []

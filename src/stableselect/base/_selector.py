@@ -228,6 +228,9 @@ class BaseSelector(Calibrated, TableReader, SelectorMixin, BaseEstimator):
         """Return what :meth:`_predict_features` does where the map is not linear, else None."""
         return None
 
+    def _maps_linearly(self) -> bool:
+        return self._decode(np.zeros((1, int(self.support_.sum())))) is None
+
     def inverse_transform(self, X: Any) -> Array:
         """Return what :meth:`reconstruct` does, for pipelines: predictions in place of scikit-learn's zeros."""
         return self.reconstruct(X)

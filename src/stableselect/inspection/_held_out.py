@@ -95,7 +95,7 @@ def held_out_report(
     random_state : int, RandomState or None, default=0
         Draws the held-out samples and the random features.
     residuals : list, optional
-        Gets what is left of the held-out samples, in the units of X: one entry for every split.
+        Gets what a linear map leaves of the held-out samples, in the units of X: one entry for every split.
     all_folds : bool, default=False
         Whether ``residuals`` gets four more entries, where there is no ``cv``: the other samples, held out in turn.
 
@@ -184,7 +184,12 @@ def _fit(
         seen = train[:, kept]
         if hasattr(model, "location_"):
             seen = model._model().part(np.flatnonzero(kept)).fill(seen)
-        left = HeldOutResiduals.of(seen, test, model.reconstruct(test[:, kept]), kept)
+        given = test[:, kept]
+        if model._maps_linearly():
+            rebuilt = model.reconstruct(given)
+        else:
+            rebuilt = given @ model.reconstruction_coef_ + model.reconstruction_intercept_
+        left = HeldOutResiduals.of(seen, test, rebuilt, kept)
         residuals.append(replace(left, residuals=left.residuals * unit))
     return train, test
 

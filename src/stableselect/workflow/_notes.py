@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from .._core import BlockKFold
+from ..base import BaseSelector
 from ..io import Table, listed, looks_like_data, looks_transposed, quoted
 from ._prepare import Prepared, SelectionRequest
 
@@ -127,13 +128,20 @@ def together_notes(request: SelectionRequest) -> list[str]:
     return []
 
 
-def batch_notes(request: SelectionRequest) -> list[str]:
-    """Return what a selection within batches cannot do."""
+def map_notes(selector: BaseSelector, request: SelectionRequest) -> list[str]:
+    """Return what the map of a selection is not, and what it cannot do."""
+    own = (
+        f"{type(selector).__name__} has a map that is not linear: the errors, and the map in the file of the selection, "
+        "are those of a linear one refitted to the selected columns; in Python reconstruct uses its own, and save() "
+        "keeps it."
+    )
+    notes = [] if selector._maps_linearly() else [own]
     if request.batch is None:
-        return []
+        return notes
     return [
+        *notes,
         "The selection does not say how sure a reconstruction is, for the batch of a new row is not known to it, so it "
-        "gives no intervals and tells of no unlike rows."
+        "gives no intervals and tells of no unlike rows.",
     ]
 
 

@@ -33,7 +33,7 @@ from ..base import (
 from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
 from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
 from ..subset import Conditions, ConditionsCost
-from ._notes import batch_notes, header_notes, left_out_note, order_notes, together_notes, turned_notes, value_notes
+from ._notes import header_notes, left_out_note, map_notes, order_notes, together_notes, turned_notes, value_notes
 from ._numbers import Numbers, Scaler, affine, hold_together, numbers_of, unscale_map
 from ._prepare import AnyTable, Prepared, SelectionRequest, prepare
 from ._together import N_FOLDS
@@ -184,7 +184,7 @@ def _selected(
         selected=tuple(
             SelectedColumn(features[j], position[features[j]], float(selector.scores_[j])) for j in selector.selected_
         ),
-        ridge=float(selector.ridge_) if hasattr(selector, "ridge_") else None,
+        ridge=float(selector.ridge_) if hasattr(selector, "ridge_") and selector._maps_linearly() else None,
         optimality_gap=float(selector.optimality_gap_) if hasattr(selector, "proven_optimal_") else None,
         errors=errors,
         path=selector.path_ if asked.k is None else None,
@@ -193,7 +193,7 @@ def _selected(
         explanation=explanation,
         notes=(
             *about,
-            *batch_notes(request),
+            *map_notes(selector, request),
             *_sketch_notes(selector),
             *notes_of(caught),
             *why_not,
