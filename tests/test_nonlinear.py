@@ -26,7 +26,27 @@ def test_the_page_is_what_the_store_says(nonlinear):
 
 
 def test_the_page_of_an_empty_store_says_so(nonlinear):
-    assert nonlinear.page({}).count("Not measured yet.") == 5
+    assert nonlinear.page({}).count("Not measured yet.") == 6
+
+
+def test_networks_are_compared_on_their_own_splits(nonlinear):
+    """Also where other splits are missing."""
+    k = nonlinear.K["glioma"]
+    rows = {f"tables; glioma; {split}; {k}": stored(nonlinear)[f"tables; glioma; {split}; {k}"] for split in (1, 2)}
+    own = 0.5 * rows[f"tables; glioma; 2; {k}"]["ridge"][0]
+    assert "0.500 (1)" in nonlinear.page({**rows, "network; glioma; network; 2; 0": {"own": own, "selected": [0]}})
+    assert "| - | - |" in nonlinear.page({**rows, "network; glioma; network; 0; 0": {"own": own, "selected": [0]}})
+
+
+def test_how_often_swaps_change_the_choice_is_counted(nonlinear):
+    k, parts = nonlinear.K["glioma"], {}
+    for split, chosen in enumerate(([1, 2], [2, 1], [1, 3])):
+        parts[f"tables; glioma; {split}; {k}"] = {
+            **stored(nonlinear)[f"tables; glioma; 0; {k}"],
+            "linear": [1, 2],
+            "kernel": chosen,
+        }
+    assert "selected in 1 of 3 runs" in nonlinear.page(parts)
 
 
 def test_planted_tables_are_solved(nonlinear):
