@@ -266,7 +266,7 @@ tables they were found, the median error on another such table (variance 1), and
 
 ## Seeds
 
-Nogueira's stability of the selections of several seeds on the same samples; 1 if they are equal. The seed draws samples,
+Nogueira's stability of the selections of seeds on the same samples; 1 if they are equal. The seed draws samples,
 landmarks and, in the network, weights and batches. The network starts from the same features whatever its seed.
 
 {seeds_table(parts)}

@@ -131,7 +131,7 @@ def together_notes(request: SelectionRequest) -> list[str]:
 def map_notes(selector: BaseSelector, request: SelectionRequest) -> list[str]:
     """Return what the map of a selection is not, and what it cannot do."""
     own = (
-        f"{type(selector).__name__} has a map that is not linear: the errors, and the map in the file of the selection, "
+        f"{type(selector).__name__} has a map that is not linear: the errors, and the map in a selection file, "
         "are those of a linear one refitted to the selected columns; in Python reconstruct uses its own, and save() "
         "keeps it."
     )
