@@ -220,6 +220,28 @@ def test_tables_in_parts_are_completed_as_in_memory(planted, cls, parameters):
     assert found.fold_sizes_.tolist() == expected.fold_sizes_.tolist()
 
 
+class OnePass:
+    """Parts of a table that only one reader at a time may go through, as through a DuckDB connection."""
+
+    def __init__(self, parts):
+        self.parts, self.open, self.passes = parts, False, 0
+
+    def __iter__(self):
+        assert not self.open, "two passes at once"
+        self.open, self.passes = True, self.passes + 1
+        try:
+            yield from self.parts
+        finally:
+            self.open = False
+
+
+def test_no_two_passes_are_open_at_once(planted):
+    support = pytest.importorskip("tools.support")
+    with support.small_pieces():
+        found = ColumnSubset(4, missing="em").fit(OnePass(np.array_split(planted[1], 6)))
+    assert found.selected_.tolist() == ColumnSubset(4, missing="em").fit(planted[1]).selected_.tolist()
+
+
 def test_complete_tables_in_parts_give_what_they_give_without_it(planted):
     support = pytest.importorskip("tools.support")
     with support.small_pieces():

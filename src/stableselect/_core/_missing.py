@@ -233,8 +233,9 @@ def _best_shrinkage(pieces: Pieces) -> float:
         np.fill_diagonal(covariance, variance)
         models.append(GaussianModel(model.mean, covariance))
     errors = np.zeros(len(models))
-    for (X, w), (gaps, _) in zip(pieces(), seen(), strict=True):
-        gone = np.isnan(gaps) & ~np.isnan(X)
+    for X, w in pieces():
+        gone = hidden(X) & enough
+        gaps = np.where(gone, np.nan, X)
         for place, one in enumerate(models):
             errors[place] += w @ np.sum(np.where(gone, (one.fill(gaps) - X) ** 2 / variance, 0.0), axis=1)
     return least * _TIMES[int(np.argmin(errors))]
