@@ -242,6 +242,17 @@ def test_no_two_passes_are_open_at_once(planted):
     assert found.selected_.tolist() == ColumnSubset(4, missing="em").fit(planted[1]).selected_.tolist()
 
 
+@pytest.mark.parametrize("chunks", [(600, 12), (200, 12)])
+def test_chunks_of_dask_may_have_gaps(planted, chunks):
+    da = pytest.importorskip("dask.array")
+    expected, lazy = ColumnSubset(3, missing="em").fit(planted[1]), da.from_array(planted[1], chunks=chunks)
+    found = ColumnSubset(3, missing="em").fit(lazy)
+    np.testing.assert_array_equal(found.reconstruction_coef_, expected.reconstruction_coef_)
+    assert found.score(lazy) == expected.score(planted[1])
+    with pytest.raises(ValueError, match=r"NaN in .*, or with missing='em' \(in chunk"):
+        ColumnSubset(3).fit(lazy)
+
+
 def test_complete_tables_in_parts_give_what_they_give_without_it(planted):
     support = pytest.importorskip("tools.support")
     with support.small_pieces():
