@@ -282,6 +282,8 @@ def test_what_does_not_do_in_parts_is_said(planted):
             part[:, 3] = np.nan
         with pytest.raises(ValueError, match=r"Feature 3 has no values at all; leave it out\."):
             ColumnSubset(4, missing="em").fit(parts)
+        with pytest.raises(ValueError, match=r"Feature 0 has no values at all; leave it out\."):
+            ColumnSubset(4, missing="em").fit([np.full((100, 3), np.nan)] * 6)
 
 
 def test_repeated_fits_see_the_samples():

@@ -182,13 +182,14 @@ class CompletingSelector(BatchedSelector):
 
     def _fit_incomplete_stream(self, X: Stream, groups: Any) -> None:
         """Select the features of a table with missing values that is read piece by piece, again for every step."""
-        n, work, seen = 0, 0.0, np.zeros(self.n_features_in_, dtype=bool)
+        weighted, n, work, seen = 0, 0, 0.0, np.zeros(self.n_features_in_, dtype=bool)
         for table, _ in _weighted_pieces(X):
             there = ~np.isnan(table)
+            weighted += len(table)
             n += int(there.any(axis=1).sum())
             work += work_of_gaps(table)
             seen |= there.any(axis=0)
-        if not n:
+        if not weighted:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         self._check_values_of_each(seen)
         if 2 * n <= self.n_features_in_ or is_too_much(self.n_features_in_, work):
