@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, X: Any, container: Container, features: Features, pieces: Iterator[Array], weights: Any) -> None:
         self.features, self.n_samples, self.once = features, container.n_samples, container.once
-        self.kind, self.advice = container.kind, container.advice
+        self.kind, self.advice = container.kind, container.advice.format(X="X")
         self._X, self._begun = X, pieces
         weights = weights.compute() if hasattr(weights, "dask") else weights
         self._weights = None if weights is None else check_weights(weights, (*np.shape(weights), 0)[0])
