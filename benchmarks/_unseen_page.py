@@ -295,10 +295,14 @@ def _gaps(stored: Mapping[str, list[Stored]]) -> list[str]:
 
 def _made(stored: Mapping[str, list[Stored]]) -> list[str]:
     done = [item for runs in stored.values() for item in runs if item.status == "done"]
-    versions = sorted({", ".join(f"{k} {v}" for k, v in sorted(item.record["versions"].items())) for item in done})
+    found: dict[str, set[str]] = defaultdict(set)
+    for item in done:
+        for name, version in item.record["versions"].items():
+            found[name].add(version)
+    versions = ", ".join(f"{name} {' or '.join(sorted(found[name]))}" for name in sorted(found))
     failed = sum(item.status == "failed" for runs in stored.values() for item in runs)
     words = f"{len(done)} runs, {failed} failed, one thread each, beside other work on the machine. {stale_words(done)}"
-    return [words.rstrip(), *(f"Versions: {text}." for text in versions)]
+    return [words.rstrip(), f"Versions: {versions}."]
 
 
 _INTRODUCTION = f"""\

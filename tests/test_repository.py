@@ -2,6 +2,9 @@
 
 import io
 import re
+import shutil
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -77,6 +80,37 @@ def test_the_page_of_versions_is_the_one_that_the_command_writes():
     from tools import versions
 
     assert versions.PAGE.read_text() == versions.page()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_row_of_versions_holds_the_commit(tmp_path, monkeypatch):
+    from tools import versions
+
+    def git(*words):
+        said = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        return subprocess.run(["git", *said, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    counts = dict.fromkeys(versions.COUNTED, 1) | {"failed": 0}
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    monkeypatch.setattr(versions, "STORE", tmp_path / "docs.json")
+    monkeypatch.setattr(versions, "environment", lambda *given: Path(sys.executable))
+    monkeypatch.setattr(versions, "tested", lambda *given: counts)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    def stored():
+        versions.run(["3.11"], "newest", "test")
+        return versions.stored()["3.11 newest"]["commit"]
+
+    assert re.fullmatch(r"version \d+\..*", stored())  # without git
+    git("init")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("1")
+    git("add", "src")
+    git("commit", "-m", "a")
+    assert stored() == git("rev-parse", "HEAD")[:7]
+    (tmp_path / "src" / "a.py").write_text("2")
+    assert stored() == git("rev-parse", "HEAD")[:7] + "+"
+    assert versions.page().count(stored()) == 1
 
 
 @pytest.fixture

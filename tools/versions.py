@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 STORE, PAGE = ROOT / "docs" / "versions.json", ROOT / "docs" / "versions.md"
 QUICK = "not slow and not data and not gpu and not browser"
 SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "torch")
+PACKAGE = "stableselect"
 COUNTED = ("passed", "failed", "skipped")
 FIRST = "torch==2.13.0"
 """What is installed before ``all``, by pip, whose settings may name a build without CUDA."""
@@ -41,7 +42,8 @@ errors. *oldest*: the oldest that `pyproject.toml` allows, without warnings of d
 tests that are not slow and need neither downloaded tables, a GPU nor a browser; "-" is what was not installed, without
 which the tests that need it skip. *base*: the wheel without extras, where every selector is fitted, saved and loaded,
 and what needs an extra must name it. *all*: the wheel with `[all]`, where besides every module is imported, every kind
-of table read and every command run.
+of table read and every command run. Rows may be of different commits of stableselect: "-" is one that was
+not stored, and "+" marks one with changes that were not committed yet.
 
 {table}
 {first}"""
@@ -88,8 +90,19 @@ import json
 from importlib import metadata
 known = {{item.metadata["Name"].lower(): item.version for item in metadata.distributions()}}
 import platform
-print(json.dumps({{"python": platform.python_version()}} | {{n: known.get(n, "-") for n in {SHOWN!r}}}))"""
+print(json.dumps({{"python": platform.python_version()}} | {{n: known.get(n, "-") for n in {(*SHOWN, PACKAGE)!r}}}))"""
     return json.loads(subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def commit(version: str) -> str:
+    """Return the commit that is tested, with "+" where what is tested differs from it; the version without git."""
+    git = ["git", "-C", str(ROOT)]
+    try:
+        found = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return f"version {version}"
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src", "tests", "tools", "pyproject.toml"])
+    return found.stdout.strip() + "+" * bool(changed.returncode)
 
 
 def tested(python: Path, kind: str) -> dict[str, int]:
@@ -116,7 +129,9 @@ def run(pythons: list[str], kind: str, extras: str) -> int:
             inside = environment(python, kind, Path(folder), extras)
             if inside is None:
                 continue
-            row = {"kind": kind, **installed(inside), **tested(inside, kind)}
+            row = {"kind": kind, **installed(inside)}
+            row["commit"] = commit(row.pop(PACKAGE))  # before the tests: others may commit meanwhile
+            row |= tested(inside, kind)
             row["date"] = datetime.datetime.now(datetime.UTC).date().isoformat()
             code |= bool(row["failed"])
             store(f"{python} {kind}", row)
@@ -138,9 +153,9 @@ def page() -> str:
     """Return the page for the stored results."""
     rows = stored()
     first = rows.pop("first result", None)
-    heads = ("kind", "python", *SHOWN, *COUNTED, "date")
+    heads = ("kind", "python", *SHOWN, *COUNTED, "date", "commit")
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
-    lines += [f"| {' | '.join(str(row[head]) for head in heads)} |" for row in rows.values()]
+    lines += [f"| {' | '.join(str(row.get(head, '-')) for head in heads)} |" for row in rows.values()]
     return TEXT.format(table="\n".join(lines), first=FIRST_RESULT.format(**first) if first else "")
 
 

@@ -75,3 +75,13 @@ def test_few_rows_are_refused(run, messy):
     messy.write_text("\n".join(messy.read_text().splitlines()[:3]) + "\n")
     code, _, err = run("select", messy, *ROLES, "-k", "auto")
     assert code == 2 and "too few rows to hold some out" in err and "fit_moments" not in err
+
+
+def test_a_name_is_not_taken_for_what_a_note_says(run, rng, tmp_path):
+    """Notes that end in advice get its option; those that only list a column of such a name do not."""
+    table = tmp_path / "t.csv"
+    X = np.column_stack([np.arange(40), np.ones(40), rng.normal(size=(40, 3))])
+    np.savetxt(table, X, delimiter=",", header="number,drop it,a,b,c", comments="")
+    _, _, said = run("select", table, "-k", 2)
+    assert "Constant: 'drop it'." in " ".join(said.split())
+    assert "drop it if so (--drop-columns)." in " ".join(said.split())

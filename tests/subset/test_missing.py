@@ -220,13 +220,85 @@ def test_tables_in_parts_are_completed_as_in_memory(planted, cls, parameters):
     assert found.fold_sizes_.tolist() == expected.fold_sizes_.tolist()
 
 
+class OnePass:
+    """Parts of a table that only one reader at a time may go through, as through a DuckDB connection."""
+
+    def __init__(self, parts):
+        self.parts, self.open, self.passes = parts, False, 0
+
+    def __iter__(self):
+        assert not self.open, "two passes at once"
+        self.open, self.passes = True, self.passes + 1
+        try:
+            yield from self.parts
+        finally:
+            self.open = False
+
+
+def test_no_two_passes_are_open_at_once(planted):
+    support = pytest.importorskip("tools.support")
+    with support.small_pieces():
+        found = ColumnSubset(4, missing="em").fit(OnePass(np.array_split(planted[1], 6)))
+    assert found.selected_.tolist() == ColumnSubset(4, missing="em").fit(planted[1]).selected_.tolist()
+
+
+@pytest.mark.parametrize("chunks", [(600, 12), (200, 12)])
+def test_chunks_of_dask_may_have_gaps(planted, chunks):
+    da = pytest.importorskip("dask.array")
+    expected, lazy = ColumnSubset(3, missing="em").fit(planted[1]), da.from_array(planted[1], chunks=chunks)
+    found = ColumnSubset(3, missing="em").fit(lazy)
+    np.testing.assert_array_equal(found.reconstruction_coef_, expected.reconstruction_coef_)
+    assert found.score(lazy) == expected.score(planted[1])
+    with pytest.raises(ValueError, match=r"NaN in .*, or with missing='em' \(in chunk"):
+        ColumnSubset(3).fit(lazy)
+
+
 def test_complete_tables_in_parts_give_what_they_give_without_it(planted):
     support = pytest.importorskip("tools.support")
     with support.small_pieces():
-        parts = np.array_split(planted[0], 6)
-        expected, found = ColumnSubset(4).fit(parts), ColumnSubset(4, missing="em").fit(parts)
+        parts = OnePass(np.array_split(planted[0], 6))
+        found = ColumnSubset(4, missing="em").fit(parts)
+        assert parts.passes == 3  # for gaps, for the selection, for the moments
+        expected = ColumnSubset(4).fit(parts)
     np.testing.assert_array_equal(found.reconstruction_coef_, expected.reconstruction_coef_)
     np.testing.assert_allclose(found.covariance_, ColumnSubset(4, missing="em").fit(planted[0]).covariance_, rtol=1e-8)
+    assert found.em_iterations_ == 0
+
+
+@pytest.mark.parametrize("noise", [0.3, 3.0, 100.0])
+def test_complete_tables_are_shrunk_by_generalised_cross_validation(rng, noise):
+    """Against ridge regressions of every feature on the others, with their hat matrices."""
+    X = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 7)) + noise * rng.normal(size=(30, 7)) + 5
+    centred, variance, errors = X - X.mean(axis=0), X.var(axis=0), []
+    shrinkages = 1.7 * np.array(_missing._TIMES)
+    for s in shrinkages:
+        error = 0.0
+        for j in range(7):
+            others = np.delete(centred, j, axis=1)
+            hat = others @ np.linalg.solve(others.T @ others + s * np.diag(np.delete(variance, j)), others.T)
+            left = centred[:, j] - hat @ centred[:, j]
+            error += left @ left / variance[j] / (1 - (1 + np.trace(hat)) / 30) ** 2
+        errors.append(error)
+    s = shrinkages[np.argmin(errors)]
+    expected = (30 * np.cov(X.T, bias=True) + s * np.diag(variance)) / (30 + s)
+    np.testing.assert_allclose(ColumnSubset(2, missing="em").fit(X).covariance_, expected, rtol=1e-9)
+
+
+def test_wide_complete_tables_in_parts_are_not_inverted(planted, monkeypatch):
+    support = pytest.importorskip("tools.support")
+    monkeypatch.setattr(_missing, "MOST_FEATURES", 11)
+    monkeypatch.setattr(_missing, "_inverse", None)
+    with support.small_pieces():
+        found = ColumnSubset(4, missing="em").fit(np.array_split(planted[0], 6))
+    np.testing.assert_allclose(np.diag(found.covariance_), planted[0].var(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 600])
+def test_few_samples_and_constant_features_have_a_covariance(planted, n):
+    X = np.where(np.arange(12) == 3, 1.0, planted[0][:n])
+    found = ColumnSubset(2, missing="em", ridge=0.1).fit(X)
+    assert np.linalg.eigvalsh(found.covariance_)[0] > 0
+    assert np.isfinite(found.transform(np.where(np.arange(12) == found.selected_[0], np.nan, X))).all()
 
 
 def test_what_does_not_do_in_parts_is_said(planted):
@@ -249,6 +321,8 @@ def test_what_does_not_do_in_parts_is_said(planted):
             part[:, 3] = np.nan
         with pytest.raises(ValueError, match=r"Feature 3 has no values at all; leave it out\."):
             ColumnSubset(4, missing="em").fit(parts)
+        with pytest.raises(ValueError, match=r"Feature 0 has no values at all; leave it out\."):
+            ColumnSubset(4, missing="em").fit([np.full((100, 3), np.nan)] * 6)
 
 
 def test_repeated_fits_see_the_samples():

@@ -52,7 +52,15 @@ from ._inverse import pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
-from ._missing import GaussianModel, fit_gaussian, fit_gaussian_pieces, is_too_much, takes_long, work_of_gaps
+from ._missing import (
+    GaussianModel,
+    fit_gaussian,
+    fit_gaussian_pieces,
+    gaussian_of_moments,
+    is_too_much,
+    takes_long,
+    work_of_gaps,
+)
 from ._moments import Moments, normalised_moments
 from ._refits import Refit, centred, mean_square, refit_errors
 from ._resampled_moments import ResampledMoments

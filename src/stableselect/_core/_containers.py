@@ -39,7 +39,7 @@ class Container:
     read : callable
         Returns an iterator over its parts, in order: arrays, data frames, Arrow tables, or :class:`Part`.
     advice : str
-        How to get all of it into memory.
+        How to get all of it into memory, with {X} in the place of its name.
     n_samples : int or None
         Number of samples, where it is known without reading them.
     lazy : bool
@@ -110,19 +110,19 @@ def _polars(X: Any) -> Container | None:
         known = names()
         return X.select([known[place] for place in places])
 
-    return Container("a polars LazyFrame", slices, "X.collect()", columns=names, take=select)
+    return Container("a polars LazyFrame", slices, "{X}.collect()", columns=names, take=select)
 
 
 def _pyarrow(X: Any) -> Container | None:
     if hasattr(X, "iter_batches"):  # an open Parquet file
-        return Container("a Parquet file", X.iter_batches, "X.read()", X.metadata.num_rows)
+        return Container("a Parquet file", X.iter_batches, "{X}.read()", X.metadata.num_rows)
     if hasattr(X, "read_next_batch"):
-        return Container("an Arrow stream", partial(iter, X), "X.read_all()", once=True)
+        return Container("an Arrow stream", partial(iter, X), "{X}.read_all()", once=True)
     if hasattr(X, "to_batches") and hasattr(X, "to_table"):  # a Scanner may hold a stream, which a second pass lacks
         kind = "an Arrow dataset" if hasattr(X, "get_fragments") else "an Arrow scanner"
-        return Container(kind, X.to_batches, "X.to_table()", once=not hasattr(X, "get_fragments"))
+        return Container(kind, X.to_batches, "{X}.to_table()", once=not hasattr(X, "get_fragments"))
     if hasattr(X, "to_pandas") and hasattr(X, "num_columns"):
-        return Container("an Arrow table", lambda: iter([X]), "X.to_pandas()", X.num_rows, lazy=False)
+        return Container("an Arrow table", lambda: iter([X]), "{X}.to_pandas()", X.num_rows, lazy=False)
     return None
 
 
@@ -134,7 +134,7 @@ def _arrow_stream(X: Any) -> Container:
             raise ImportError(f"A {type(X).__name__} is read through Arrow: pip install pyarrow.") from None
         yield from RecordBatchReader.from_stream(X)
 
-    return Container(f"a {type(X).__name__}", batches, "pyarrow.table(X)")
+    return Container(f"a {type(X).__name__}", batches, "pyarrow.table({X})")
 
 
 def _dask(X: Any) -> Container | None:
@@ -142,7 +142,7 @@ def _dask(X: Any) -> Container | None:
         return Container(
             "a Dask dataframe",
             lambda: (X.partitions[i].compute() for i in range(X.npartitions)),
-            "X.compute()",
+            "{X}.compute()",
             columns=lambda: X.columns,
             take=lambda places: X[[X.columns[place] for place in places]],
             chunks=lambda: list(X.to_delayed()),
@@ -160,7 +160,7 @@ def _dask(X: Any) -> Container | None:
     return Container(
         "a Dask array",
         lambda: (X.blocks[i].compute() for i in range(X.numblocks[0])),
-        "X.compute()",
+        "{X}.compute()",
         None if np.isnan(rows) else int(rows),
         columns=lambda: None,
         take=lambda places: X[:, places],
@@ -174,7 +174,7 @@ def _chunked(X: Any, kind: str) -> Container:
         raise TypeError(f"A {type(X).__name__} may hold many arrays; pass one of them, for instance X['name'].")
     if len(X.shape) != 2:
         raise ValueError(f"Expected a table (two dimensions), got {kind} of {len(X.shape)}.")
-    return Container(kind, lambda: (X[part] for part in _slabs(X)), "X[:]", int(X.shape[0]))
+    return Container(kind, lambda: (X[part] for part in _slabs(X)), "{X}[:]", int(X.shape[0]))
 
 
 def _slabs(X: Any) -> Iterator[slice]:
@@ -210,7 +210,7 @@ def _anndata(X: Any) -> Container | None:
     names = X.var_names
     if not hasattr(X, "isbacked"):  # several files, or the table kept as it was
         kind = f"an anndata {type(X).__name__}"
-        return Container(kind, lambda: (Part(X[part].X, names) for part in _slabs(X)), "X[:].to_adata()", X.shape[0])
+        return Container(kind, lambda: (Part(X[part].X, names) for part in _slabs(X)), "{X}[:].to_adata()", X.shape[0])
     # A view of a file cannot be cut further: it is read as one part, and only then.
     matrix = None if X.isbacked and X.is_view else X.X
     if matrix is None and not X.isbacked:
@@ -228,7 +228,7 @@ def _anndata(X: Any) -> Container | None:
     return Container(
         "an AnnData",
         lambda: (Part(samples, names) for samples in parts()),
-        "X.to_memory()",
+        "{X}.to_memory()",
         X.n_obs,
         lazy=X.isbacked or inner is not None,
         columns=lambda: names,

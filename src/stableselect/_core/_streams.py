@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, X: Any, container: Container, features: Features, pieces: Iterator[Array], weights: Any) -> None:
         self.features, self.n_samples, self.once = features, container.n_samples, container.once
-        self.kind, self.advice = container.kind, container.advice
+        self.kind, self.advice = container.kind, container.advice.format(X="X")
         self._X, self._begun = X, pieces
         weights = weights.compute() if hasattr(weights, "dask") else weights
         self._weights = None if weights is None else check_weights(weights, (*np.shape(weights), 0)[0])
@@ -96,7 +96,7 @@ class ChunkStream(Stream):
         merge : callable
             Returns the result for several chunks of a list of their results.
         """
-        of_chunk = partial(_of_chunk, function, replace(self.features, by_place=True))
+        of_chunk = partial(_of_chunk, function, replace(self.features, by_place=True), self.missing)
         found = gather_chunks(self._chunks, of_chunk, merge, self._cut_weights(), self.kind)
         if found is None:
             raise ValueError(f"X is {self.kind} and holds no samples; pass at least one sample.")
@@ -126,12 +126,17 @@ class ChunkStream(Stream):
 
 
 def _of_chunk(
-    function: Callable[..., Any], features: Features, chunk: Any, number: int, weights: np.ndarray | None
+    function: Callable[..., Any],
+    features: Features,
+    missing: str | None,
+    chunk: Any,
+    number: int,
+    weights: np.ndarray | None,
 ) -> Any:
     """Return a function of the samples of a chunk, which are checked; None where there are none."""
     samples, names = as_part(chunk)
     samples = features.admit(samples, names, number)
-    check_values(samples, names=features.names)
+    check_values(samples, names=features.names, missing=missing)
     return function(samples, weights, number) if samples.shape[0] else None
 
 
@@ -140,7 +145,7 @@ def _samples(samples: Array, weights: np.ndarray | None, number: int) -> Array:
 
 
 def _open_chunks(
-    X: Any, container: Container, features: Features, weights: Any
+    X: Any, container: Container, features: Features, weights: Any, missing: str | None
 ) -> ChunkStream | tuple[Array, Features]:
     check_columns(getattr(X, "_meta", None))
     names = feature_names(container.columns() if container.columns is not None else None)
@@ -148,10 +153,14 @@ def _open_chunks(
     stream = ChunkStream(X, container, features, weights)
     if not stream.is_small():
         return stream
-    return ChunkStream(X, container, features, None).gather(_samples, joined), features
+    whole = ChunkStream(X, container, features, None)
+    whole.missing = missing
+    return whole.gather(_samples, joined), features
 
 
-def open_table(X: Any, weights: Any = None, expected: Features | None = None) -> Stream | tuple[Array, Features]:
+def open_table(
+    X: Any, weights: Any = None, expected: Features | None = None, missing: str | None = None
+) -> Stream | tuple[Array, Features]:
     """Open a table of any kind, or parts of one.
 
     Parameters
@@ -162,6 +171,8 @@ def open_table(X: Any, weights: Any = None, expected: Features | None = None) ->
         Weights of the samples.
     expected : Features, optional
         The features it must have.
+    missing : str, optional
+        As in :func:`check_values`, for what is read at once; a stream is told later.
 
     Returns
     -------
@@ -171,7 +182,7 @@ def open_table(X: Any, weights: Any = None, expected: Features | None = None) ->
     container = container_of(X)
     features = Features() if expected is None else expected
     if container is not None and container.chunks is not None:
-        return _open_chunks(X, container, features, weights)
+        return _open_chunks(X, container, features, weights, missing)
     pieces = _in_pieces(X, features)
     first, second = next(pieces), next(pieces, None)
     if second is None or container is None:

@@ -258,7 +258,7 @@ def in_memory(X: Any, who: str, name: str = "X") -> tuple[Any, tuple[str, ...] |
     if container is None:
         return X, None
     if container.lazy:
-        advice = container.advice.replace("X", name)
+        advice = container.advice.format(X=name)
         raise TypeError(f"{who} needs all samples in memory, but {name} is {container.kind}; pass {advice}.")
     ((samples, names),) = read_parts(X)
     return samples, names

@@ -49,7 +49,7 @@ class TableReader:
         """Return X as :meth:`_check_table` does, or as a stream where it is elsewhere and has more than one piece."""
         if isinstance(X, np.ndarray) or container_of(X) is None:
             return self._check_plain(X, None, reset)
-        opened = open_table(X, weights, None if reset else self._features())
+        opened = open_table(X, weights, None if reset else self._features(), getattr(self, "missing", None))
         if not isinstance(opened, Stream):
             return self._check_plain(opened[0], opened[1].names, reset)
         if reset:

@@ -29,13 +29,14 @@ _TEXT = (".csv", ".tsv")
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 """Words for separators that are awkward to type."""
 _HINTS = {
-    "transpose the table": "--transpose",
-    "without a header": "--no-header",
-    "scale the columns": "--scale standard",
-    "drop it": "--drop-columns",
-    "by their time": "--time-column",
+    "transpose the table.": "--transpose",
+    "without a header.": "--no-header",
+    "scale the columns.": "--scale standard",
+    "drop it.": "--drop-columns",
+    "drop it if so.": "--drop-columns",
+    "by their time.": "--time-column",
 }
-"""By words of a note: the option that does what it says."""
+"""By how a note ends: the option that does what it says. Names of columns are in quotes there and cannot match."""
 
 
 def option(field: str) -> str:
@@ -276,7 +277,7 @@ def for_spreadsheets(table: pa.Table, suffix: str, quote: bool) -> tuple[pa.Tabl
 
 def with_option(note: str) -> str:
     """Return a note with the option that does what it says."""
-    found = next((name for words, name in _HINTS.items() if words in note), None)
+    found = next((name for words, name in _HINTS.items() if note.endswith(words)), None)
     return printable(note if found is None else f"{note.removesuffix('.')} ({found}).")
 
 

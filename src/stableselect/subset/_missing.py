@@ -22,6 +22,7 @@ from .._core import (
     fit_factors,
     fit_gaussian,
     fit_gaussian_pieces,
+    gaussian_of_moments,
     is_too_much,
     merged,
     row_folds,
@@ -122,7 +123,7 @@ class CompletingSelector(BatchedSelector):
     def _fit_model(self, X: Array | Stream, weights: np.ndarray | None) -> GaussianModel | FactorModel:
         """Fit what completes samples."""
         if isinstance(X, Stream):
-            return fit_gaussian_pieces(partial(_weighted_pieces, X))
+            return gaussian_of_moments(Moments()._add_stream(X))  # one with gaps is not fitted here
         X = to_dense(X)
         if self.missing == "em" and takes_long(X):
             model = fit_factors(X, weights)
@@ -133,7 +134,9 @@ class CompletingSelector(BatchedSelector):
                 stacklevel=2,
             )
             return model
-        return fit_gaussian(X, weights) if self.missing == "em" else fit_factors(X, weights)
+        if self.missing == "factors":
+            return fit_factors(X, weights)
+        return fit_gaussian(X, weights) if _has_gaps(X) else gaussian_of_moments(Moments()._add(X, weights))
 
     def _check_completion(self, X: Array | Stream, batch: Any) -> bool:
         """Tell whether X has missing values, which are to be completed; raise if that cannot be."""
@@ -182,13 +185,14 @@ class CompletingSelector(BatchedSelector):
 
     def _fit_incomplete_stream(self, X: Stream, groups: Any) -> None:
         """Select the features of a table with missing values that is read piece by piece, again for every step."""
-        n, work, seen = 0, 0.0, np.zeros(self.n_features_in_, dtype=bool)
+        weighted, n, work, seen = 0, 0, 0.0, np.zeros(self.n_features_in_, dtype=bool)
         for table, _ in _weighted_pieces(X):
             there = ~np.isnan(table)
+            weighted += len(table)
             n += int(there.any(axis=1).sum())
             work += work_of_gaps(table)
             seen |= there.any(axis=0)
-        if not n:
+        if not weighted:
             raise ValueError("Every sample_weight is zero; give at least one sample some weight.")
         self._check_values_of_each(seen)
         if 2 * n <= self.n_features_in_ or is_too_much(self.n_features_in_, work):
@@ -235,7 +239,7 @@ class CompletingSelector(BatchedSelector):
         if isinstance(model, FactorModel):
             self.factors_, self.noise_, self.em_iterations_ = model.factors, model.noise, model.n_steps
         else:
-            self.covariance_, self.em_iterations_ = model.covariance, len(model.objectives) - 1
+            self.covariance_, self.em_iterations_ = model.covariance, max(0, len(model.objectives) - 1)
 
 
 def _has_gaps(X: Array | Stream) -> bool:
