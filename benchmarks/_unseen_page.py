@@ -307,7 +307,8 @@ def _made(stored: Mapping[str, list[Stored]]) -> list[str]:
 
 _INTRODUCTION = f"""\
 The paper's eight tables have been looked at while defaults were chosen. These have not, and none of them is among the
-tables of [How far the choice can be trusted](choice.md). Every method of [Table 2](results/table2.md) and its rivals
+tables of [How far the choice can be trusted](choice.md); but Yeast begins with the measurements of its "Yeast genes",
+probably of some of the same genes. Every method of [Table 2](results/table2.md) and its rivals
 select from them under the same corrected protocol: {SPLITS} splits, {SEEDS} seeds, min-max scaling by the training
 samples, default settings. `make bench-unseen` downloads the tables, runs the comparison as a user would
 ([your method, your table](experiments.md#your-method-your-table)) and makes this page from the runs in

@@ -174,7 +174,7 @@ def test_an_interrupted_command_writes_nothing(table, tmp_path, monkeypatch, cap
 def test_a_command_interrupted_between_parts_writes_nothing(table, tmp_path, monkeypatch, capsys):
     (tmp_path / "t2.csv").write_bytes(table.read_bytes())
     monkeypatch.setattr("stableselect.io._parts.WHOLE_VALUES", 1)
-    monkeypatch.setattr("stableselect.workflow._numbers._Sample.add", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("stableselect.workflow._sample.RowSample.add", lambda *_: signal.raise_signal(signal.SIGINT))
     assert main(["select", str(tmp_path), "-k", "2", "-o", str(tmp_path / "out.csv")]) == 130
     assert sorted(os.listdir(tmp_path)) == ["t.csv", "t2.csv"]
     assert capsys.readouterr() == ("", "")
