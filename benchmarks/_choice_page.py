@@ -186,7 +186,7 @@ _TRIED = (
     "than the noise of such a table or made the stated stability worse: heavier and more vote weights, all 210 "
     "combinations of four folds as voters, votes of five, six and eight folds, votes with another ridge weight, a "
     "search with a larger ridge weight, the strongest setting within one standard error, and a price on single "
-    "features by their own worth. A preference for earlier columns among near equals does make any choice more stable; "
+    "features by their own worth. A preference for earlier columns among near equals can make a choice more stable; "
     "it is not used, because a stability that comes from the order of the columns says nothing about the data."
 )
 
