@@ -64,7 +64,7 @@ def test_the_setting_has_the_lowest_leave_one_out_error(rng):
 
 
 def test_errors_in_fewer_dimensions_are_those_in_all(rng):
-    """Residuals outside the principal components that stand for all features count as they are."""
+    """Residuals outside the principal components that replace the features are counted too."""
     Z = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 160))
     Z += 0.1 * np.tanh(Z)
     every, setting = np.arange(150), KernelSetting(0.5, 1.0, 1e-3)
