@@ -7,8 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import lars_path
 
 from stableselect.graph import MCFS, _spectrum
-from stableselect.graph._lars import least_angle
-from stableselect.graph._mcfs import mcfs_scores, spectral_embedding
+from stableselect.graph._mcfs import least_angle, mcfs_scores, spectral_embedding
 from stableselect.graph._neighbours import neighbour_graph
 from stableselect.graph._spectrum import default_clusters
 

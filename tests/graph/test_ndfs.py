@@ -3,8 +3,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from stableselect.graph import NDFS
-from stableselect.graph import _ndfs_solver as _indicators
-from stableselect.graph._l21 import row_lengths
+from stableselect.graph import _ndfs as _indicators
+from stableselect.graph._graph_selector import row_lengths
 from stableselect.graph._neighbours import neighbour_graph
 from stableselect.graph._spectrum import laplacian
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from stableselect.graph import UDFS
-from stableselect.graph import _udfs_scatter as _local_scatter
-from stableselect.graph._l21 import row_lengths
+from stableselect.graph import _udfs as _local_scatter
+from stableselect.graph._graph_selector import row_lengths
 from stableselect.graph._neighbours import neighbour_indices
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, without
 from .._core import Array, sorted_features, sorted_samples
-from ._graph_selector import POSITIVE
-from ._l21 import RowSparseSelector, varying_columns
-from ._ndfs_solver import SMOOTHING, Regression, Terms, minimise
+from ._graph_selector import POSITIVE, RowSparseSelector, descend, row_lengths, varying_columns, weighted_gram
 from ._spectrum import default_clusters, laplacian
+
+_SMOOTHING = 1e-4
+"""Smoothing of the l2,1 norm, for features of unit length."""
+_INDICATOR_STEPS = 10
+"""Updates of F, which are cheap, for every update of W."""
+_FLOOR = 1e-30
+"""Least entry of F: a zero would stay zero in a multiplicative update."""
+_State = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""F, W, the fit of the regression, and the lengths of the rows of W."""
 
 
 class NDFS(RowSparseSelector):
@@ -192,7 +200,7 @@ class NDFS(RowSparseSelector):
         unit = float(np.sqrt(np.einsum("ij,ij->", ordered, ordered) / len(columns)))
         F = start_indicators(ordered / unit, c, self.random_state)
         table, unit = (centred / unit, 1.0) if self.rescale else (np.ldexp(values, exponent), np.ldexp(unit, exponent))
-        terms = Terms(laplacian(graph, normalised=True), self.alpha, self.beta, self.gamma, SMOOTHING / unit)
+        terms = Terms(laplacian(graph, normalised=True), self.alpha, self.beta, self.gamma, _SMOOTHING / unit)
         W, F, path = minimise(Regression(table, self.rescale), F, terms, self.max_iter, self.tol)
         self.indicators_ = np.empty_like(F)
         self.indicators_[order] = F
@@ -211,3 +219,92 @@ def start_indicators(centred: np.ndarray, c: int, random_state: int | np.random.
     labels[order] = KMeans(c, n_init=10, random_state=seed).fit(centred[order]).labels_
     Y = (labels[:, None] == np.arange(c)).astype(np.float64)
     return Y / np.sqrt(np.maximum(Y.sum(axis=0), 1.0)) + 0.2 / np.sqrt(n)
+
+
+class Terms(NamedTuple):
+    """The objective's constants: the Laplacian, the three weights, and the smoothing of the l2,1 norm."""
+
+    L: sparse.csr_array
+    alpha: float
+    beta: float
+    gamma: float
+    smoothing: float
+
+
+def minimise(
+    regression: Regression, F: np.ndarray, terms: Terms, max_iter: int, tol: float
+) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    """Return W, F and the objective after every update, from the given F."""
+    L, _, beta, _, smoothing = terms
+    diagonal = L.diagonal()[:, None]
+    adjacency = sparse.csr_array(sparse.diags_array(L.diagonal()) - L)
+
+    def update(state: _State) -> tuple[_State, float]:
+        F, _, fit, lengths = state
+        for _ in range(_INDICATOR_STEPS):
+            F = update_indicators(F, fit, diagonal, adjacency, terms)
+        W, fit = regression.solve(F, lengths, beta)
+        lengths = row_lengths(W, smoothing)
+        return (F, W, fit, lengths), objective(F, fit, lengths, terms)
+
+    W, fit = regression.solve(F, np.full(regression.n_features, smoothing / _SMOOTHING), beta)
+    (F, W, _, _), path = descend(update, (F, W, fit, row_lengths(W, smoothing)), max_iter, tol)
+    return W, F, path
+
+
+def update_indicators(
+    F: np.ndarray, fit: np.ndarray, diagonal: np.ndarray, adjacency: sparse.csr_array, terms: Terms
+) -> np.ndarray:
+    """Return F times the factors r that minimise, entry by entry, a function above the objective at fixed W.
+
+    With L = diagonal - adjacency the objective is below sum F (p r^2 + gamma q r^4 / 4 - (2 s + gamma F) log r) up to a
+    constant, where p = diagonal F + alpha (F + max(-fit, 0)), q = FF'F and s = adjacency F + alpha max(fit, 0); it
+    touches at r = 1, and its minimum solves gamma q r^4 + 2 p r^2 = 2 s + gamma F.
+    """
+    alpha, gamma = terms.alpha, terms.gamma
+    p = (diagonal + alpha) * F + alpha * np.maximum(-fit, 0.0)
+    q = F @ (F.T @ F)
+    right = 2.0 * (adjacency @ F + alpha * np.maximum(fit, 0.0)) + gamma * F
+    squared = right / (p + np.sqrt(p * p + gamma * q * right))
+    return np.maximum(F * np.sqrt(squared), _FLOOR)
+
+
+def objective(F: np.ndarray, fit: np.ndarray, lengths: np.ndarray, terms: Terms) -> float:
+    """Return the penalised objective, with the smoothed l2,1 norm."""
+    L, alpha, beta, gamma, _ = terms
+    gap = F.T @ F - np.eye(F.shape[1])
+    value = np.sum(F * (L @ F)) + alpha * (np.sum((fit - F) ** 2) + beta * np.sum(lengths))
+    return float(value + gamma / 4 * np.sum(gap**2))
+
+
+class Regression:
+    """The W that minimises ||XW + 1b' - F||^2 + beta sum_j ||w_j||^2 / (2 length_j), and its fit XW + 1b'.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, m)
+        The samples, centred if there is an intercept.
+    intercept : bool
+        Whether b is free or 0.
+    """
+
+    def __init__(self, X: np.ndarray, intercept: bool) -> None:
+        self.X = X
+        self.intercept = intercept
+        self.n_features = X.shape[1]
+        self.gram = X.T @ X if X.shape[1] <= X.shape[0] else None
+
+    def solve(self, F: np.ndarray, lengths: np.ndarray, beta: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return W and the fit."""
+        # With T^2 = D^{-1}, W = T (T X'X T + beta I)^{-1} T X'F = T^2 X' (X T^2 X' + beta I)^{-1} F.
+        mean = F.mean(axis=0) if self.intercept else 0.0
+        if self.gram is not None:
+            T = np.sqrt(2.0 * lengths)[:, None]
+            inner = self.gram * T * T.T
+            inner[np.diag_indices_from(inner)] += beta
+            W = T * cho_solve(cho_factor(inner, overwrite_a=True), T * (self.X.T @ F))
+        else:
+            inner = weighted_gram(self.X.T, 2.0 * lengths)
+            inner[np.diag_indices_from(inner)] += beta
+            W = (2.0 * lengths)[:, None] * (self.X.T @ cho_solve(cho_factor(inner, overwrite_a=True), F - mean))
+        return W, self.X @ W + mean
