@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
+from inspect import isfunction
 from unittest import SkipTest
 
 from sklearn.base import clone
 
 from ..base import BaseSelector
-from . import _inputs, _results
+from . import _laws
 from ._tables import Make
 
 Check = Callable[[BaseSelector], None]
@@ -40,8 +41,8 @@ def selector_checks() -> dict[str, Check]:
     ['exactly_k_features', 'bad_k_is_refused']
     >>> checks["exactly_k_features"](ColumnSubset())
     """
-    found = [*_results.LAWS, *_inputs.LAWS]
-    return {law.__name__: partial(_check, law) for law in found}
+    found = [one for one in vars(_laws).values() if isfunction(one) and one.__module__ == _laws.__name__]
+    return {law.__name__: partial(_check, law) for law in found if not law.__name__.startswith("_")}
 
 
 def check_selector(selector: BaseSelector, *, skip: Iterable[str] = ()) -> None:
