@@ -123,29 +123,40 @@ def held_out_report(
     model = clone(selector)
     roles = resolve_names(model, m, names)
     rng = check_random_state(random_state)
-    labels = None if groups is None else units(groups, n)[0]
+    labels: Any = None if groups is None else units(groups, n)[0]
     codes = None if batch is None else check_batch(batch)[1]
     if codes is not None and len(codes) != n:
         raise ValueError(f"batch must hold one label for each of the {n} samples, but holds {len(codes)}.")
 
-    def measured(fit_on: np.ndarray, held_out: np.ndarray, only_residuals: bool = False) -> Any:
-        train, test = X[fit_on], X[held_out]
+    def fitted(fit_on: np.ndarray, held_out: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Fit the selector, note what it leaves of the held-out samples, and return it with both parts, scaled."""
+        train, test, unit = X[fit_on], X[held_out], 1.0
         if codes is not None:
             train, test = _within_batches(train, codes[fit_on], test, codes[held_out])
-        own = {} if labels is None or not getattr(model, "_keeps_groups", bool)() else {"groups": labels[fit_on]}
-        if only_residuals:
-            return _fit(clone(model), train, test, scaler, residuals, own)
-        return _errors(clone(model), train, test, scaler, roles, rng, residuals, own)
+        if scaler is not None:
+            own = clone(scaler)
+            train, test = own.fit_transform(train), own.transform(test)
+            zero, one = (own.inverse_transform(np.full((1, m), value)) for value in (0.0, 1.0))
+            unit = one - zero
+        fresh = clone(model)
+        by_group = labels is not None and getattr(fresh, "_keeps_groups", bool)()
+        with whole_fits():
+            fresh.fit(train, **({"groups": labels[fit_on]} if by_group else {}))
+        if residuals is not None:
+            left = _residuals(fresh, train, test)
+            residuals.append(replace(left, residuals=left.residuals * unit))
+        return fresh, train, test
 
     if cv is None:
         order = rng.permutation(n)
         n_test = max(1, round(_TEST_FRACTION * n))
-        found = measured(order[n_test:], order[:n_test])
+        found = _errors(*fitted(order[n_test:], order[:n_test]), roles, rng)
         for rows in np.array_split(order[n_test:], round(1 / _TEST_FRACTION) - 1) if all_folds else ():
             with suppress(ValueError):  # the samples that are left may be too few, or too much alike
-                measured(np.setdiff1d(order, rows), rows, only_residuals=True)
+                fitted(np.setdiff1d(order, rows), rows)
         return found
-    parts = [astuple(measured(rng.permutation(train), test)) for train, test in splits_of(cv, X, groups)]
+    splits = splits_of(cv, X, groups)
+    parts = [astuple(_errors(*fitted(rng.permutation(train), test), roles, rng)) for train, test in splits]
     means = np.mean(parts, axis=0)
     return HeldOutErrors(
         *(round(mean) if isinstance(one, int) else mean for mean, one in zip(means.tolist(), parts[0], strict=True))
@@ -162,51 +173,24 @@ def _within_batches(
     return train - moves[before], test - moves[after]
 
 
-def _fit(
-    model: Any,
-    train: np.ndarray,
-    test: np.ndarray,
-    scaler: Any,
-    residuals: list[HeldOutResiduals] | None,
-    own: dict[str, Any],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Fit the selector, note what it leaves of the held-out samples, and return both parts of the samples, scaled."""
-    unit: Any = 1.0
-    if scaler is not None:
-        scaler = clone(scaler)
-        train, test = scaler.fit_transform(train), scaler.transform(test)
-        zero, one = (scaler.inverse_transform(np.full((1, train.shape[1]), value)) for value in (0.0, 1.0))
-        unit = one - zero
-    with whole_fits():
-        model.fit(train, **own)
-    if residuals is not None:
-        kept = model.support_
-        seen = train[:, kept]
-        if hasattr(model, "location_"):
-            seen = model._model().part(np.flatnonzero(kept)).fill(seen)
-        given = test[:, kept]
-        if model._maps_linearly():
-            rebuilt = model.reconstruct(given)
-        else:
-            rebuilt = given @ model.reconstruction_coef_ + model.reconstruction_intercept_
-        left = HeldOutResiduals.of(seen, test, rebuilt, kept)
-        residuals.append(replace(left, residuals=left.residuals * unit))
-    return train, test
+def _residuals(model: Any, train: np.ndarray, test: np.ndarray) -> HeldOutResiduals:
+    """Return what a linear map leaves of the held-out samples."""
+    kept = model.support_
+    seen, given = train[:, kept], test[:, kept]
+    if hasattr(model, "location_"):
+        seen = model._model().part(np.flatnonzero(kept)).fill(seen)
+    if model._maps_linearly():
+        rebuilt = model.reconstruct(given)
+    else:
+        rebuilt = given @ model.reconstruction_coef_ + model.reconstruction_intercept_
+    return HeldOutResiduals.of(seen, test, rebuilt, kept)
 
 
 def _errors(
-    model: Any,
-    train: np.ndarray,
-    test: np.ndarray,
-    scaler: Any,
-    roles: tuple[list[int], list[int]],
-    rng: np.random.RandomState,
-    residuals: list[HeldOutResiduals] | None,
-    own: dict[str, Any],
+    model: Any, train: np.ndarray, test: np.ndarray, roles: tuple[list[int], list[int]], rng: np.random.RandomState
 ) -> HeldOutErrors:
-    """Return the errors of one split; the samples to fit on are in random order, ``own`` are arguments of ``fit``."""
+    """Return the errors of one split; the samples fitted on are in random order."""
     (include, exclude), m = roles, train.shape[1]
-    train, test = _fit(model, train, test, scaler, residuals, own)
     chosen = model.selected_
     test, there, given = _completed(model, test)
     train = train if there is None else model._model().fill(train)

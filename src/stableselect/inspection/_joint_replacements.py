@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import BaseSelector, resolve_columns, whole_fits
-from ..subset import ColumnSubset
+from ..subset import ColumnSubset, in_indices
 from ._table_summary import dense_table
 
 
@@ -75,9 +75,8 @@ def joint_replacements(selector: BaseSelector, X: Any, failed: Iterable[str | in
     rest = [int(j) for j in selector.selected_ if j not in set(gone)]
     never = resolve_columns(getattr(selector, "exclude", None), m, names, "exclude")
     conditions = getattr(selector, "conditions", None)
-    if conditions is not None and names is not None:
-        place = {str(name): j for j, name in enumerate(names)}
-        conditions = conditions.mapped(lambda one: place[one] if isinstance(one, str) else one)
+    if conditions is not None:
+        conditions = in_indices(conditions, m, names)
     how: dict[str, Any] = {
         "ridge": float(getattr(selector, "ridge_", 0.0)),
         "scale": getattr(selector, "scale", None),

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import Moments
-from ..base import BaseSelector, Explanation, StreamingSelector, TooFewSamplesError, whole_fits
+from ..base import BaseSelector, Explanation, StreamingSelector, TooFewSamplesError, resolve_columns, whole_fits
 from ..metrics import correlated_groups
 from ._error_curve import ErrorCurve, error_curve, held_out
 from ._panel_folds import Fold
@@ -119,7 +120,8 @@ def overview(
     if stability is True and len(values) >= _MIN_SAMPLES:
         repeated = _repeated(selector, X, int(rng.randint(2**31)), groups)
     rows = _some_rows(len(values), rng, selector.selected_.size)
-    known = _filled(values[rows]) / getattr(selector, "scale_", 1.0)
+    filled = SimpleImputer(keep_empty_features=True).fit_transform(values[rows])
+    known = filled / getattr(selector, "scale_", 1.0)
     groups = None if groups is None else np.asarray(groups)[rows]
     enough = len(known) >= _MIN_SAMPLES
     return SelectionOverview(
@@ -157,15 +159,6 @@ def _some_rows(n: int, rng: np.random.RandomState, k: int) -> Any:
     return slice(None) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
-def _filled(values: np.ndarray) -> np.ndarray:
-    """Return the samples with means for missing values."""
-    missing = np.isnan(values)
-    if not missing.any():
-        return values
-    there = np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, np.where(missing, 0.0, values).sum(axis=0) / there, values)
-
-
 def _held_out_r2(X: np.ndarray, selected: np.ndarray, rng: np.random.RandomState, groups: Any) -> np.ndarray:
     """Return the fraction of every feature's held-out variance that a map from the selected ones explains."""
     held = held_out(len(X), rng, groups)
@@ -178,15 +171,8 @@ def _held_out_r2(X: np.ndarray, selected: np.ndarray, rng: np.random.RandomState
 
 
 def _curve(selector: Any, X: np.ndarray, seed: int, groups: Any) -> ErrorCurve:
-    roles: dict[str, Any] = {name: getattr(selector, name, None) for name in ("include", "exclude")}
     names = getattr(selector, "feature_names_in_", None)
-    if names is not None:
-        place = {str(name): j for j, name in enumerate(names)}
-        roles = {
-            role: None
-            if given is None
-            else [place.get(one, one) for one in ([given] if isinstance(given, str) else given)]
-            for role, given in roles.items()
-        }
+    asked = ((role, getattr(selector, role, None)) for role in ("include", "exclude"))
+    roles: dict[str, Any] = {role: resolve_columns(given, X.shape[1], names, role) for role, given in asked}
     ridge = float(getattr(selector, "ridge_", 0.0))
     return error_curve(X, int(selector.selected_.size), ridge=ridge, groups=groups, random_state=seed, **roles)

@@ -176,6 +176,9 @@ class StabilityAnalysis:
         low, high = self.frequency_interval.T
         return [(str(names[j]), float(self.selection_frequency[j]), float(low[j]), float(high[j])) for j in order]
 
+    def _columns(self, n: int | None = None) -> dict[str, tuple]:
+        return dict(zip(("feature", "frequency", "low", "high"), zip(*self.table(n), strict=True), strict=True))
+
     def to_frame(self) -> Any:
         """Return how often each feature was selected, most frequent first, as a data frame (needs pandas).
 
@@ -184,8 +187,7 @@ class StabilityAnalysis:
         pandas.DataFrame
             With the columns feature, frequency, low and high; one row for every feature of the table.
         """
-        columns = zip(*self.table(self.selection_frequency.size), strict=True)
-        return data_frame(dict(zip(("feature", "frequency", "low", "high"), columns, strict=True)))
+        return data_frame(self._columns(self.selection_frequency.size))
 
     def __str__(self) -> str:
         low, high = self.stability.confidence_interval
@@ -206,9 +208,8 @@ class StabilityAnalysis:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        names = ("feature", "frequency", "low", "high")
-        columns = dict(zip(names, zip(*self.table(), strict=True), strict=True))
-        return html_table(" \N{MIDDLE DOT} ".join(" ".join(line.split()) for line in str(self).splitlines()), columns)
+        title = " \N{MIDDLE DOT} ".join(" ".join(line.split()) for line in str(self).splitlines())
+        return html_table(title, self._columns())
 
     def __repr__(self) -> str:
         return f"<StabilityAnalysis: Nogueira {self.stability.nogueira:.3f}, {self.n_repeats} runs, {self.varied}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -52,14 +53,14 @@ class TableSummary:
         -------
         pandas.DataFrame
         """
-        names = ("n_missing", "mean", "std", "minimum", "maximum")
-        return data_frame({"feature": self.feature_names, **{name: getattr(self, name) for name in names}})
+        return data_frame(self._columns())
 
     def _repr_html_(self) -> str:
+        return html_table(repr(self)[1:-1], self._columns())
+
+    def _columns(self) -> dict[str, Any]:
         names = ("n_missing", "mean", "std", "minimum", "maximum")
-        return html_table(
-            repr(self)[1:-1], {"feature": self.feature_names} | {name: getattr(self, name) for name in names}
-        )
+        return {"feature": self.feature_names} | {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
         return (
@@ -91,24 +92,14 @@ def table_summary(X: Any, names: Sequence[str] | None = None) -> TableSummary:
     values, carried = dense_table(X)
     n, m = values.shape
     names = [str(name) for name in (names if names is not None else carried or [f"x{j}" for j in range(m)])]
-    there = ~np.isnan(values)
-    count = there.sum(axis=0)
-    with np.errstate(all="ignore"):
-        if there.all():
-            mean, std, low, high = values.mean(axis=0), values.std(axis=0), values.min(axis=0), values.max(axis=0)
-        else:
-            safe = np.maximum(count, 1)
-            mean = np.where(there, values, 0.0).sum(axis=0) / safe
-            std = np.sqrt((np.where(there, values - mean, 0.0) ** 2).sum(axis=0) / safe)
-            low, high = (
-                np.where(there, values, np.inf).min(axis=0),
-                np.where(there, values, -np.inf).max(axis=0),
-            )
-            mean, std, low, high = (np.where(count > 0, figure, np.nan) for figure in (mean, std, low, high))
-    hashes = row_hashes(np.where(there, values, np.nan)).view(np.uint64)
+    missing = np.isnan(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of features without a value, and of infinite ones
+        mean, std, low, high = (of(values, axis=0) for of in (np.nanmean, np.nanstd, np.nanmin, np.nanmax))
+    hashes = row_hashes(np.where(missing, np.nan, values)).view(np.uint64)
     about = [names, n, int(np.add.reduce(hashes, dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes))]
     fingerprint = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
-    return TableSummary(names, n, n - count, mean, std, low, high, fingerprint)
+    return TableSummary(names, n, missing.sum(axis=0), mean, std, low, high, fingerprint)
 
 
 def dense_table(X: Any) -> tuple[np.ndarray, list[str] | None]:
