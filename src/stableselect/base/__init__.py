@@ -1,9 +1,10 @@
 """What every selector shares: the base classes, the checks of their input, and explanations of a selection."""
 
-from ._calibration import Calibration, NovelSamplesWarning, check_noise
+from ._calibration import Calibration, HeldOutResiduals
 from ._checks import (
     FactorModelWarning,
     NoValuesError,
+    NovelSamplesWarning,
     SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
@@ -12,6 +13,7 @@ from ._checks import (
     check_columns,
     check_count,
     check_labels,
+    check_noise,
     check_number,
     check_pair,
     check_some_selected,
@@ -23,7 +25,7 @@ from ._checks import (
     warn_if_uneven,
 )
 from ._explanation import Explanation
-from ._families import SamplesSelector, ScoreSelector
+from ._families import SamplesSelector, ScoreSelector, StreamingSelector
 from ._figures import Figures, data_frame, html_table
 from ._progress import (
     N_JOBS,
@@ -37,9 +39,7 @@ from ._progress import (
     verbose_steps,
     whole_fits,
 )
-from ._residuals import HeldOutResiduals
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
-from ._streaming import StreamingSelector
 
 # What a selector of one's own may need; the rest serves the other rooms.
 __all__ = [

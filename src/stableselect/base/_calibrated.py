@@ -22,9 +22,9 @@ from .._core import (
     to_dense,
     to_numpy,
 )
-from ._calibration import Calibration, NovelSamplesWarning, check_noise
+from ._calibration import Calibration, HeldOutResiduals
+from ._checks import NovelSamplesWarning, check_noise
 from ._progress import counted, whole_fits
-from ._residuals import HeldOutResiduals
 
 _FOLDS = 5
 _FEWEST = 10

@@ -6,7 +6,7 @@ Each helper returns a clean value or raises an error that says what to do, so th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
@@ -72,6 +72,10 @@ class UnscaledFeaturesWarning(UserWarning):
 
 class TargetNotReachedWarning(UserWarning):
     """No setting reaches what was asked for; ``reached`` of the fitted ``path_`` or ``frontier_`` tells the same."""
+
+
+class NovelSamplesWarning(UserWarning):
+    """Samples that are unlike those fitted on, so that their reconstruction is extrapolated."""
 
 
 def check_names(names: Any, m: int) -> np.ndarray:
@@ -300,3 +304,30 @@ def check_number(value: Any, name: str, low: float = 0.0, high: float = np.inf, 
         most = "" if high == np.inf else f" and below {high:g}" if inside else f" to {high:g}"
         raise ValueError(f"{name} must be a finite number {least}{most} but is {value!r}; change {name}.")
     return float(value)
+
+
+def check_noise(noise: Any, names: Sequence[str]) -> np.ndarray | float:
+    """Return the noise of the selected features: one number, or one for each of them.
+
+    Parameters
+    ----------
+    noise : float, array-like of shape (k,), mapping of str to float, or None
+        What a user gave.
+    names : sequence of str
+        What the selected features are called.
+    """
+    if noise is None:
+        return 0.0
+    if isinstance(noise, Mapping):
+        other = [name for name in noise if name not in set(names)]
+        if other:
+            raise ValueError(
+                f"noise names {other[0]!r}, which is not among the selected ones: {', '.join(map(repr, names[:5]))}."
+            )
+        noise = [noise.get(name, 0.0) for name in names]
+    found = np.asarray(noise, dtype=np.float64)
+    if found.shape not in ((), (len(names),)) or not np.isfinite(found).all() or (found < 0).any():
+        raise ValueError(
+            f"noise must be a standard deviation of at least 0, or one for each of the {len(names)} selected features."
+        )
+    return found
