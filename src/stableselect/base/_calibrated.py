@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import (
@@ -103,7 +104,7 @@ class Calibrated:
         try:
             return Calibration(**self._calibration)
         except AttributeError:
-            raise AttributeError(
+            raise NotFittedError(
                 f"This {type(self).__name__} is not calibrated; call calibrate(X) with the samples fitted on."
             ) from None
 
@@ -162,10 +163,7 @@ class Calibrated:
     def calibrated(self) -> Calibration:
         """Return ``calibration_``, or raise a ``ValueError`` that says how to get it."""
         check_is_fitted(self)
-        try:
-            return self.calibration_
-        except AttributeError as error:
-            raise ValueError(str(error)) from None
+        return self.calibration_
 
     def _residuals(self, X: Any, table: np.ndarray, train: np.ndarray, test: np.ndarray, groups: Any) -> Any:
         """Return what is left of held-out samples."""

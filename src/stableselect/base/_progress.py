@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from numbers import Integral
 from threading import Lock
@@ -150,14 +150,9 @@ def in_processes(
     return found
 
 
-@contextmanager
-def verbose_steps(name: str, verbose: bool) -> Iterator[None]:
+def verbose_steps(name: str, verbose: bool) -> AbstractContextManager[None]:
     """Print the steps of the work in here to standard error, if so asked; ``name`` is whose they are."""
-    if not verbose:
-        yield
-        return
-    with told_to(_lines(name)):
-        yield
+    return told_to(_lines(name)) if verbose else nullcontext()
 
 
 def _lines(name: str) -> Report:

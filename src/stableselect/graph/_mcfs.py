@@ -129,10 +129,7 @@ class MCFS(GraphSelector):
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         X, _ = sorted_samples(X)
         W = self._graph(X)
-        if self.n_clusters is None:
-            self.n_eigenvectors_ = max(1, default_clusters(W) - 1)
-        else:
-            self.n_eigenvectors_ = int(self.n_clusters)
+        self.n_eigenvectors_ = int(self.n_clusters or max(1, default_clusters(W) - 1))
         values, exponent = dense_rows(X)
         scores = mcfs_scores(values, spectral_embedding(W, self.n_eigenvectors_), k)
         # Coefficients belong to X / 2^exponent; in the data's own units they are smaller by as much.

@@ -193,8 +193,7 @@ class NDFS(RowSparseSelector):
             self.indicators_ = np.full((n, 1), n**-0.5)
             return self._row_scores(np.empty((0, 1)), columns, m, [])
         distinct = len({row.tobytes() for row in values})
-        c = default_clusters(graph) if self.n_clusters is None else self.n_clusters
-        c = min(c, distinct)
+        c = min(self.n_clusters or default_clusters(graph), distinct)
         centred = values - values.mean(axis=0)
         ordered = sorted_features(centred)
         unit = float(np.sqrt(np.einsum("ij,ij->", ordered, ordered) / len(columns)))

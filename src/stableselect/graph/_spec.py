@@ -122,19 +122,16 @@ class SPEC(GraphSelector):
         if self.criterion == "phi3" and self.n_clusters == 1:
             raise ValueError("n_clusters must be at least 2 for criterion='phi3', got 1; raise it or pass None.")
         X, _ = sorted_samples(X)
-        return spec_scores(dense_rows(X)[0], self._graph(X), self.criterion, self.n_clusters)
-
-
-def spec_scores(values: np.ndarray, W: sparse.csr_array, criterion: str, n_clusters: int | None) -> np.ndarray:
-    """Return the score of every feature, larger for better, -3 for a constant one."""
-    if criterion == "phi3":
-        return _phi3(values, W, default_clusters(W) if n_clusters is None else int(n_clusters))
-    moments = GraphMoments(values, W)
-    # D^(1/2) 1 is the eigenvector of l = 0, so f' D f = spread + offset and a_1^2 = offset / (spread + offset).
-    return moments.scores(moments.spread + (moments.offset if criterion == "phi1" else 0.0))
+        values, W = dense_rows(X)[0], self._graph(X)
+        if self.criterion == "phi3":
+            return _phi3(values, W, int(self.n_clusters or default_clusters(W)))
+        moments = GraphMoments(values, W)
+        # D^(1/2) 1 is the eigenvector of l = 0, so f' D f = spread + offset and a_1^2 = offset / (spread + offset).
+        return moments.scores(moments.spread + (moments.offset if self.criterion == "phi1" else 0.0))
 
 
 def _phi3(values: np.ndarray, W: sparse.csr_array, n_clusters: int) -> np.ndarray:
+    """Return phi3 of every feature, -3 for a constant one."""
     spectrum = lowest_spectrum(W, n_clusters - 1)
     further = max(0, n_clusters - spectrum.n_components)
     # The D-centred feature has no part in the sum of the eigenvectors of 0, the trivial eigenvector.

@@ -157,8 +157,7 @@ class UDFS(RowSparseSelector):
             return self._row_scores(np.empty((0, 1)), columns, m, [])
         values = values - values.mean(axis=0)
         neighbours = neighbour_indices(values, self.n_neighbors)
-        c = default_clusters(_joined(neighbours)) if self.n_clusters is None else self.n_clusters
-        c = max(1, min(c, len(columns) - 1))
+        c = max(1, min(self.n_clusters or default_clusters(_joined(neighbours)), len(columns) - 1))
         scatter = LocalScatter(values, local_weights(values, neighbours, self.shrinkage))
         W, path = minimise(scatter, c, self.gamma, self.max_iter, self.tol)
         return self._row_scores(W, columns, m, path)

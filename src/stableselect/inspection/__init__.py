@@ -1,11 +1,15 @@
 """Procedures that fit selectors to learn how far a choice can be trusted."""
 
 from .._core import BlockKFold, Bootstrap, ComplementaryPairs, Subsample
-from ._bounds import bousquet_elisseeff_bound, explicit_stability_bound
 from ._certificate import Certificate, leave_one_out_certificate, leave_one_out_change_rate
 from ._error_curve import ErrorCurve, error_curve
 from ._evaluate import evaluate
-from ._generalization import GeneralizationGap, generalization_gap
+from ._generalization import (
+    GeneralizationGap,
+    bousquet_elisseeff_bound,
+    explicit_stability_bound,
+    generalization_gap,
+)
 from ._held_out import HeldOutErrors, held_out_report
 from ._joint_replacements import JointReplacement, joint_replacements
 from ._leave_one_out import LossChange, path_losses

@@ -1,10 +1,13 @@
-"""Where a picture goes: into the axes given, else into the current figure of pyplot."""
+"""What pictures share: where they go, what they draw, and how long a name may be."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+_LONGEST_NAME = 30
+Result = TypeVar("Result")
 
 
 def axes_for(given: Any, size: tuple[float, float], rows: int = 1, columns: int = 1, **grid: Any) -> np.ndarray:
@@ -38,3 +41,28 @@ def axes_for(given: Any, size: tuple[float, float], rows: int = 1, columns: int 
     axes = figure.subplots(rows, columns, squeeze=False, **grid)
     plt.sca(axes[0, 0])
     return axes
+
+
+def result_of(given: Any, kind: type[Result], attribute: str, picture: str, asked: str) -> Result:
+    """Return a result, or that of a fitted selector; raise if there is none.
+
+    Parameters
+    ----------
+    given : result or selector
+        What the caller wants to draw.
+    kind : type
+        Of the result.
+    attribute : str
+        Where a selector has it.
+    picture, asked : str
+        What draws it, and what the selector is to be fitted with, for the message.
+    """
+    found = given if isinstance(given, kind) else getattr(given, attribute, None)
+    if not isinstance(found, kind):
+        raise TypeError(f"{picture} draws a {kind.__name__} or a selector fitted with {asked}; give one of these.")
+    return found
+
+
+def shortened(name: str) -> str:
+    """Return a name that leaves room for the picture."""
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 
 from ..subset import StabilityFrontier
-from ._axes import axes_for
+from ._axes import axes_for, result_of
 
 _KINDS = {"no votes": ("#0072B2", "o"), "votes of subsamples": ("#009E73", "s")}
 _CHOSEN, _GUIDE, _STEP = "#D55E00", "#767676", "#333333"
@@ -52,7 +52,10 @@ def stability_frontier(frontier: StabilityFrontier | Any, *, ax: Axes | None = N
     >>> stability_frontier(ColumnSubset(5, criterion="stability").fit(X)).get_ylabel()
     'stability (Nogueira; 1 = same features each time)'
     """
-    frontier = _as_frontier(frontier)
+    asked = "criterion='stability' or a min_stability"
+    frontier = result_of(frontier, StabilityFrontier, "frontier_", "stability_frontier", asked)
+    if np.isnan(frontier.stability).all():
+        raise ValueError("There is no frontier: all features are selected, so stability is undefined; select fewer.")
     above = _above_least(frontier.error)
     reach = _reach(frontier, above)
     axes: Axes = axes_for(ax, (8.4, 4.8))[0, 0]
@@ -69,18 +72,6 @@ def stability_frontier(frontier: StabilityFrontier | Any, *, ax: Axes | None = N
     entries = _legend(axes, frontier, above <= reach)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9)
     return axes
-
-
-def _as_frontier(given: Any) -> StabilityFrontier:
-    frontier = given if isinstance(given, StabilityFrontier) else getattr(given, "frontier_", None)
-    if not isinstance(frontier, StabilityFrontier):
-        raise TypeError(
-            "stability_frontier draws a StabilityFrontier or a selector fitted with criterion='stability' or a "
-            "min_stability; give one of these."
-        )
-    if np.isnan(frontier.stability).all():
-        raise ValueError("There is no frontier: all features are selected, so stability is undefined; select fewer.")
-    return frontier
 
 
 def _above_least(error: np.ndarray) -> np.ndarray:

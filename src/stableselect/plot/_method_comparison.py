@@ -9,11 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from ._axes import axes_for
+from ._axes import axes_for, shortened
 
 _METHOD, _REFERENCE, _SEEDS = "#0072B2", "#777777", "#D55E00"
 """Of Okabe & Ito (2008)."""
-_LONGEST_NAME = 30
 
 
 def method_comparison(comparison: Any, *, axes: Any = None, figure: Any = None) -> np.ndarray:
@@ -61,7 +60,7 @@ def method_comparison(comparison: Any, *, axes: Any = None, figure: Any = None) 
     agreement.set_xlim(min(-0.08, *agreement.get_xlim()), 1.05)
     _draw(seconds, rows, "seconds", None, "seconds to select")
     seconds.set_xscale("log")
-    first.set_yticks(range(len(rows)), [_label(row.name) for row in rows], fontsize=8)
+    first.set_yticks(range(len(rows)), [shortened(row.name) for row in rows], fontsize=8)
     first.set_ylim(len(rows) - 0.5, -0.5)
     first.set_xlim(left=0)
     return found
@@ -84,7 +83,3 @@ def _dots(ax: Axes, rows: list[Any], name: str, **style: Any) -> None:
     places = [(getattr(row, name), y) for y, row in enumerate(rows) if not math.isnan(getattr(row, name))]
     if places:
         ax.plot(*zip(*places, strict=True), linestyle="", **style)
-
-
-def _label(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

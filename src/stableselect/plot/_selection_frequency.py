@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike
 from .._core import wilson_interval
 from ..base import check_count, check_supports
 from ..inspection import StabilityAnalysis
-from ._axes import axes_for
+from ._axes import axes_for, shortened
 
 _SELECTED, _OTHER = "#0072B2", "#E8E8E8"
 """Blue of Okabe & Ito (2008), and a grey so light that the two differ without colour."""
-_LONGEST_NAME = 30
 _CONFIDENCE = 0.95
 
 
@@ -70,7 +69,8 @@ def selection_frequency(
     counts = masks.sum(axis=0)
     shown = _shown(counts, n_runs, max_features)
     left, right = axes_for(axes, (8.0, 1.7 + 0.2 * len(shown)), 1, 2, sharey=True, width_ratios=[2.2, 1.0])[0]
-    _draw_fields(left, masks[:, shown].T, [_label(feature_names, j) for j in shown])
+    names = shown if feature_names is None else [feature_names[j] for j in shown]
+    _draw_fields(left, masks[:, shown].T, [shortened(str(name)) for name in names])
     _draw_fractions(right, counts[shown] / n_runs, wilson_interval(counts[shown], n_runs, confidence), confidence)
     left.set_title(f"{n_runs} runs{varied}\n{_counted(counts, n_runs, len(shown))}", fontsize=10, loc="left")
     return np.array([left, right], dtype=object)
@@ -124,8 +124,3 @@ def _draw_fractions(ax: Axes, fractions: np.ndarray, interval: np.ndarray, confi
     ax.tick_params(axis="both", labelsize=8)
     ax.tick_params(axis="y", length=0, labelleft=False)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _label(feature_names: Sequence[str] | None, feature: int) -> str:
-    name = str(feature) if feature_names is None else str(feature_names[feature])
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
 from ..subset import SelectionPath
-from ._axes import axes_for
+from ._axes import axes_for, result_of
 
 _HELD_OUT, _TRAINING, _CHOSEN, _GUIDE = "#0072B2", "#E69F00", "#D55E00", "#767676"
 _LEAST = 1e-6
@@ -45,13 +45,7 @@ def selection_path(path: SelectionPath | Any, *, axes: Any = None) -> np.ndarray
     >>> upper.get_ylabel(), lower.get_ylabel()
     ('explained variance', 'unexplained (log scale)')
     """
-    if not isinstance(path, SelectionPath):
-        path = getattr(path, "path_", None)
-    if not isinstance(path, SelectionPath):
-        raise TypeError(
-            "selection_path draws a SelectionPath or a selector fitted with n_features_to_select='auto'; give one of "
-            "these."
-        )
+    path = result_of(path, SelectionPath, "path_", "selection_path", "n_features_to_select='auto'")
     upper, lower = axes_for(axes, (7.0, 5.6), 2, 1, sharex=True, height_ratios=[3, 2])[:, 0]
     upper.set_title(_title(path), fontsize=10)
     k = np.arange(1, path.limit + 1)

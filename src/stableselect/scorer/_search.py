@@ -2,6 +2,7 @@
 
 The trace loss of the start carries the full certificate (no swap improves it). J is searched among the most promising
 swaps by the trace gain and by the first-order gain within J's own top directions; a swap is made only if J falls.
+Settings of the stability frontier are finished by the same search instead of by the trace loss.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._core import EXHAUSTED, ROUNDING, TIE, Array, SwapState, open_columns, to_numpy
+from .._core import EXHAUSTED, ROUNDING, TIE, Array, SwapState, index, open_columns, to_numpy
+from ..subset import Finish, Found, Round, Setting, map_error
 from ._objective import ScorerObjective
 
 _CANDIDATES = 5
@@ -110,3 +112,41 @@ def _candidates(
         near = [(-table[a, j], int(j), int(a)) for a, j in np.argwhere((table >= least) & np.isfinite(table))]
         found.update(((a, j), None) for _, j, a in sorted(near, key=lowest)[:_CANDIDATES])
     return sorted(found, key=lambda swap: (swap[1], state.chosen[swap[0]]))
+
+
+def scorer_finisher(
+    scorer_weight: float, latent_width: int | None, include: Sequence[int], exclude: Sequence[int]
+) -> Finish:
+    """Return what lowers J from the features found and reconstructs all features by J's own map.
+
+    Parameters
+    ----------
+    scorer_weight : float
+        Weight of the scorer's error beside the selector's.
+    latent_width : int or None
+        Width of the autoencoder's inner layer; None for the number of features selected.
+    include, exclude : sequence of int
+        Features that must or must not be selected.
+
+    Returns
+    -------
+    callable
+        Eigenvectors of the samples of a round are found once.
+    """
+    known: list[tuple[Round, tuple[Array, Array]]] = []
+
+    def finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
+        last = next(iter(known), None)  # other threads have rounds of their own
+        if last is None or last[0] is not part:
+            last = part, part.gram.eigh()
+            known[:] = [last]
+        width = int(latent_width or len(found.chosen))
+        objective = ScorerObjective(part.gram, width, scorer_weight, setting.refit, last[1])
+        chosen = found.chosen
+        if setting.exchange:
+            chosen, _ = search_scorer(objective, chosen, include, exclude, found.prices)
+        M, W_D = objective.weights(chosen, objective.exact(chosen)[1])
+        V = (part.gram.xp.take(M, index(chosen, M, part.gram.xp), axis=0) @ W_D).T
+        return chosen, map_error(V, part.target, part.shift, chosen)
+
+    return finish

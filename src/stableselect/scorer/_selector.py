@@ -29,9 +29,8 @@ from ..subset import (
     roles_again,
     weights_of,
 )
-from ._frontier import scorer_finisher
 from ._objective import ScorerObjective, canonical_scores
-from ._search import search_scorer
+from ._search import scorer_finisher, search_scorer
 
 
 class ScorerSelector(MomentsSelector):
