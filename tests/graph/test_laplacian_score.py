@@ -5,8 +5,13 @@ import pytest
 
 from stableselect.graph import LaplacianScore
 from stableselect.graph import _laplacian_score as module
-from stableselect.graph._laplacian_score import laplacian_scores
+from stableselect.graph._laplacian_score import GraphMoments
 from stableselect.graph._neighbours import neighbour_graph
+
+
+def laplacian_scores(values, W):
+    moments = GraphMoments(values, W)
+    return moments.scores(moments.spread)
 
 
 def definition(X, W):

@@ -81,25 +81,18 @@ class TableReader:
         X = as_numbers(X)
         if is_foreign(X):
             X = self._check_tensor(X, names, reset)
-        elif names is not None:
-            X = self._check_named(X, names, reset)
-        else:
-            X = self._check_array(X, reset)
+        elif names is None:
+            if hasattr(X, "columns"):
+                check_columns(X)
+            X = _canonical(validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset))
+        else:  # an array whose names were beside it; scikit-learn would take it for one without names
+            X = _canonical(check_array(X, accept_sparse="csr", ensure_all_finite=False))
+            if reset:
+                self._note_features(int(X.shape[1]), names)
+            else:
+                X = self._features().admit(X, names, 1)
         check_values(X, names=getattr(self, "feature_names_in_", None), missing=getattr(self, "missing", None))
         return X
-
-    def _check_array(self, X: Any, reset: bool) -> Array:
-        if hasattr(X, "columns"):
-            check_columns(X)
-        return _canonical(validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=reset))
-
-    def _check_named(self, X: Any, names: tuple[str, ...], reset: bool) -> Array:
-        """Check an array whose names were beside it; scikit-learn would take it for one without names."""
-        X = _canonical(check_array(X, accept_sparse="csr", ensure_all_finite=False))
-        if reset:
-            self._note_features(int(X.shape[1]), names)
-            return X
-        return self._features().admit(X, names, 1)
 
     def _check_tensor(self, X: Array, names: tuple[str, ...] | None, reset: bool) -> Array:
         if X.ndim != 2 or 0 in X.shape:

@@ -106,13 +106,8 @@ class LaplacianScore(GraphSelector):
 
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         X, _ = sorted_samples(X)
-        return laplacian_scores(dense_rows(X)[0], self._graph(X))
-
-
-def laplacian_scores(values: np.ndarray, W: sparse.csr_array) -> np.ndarray:
-    """Return -f'Lf / f'Df of every D-centred feature, -3 for a constant one."""
-    moments = GraphMoments(values, W)
-    return moments.scores(moments.spread)
+        moments = GraphMoments(dense_rows(X)[0], self._graph(X))
+        return moments.scores(moments.spread)
 
 
 class GraphMoments:

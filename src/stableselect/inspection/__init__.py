@@ -14,8 +14,8 @@ from ._held_out import HeldOutErrors, held_out_report
 from ._joint_replacements import JointReplacement, joint_replacements
 from ._leave_one_out import LossChange, path_losses
 from ._overview import SelectionOverview, overview
+from ._panel_folds import Structure
 from ._panel_result import PanelChange, PanelEvaluation, PanelMember, PanelRow
-from ._panel_structure import Structure
 from ._power_law import PowerLawFit, fit_power_law
 from ._stability_analysis import stability_analysis
 from ._stability_result import StabilityAnalysis

@@ -29,10 +29,9 @@ from .._core import (
 )
 from ..base import check_count, check_labels, check_some_selected, check_table, resolve_columns
 from ..subset import ColumnSubset
-from ._panel_folds import ridge_weight
+from ._panel_folds import measure_structure, ridge_weight
 from ._panel_measures import Measures, unremarked
 from ._panel_result import PanelChange, PanelEvaluation, PanelMember
-from ._panel_structure import measure_structure
 from ._stability_analysis import stability_analysis
 
 _REDUNDANT = 0.95

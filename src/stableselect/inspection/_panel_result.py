@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..base import data_frame, html_table
-from ._panel_structure import Structure
+from ._panel_folds import Structure
 
 if TYPE_CHECKING:
     from pandas import DataFrame
