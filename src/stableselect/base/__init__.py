@@ -27,6 +27,7 @@ from ._checks import (
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector, StreamingSelector
 from ._figures import Figures, data_frame, html_table
+from ._fitting import Selection, unchanged_on_error
 from ._progress import (
     N_JOBS,
     counted,
@@ -39,7 +40,7 @@ from ._progress import (
     verbose_steps,
     whole_fits,
 )
-from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
+from ._selector import FEATURES, N_FEATURES, BaseSelector
 
 # What a selector of one's own may need; the rest serves the other rooms.
 __all__ = [

@@ -30,8 +30,9 @@ from .._core import (
     to_numpy,
 )
 from ._checks import check_names, resolve_include_exclude, resolve_k
+from ._fitting import Selection, unchanged_on_error
 from ._progress import verbose_steps
-from ._selector import FEATURES, BaseSelector, Selection, unchanged_on_error
+from ._selector import FEATURES, BaseSelector
 
 
 class SamplesSelector(BaseSelector):

@@ -1,37 +1,35 @@
-"""What every selector is: fitted once, it transforms, reconstructs, explains and scores."""
+"""What every selector is: fitted once, it transforms, reconstructs, explains and scores, tables of any kind."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Constraints, Interval, RealNotInt, gives_frames
 from .._core import (
     Array,
+    Container,
+    Features,
     Moments,
-    Roles,
     as_numbers,
     check_columns,
     check_reconstructed,
     check_values,
     column_roles,
+    container_of,
+    feature_names,
     index,
     is_foreign,
-    least_squares_map,
+    joined,
     like,
     namespace,
-    significant,
+    read_parts,
     summed,
     take_features,
     to_dense,
@@ -39,7 +37,7 @@ from .._core import (
 )
 from ._calibrated import Calibrated
 from ._explanation import Explanation, build_explanation
-from ._reading import TableReader, one_table, places_of, reconstruct_parts, take_selected
+from ._fitting import Fitting
 
 N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 """Constraint of ``n_features_to_select``."""
@@ -47,47 +45,7 @@ FEATURES = [Iterable, Integral, None]
 """Constraint of ``include`` and ``exclude``."""
 
 
-@dataclass
-class Selection:
-    """What a method finds, from which :class:`BaseSelector` derives its fitted attributes.
-
-    Attributes
-    ----------
-    order : sequence of int
-        The k selected features, best first or in order of selection.
-    scores : ndarray of shape (m,)
-        Larger is better.
-    coefficients : ndarray of shape (k, m) or None
-        The linear map from the selected features, in ``order``, to all centred features; None for least squares.
-    mean : ndarray of shape (m,) or None
-        The feature means that go with ``coefficients``.
-    intercept : ndarray of shape (m,) or None
-        The map's intercept; None for the one that maps the means to themselves.
-    include : sequence of int
-        Features that were selected whatever they score.
-    """
-
-    order: list[int]
-    scores: np.ndarray
-    coefficients: np.ndarray | None = None
-    mean: np.ndarray | None = None
-    intercept: np.ndarray | None = None
-    include: Sequence[int] = ()
-
-
-@contextmanager
-def unchanged_on_error(selector: BaseEstimator) -> Iterator[None]:
-    """Give a selector its earlier attributes back when a fit fails."""
-    before = dict(selector.__dict__)
-    try:
-        yield
-    except BaseException:
-        selector.__dict__.clear()
-        selector.__dict__.update(before)
-        raise
-
-
-class BaseSelector(Calibrated, TableReader, SelectorMixin, BaseEstimator):
+class BaseSelector(Calibrated, Fitting):
     """Base of every selector: implement ``fit`` so that it ends in ``_store``, and inherit the rest.
 
     A selector that needs the samples derives from :class:`SamplesSelector`, one that scores every feature from
@@ -284,55 +242,8 @@ class BaseSelector(Calibrated, TableReader, SelectorMixin, BaseEstimator):
             if X is None:
                 raise ValueError(f"{type(self).__name__} does not keep the moments of the samples; call explain(X).")
             gram, _ = Moments.from_batches(self._read_pieces(X)).operator().normalised()
-            found = column_roles(gram, self.selected_.tolist(), 0.0)
-            roles = found.explaining
+            roles = column_roles(gram, self.selected_.tolist(), 0.0).explaining
         return build_explanation(getattr(self, "feature_names_in_", None), self.selected_, *roles)
-
-    def _keep_roles(self, roles: Roles) -> None:
-        """Keep R2, shares, replacements and their costs for :meth:`explain`."""
-        self._roles = roles.explaining
-
-    def _moments_folds(self) -> int | None:
-        """Return into how many folds a caller must split the moments that replace the samples; None: it cannot.
-
-        0 means that the moments of all samples together are enough.
-        """
-        return None
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self.support_
-
-    def _store(self, selection: Selection, X: Array = None) -> None:
-        """Derive every fitted attribute from a selection; X is needed where that has no coefficients."""
-        m = self.n_features_in_
-        order = np.asarray(selection.order, dtype=np.int64)
-        scores = np.asarray(selection.scores, dtype=np.float64)
-        self.__dict__.pop("_calibration", None)  # of an earlier fit
-        self.selected_ = order
-        self.support_ = np.zeros(m, dtype=bool)
-        self.support_[order] = True
-        # A score must not put a discarded feature above one that earned its place, whatever order the search found.
-        earned = np.setdiff1d(order, selection.include)
-        limit = scores[earned].min(initial=np.inf)
-        self.scores_ = np.where(self.support_, scores, np.minimum(scores, limit))
-        by_score = np.argsort(-significant(scores), kind="stable")
-        self.ranking_ = np.empty(m, dtype=np.int64)
-        self.ranking_[np.concatenate([order, by_score[~self.support_[by_score]]])] = np.arange(1, m + 1)
-        coefficients, mean = selection.coefficients, selection.mean
-        if coefficients is None or mean is None:
-            coefficients, mean = least_squares_map(X, order)
-        in_table_order = np.argsort(order)
-        self.reconstruction_coef_ = coefficients[in_table_order]
-        intercept = selection.intercept
-        self.reconstruction_intercept_ = mean - mean[order] @ coefficients if intercept is None else intercept
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn what the input may be."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = getattr(self, "missing", "raise") != "raise"
-        return tags
 
 
 def _squared_error(selector: BaseSelector, block: Array) -> tuple[int, float]:
@@ -340,3 +251,77 @@ def _squared_error(selector: BaseSelector, block: Array) -> tuple[int, float]:
     values = to_dense(block)
     error = (values - selector.reconstruct(values[:, selector.support_])) / getattr(selector, "scale_", 1.0)
     return int(np.count_nonzero(~np.isnan(error))), float(np.nansum(error**2))
+
+
+def one_table(X: Any) -> Container | None:
+    """Return how to read a table that is no plain one, None for a plain one; raise for a series of parts."""
+    container = None if isinstance(X, np.ndarray) else container_of(X)
+    if container is not None and container.is_series:
+        raise TypeError(f"X is {container.kind} of a table; call this for each part, or pass the table itself.")
+    return container
+
+
+def take_selected(X: Any, container: Container, features: Features, chosen: np.ndarray, *, lazily: bool) -> Any:
+    """Return the chosen features of a container; they are found by name if they have any.
+
+    Parameters
+    ----------
+    X : container
+        What a user gave.
+    container : Container
+        How it is read.
+    features : Features
+        The features of the table fitted on.
+    chosen : ndarray of int
+        Which of them are wanted.
+    lazily : bool
+        Whether to return the same kind of container where it allows that; otherwise an array.
+    """
+    if container.take is None or container.columns is None or not lazily:
+        kept = []
+        for samples, names in read_parts(X, features):
+            check_values(samples, names=names)
+            kept.append(take_features(samples, chosen))
+        return joined(kept)
+    names, m = feature_names(container.columns()), int(X.shape[1]) if hasattr(X, "shape") else None
+    if names is not None and features.names is not None:
+        places = np.array(features.places(names))[chosen]
+    else:
+        n_features = len(names) if names is not None else m
+        if n_features != features.n_features:
+            raise ValueError(f"X has {n_features} features, but {features.n_features} are expected.")
+        places = chosen
+    return container.take(places.tolist())
+
+
+def reconstruct_parts(selector: Any, X: Any) -> Any:
+    """Return all features of a container that holds the selected ones: part by part, on Dask lazily."""
+    names, m = getattr(selector, "feature_names_in_", None), selector.n_features_in_
+    wanted = None if names is None else selector.get_feature_names_out().tolist()
+    if hasattr(X, "map_partitions"):
+        if wanted is not None:
+            places_of(wanted, X.columns)
+        rebuilt = partial(_rebuilt_frame, selector=selector, names=range(m) if names is None else names)
+        return X.map_partitions(rebuilt, meta=rebuilt(X._meta))
+    if hasattr(X, "map_blocks"):
+        return X.map_blocks(selector.reconstruct, chunks=(X.chunks[0], (m,)), dtype=np.float64, meta=np.empty((0, 0)))
+    parts = []
+    for samples, known in read_parts(X):
+        if wanted is not None and known is not None:
+            samples = take_features(samples, places_of(wanted, known))
+        parts.append(selector.reconstruct(samples))
+    return joined(parts)
+
+
+def places_of(wanted: Sequence[str], names: Iterable[str]) -> list[int]:
+    """Return where the selected features are among features of these names; raise if one is missing."""
+    places = {name: place for place, name in enumerate(names)}
+    for name in wanted:
+        if name not in places:
+            raise ValueError(f"reconstruct needs the selected features, but {name!r} is missing.")
+    return [places[name] for name in wanted]
+
+
+def _rebuilt_frame(part: Any, selector: Any, names: Any) -> Any:
+    values = selector.reconstruct(part) if len(part) else np.empty((0, len(names)))
+    return type(part)(values, index=part.index, columns=names)
