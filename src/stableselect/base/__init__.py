@@ -8,7 +8,6 @@ from ._checks import (
     SketchWarning,
     TargetNotReachedWarning,
     TooFewSamplesError,
-    UnevenFoldsWarning,
     UnscaledFeaturesWarning,
     check_columns,
     check_count,
@@ -19,15 +18,19 @@ from ._checks import (
     check_some_selected,
     check_supports,
     check_table,
-    resolve_columns,
-    resolve_include_exclude,
-    resolve_k,
-    warn_if_uneven,
 )
 from ._explanation import Explanation
 from ._families import SamplesSelector, ScoreSelector, StreamingSelector
 from ._figures import Figures, data_frame, html_table
-from ._fitting import Selection, unchanged_on_error
+from ._fitting import (
+    Selection,
+    UnevenFoldsWarning,
+    resolve_columns,
+    resolve_include_exclude,
+    resolve_k,
+    unchanged_on_error,
+    warn_if_uneven,
+)
 from ._progress import (
     N_JOBS,
     counted,

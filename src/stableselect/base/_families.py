@@ -29,8 +29,8 @@ from .._core import (
     stream_moments,
     to_numpy,
 )
-from ._checks import check_names, resolve_include_exclude, resolve_k
-from ._fitting import Selection, unchanged_on_error
+from ._checks import check_names
+from ._fitting import Selection, resolve_include_exclude, resolve_k, unchanged_on_error
 from ._progress import verbose_steps
 from ._selector import FEATURES, BaseSelector
 

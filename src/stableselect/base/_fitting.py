@@ -1,10 +1,13 @@
-"""What every fit shares: the table is read and checked, and all fitted attributes follow from the selection."""
+"""What every fit shares: the features asked for, the table, and the attributes, which all follow from the selection."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._core import (
     Array,
     Features,
+    Moments,
     Roles,
     Stream,
     as_numbers,
@@ -30,6 +34,22 @@ from .._core import (
     row_blocks,
     significant,
 )
+
+
+class UnevenFoldsWarning(UserWarning):
+    """Folds of very different sizes; ``fold_sizes_`` of the fitted selector has them."""
+
+
+def warn_if_uneven(folds: Sequence[Moments]) -> None:
+    """Warn of folds of very different numbers of samples."""
+    sizes = [fold.n_samples for fold in folds]
+    if 2 * len(sizes) * min(sizes) < sum(sizes):
+        warnings.warn(
+            f"The {len(sizes)} folds of {sum(sizes)} samples hold {min(sizes)} to {max(sizes)} of them, so what is "
+            "chosen by held-out error is less certain; cv=KFold(...) of scikit-learn gives even folds.",
+            UnevenFoldsWarning,
+            stacklevel=4,
+        )
 
 
 @dataclass
@@ -189,6 +209,82 @@ class Fitting(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self, "missing", "raise") != "raise"
         return tags
+
+
+def resolve_k(n_features_to_select: int | float | str | None, m: int) -> int:
+    """Return the number of features to select of m: an integer, a fraction rounded up, or None for half."""
+    wanted = n_features_to_select
+    if wanted is None:
+        return max(1, m // 2)
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool | np.bool_):
+        if not 1 <= wanted <= m:
+            raise ValueError(f"n_features_to_select must be between 1 and the number of features, {m}; got {wanted}.")
+        return int(wanted)
+    if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_) and 0 < wanted <= 1:
+        return max(1, int(np.ceil(round(float(wanted) * m, 9))))
+    raise ValueError(
+        "n_features_to_select must be a whole number, a fraction above 0 and at most 1, or None for half; "
+        f"got {wanted!r}."
+    )
+
+
+def resolve_columns(columns: Iterable[str | int] | None, m: int, names: Sequence[str] | None, what: str) -> list[int]:
+    """Return feature indices for names or indices given by a user, in their order, each once."""
+    if columns is None:
+        return []
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    if isinstance(columns, Iterator):
+        raise ValueError(f"{what} is an iterator, which only the first fit could read; give a list.")
+    ordered = not isinstance(columns, set | frozenset)
+    lookup = {} if names is None else {str(name): j for j, name in enumerate(names)}
+    found: list[int] = []
+    for column in columns:
+        if isinstance(column, str):
+            if column not in lookup:
+                close = get_close_matches(column, lookup, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else "check the spelling."
+                if names is None:
+                    hint = "the samples have no feature names; give indices."
+                raise ValueError(f"Unknown feature {column!r} in {what}: {hint}")
+            found.append(lookup[column])
+        elif isinstance(column, Integral) and not isinstance(column, bool) and -m <= column < m:
+            found.append(int(column) % m)
+        else:
+            raise ValueError(f"Unknown feature {column!r} in {what}: expected a name or an index from 0 to {m - 1}.")
+    return list(dict.fromkeys(found if ordered else sorted(found)))
+
+
+def resolve_include_exclude(
+    include: Iterable[str | int] | None,
+    exclude: Iterable[str | int] | None,
+    m: int,
+    k: int | None,
+    names: Sequence[str] | None,
+) -> tuple[list[int], list[int]]:
+    """Return the indices to force in and to leave out, after checking that k features can be selected with them.
+
+    Where k is None, at least one feature has to be left.
+    """
+    forced = resolve_columns(include, m, names, "include")
+    barred = resolve_columns(exclude, m, names, "exclude")
+    both = sorted(set(forced) & set(barred))
+    if both:
+        shown = repr(str(names[both[0]])) if names is not None else both[0]
+        raise ValueError(f"Feature {shown} is in both include and exclude; remove it from one.")
+    if k is None:
+        if len(barred) == m:
+            raise ValueError("exclude leaves no feature to select; exclude fewer.")
+        return forced, barred
+    if len(forced) > k:
+        raise ValueError(
+            f"include names {len(forced)} features but only {k} are to be selected; raise the number or include fewer."
+        )
+    if m - len(barred) < k:
+        raise ValueError(
+            f"exclude leaves {m - len(barred)} features but {k} are to be selected; lower the number or exclude fewer."
+        )
+    return forced, barred
 
 
 def _canonical(X: Array) -> Array:
