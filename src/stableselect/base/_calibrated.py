@@ -25,6 +25,7 @@ from .._core import (
 )
 from ._calibration import Calibration, HeldOutResiduals
 from ._checks import NovelSamplesWarning, check_noise
+from ._fitting import Fitting
 from ._progress import counted, whole_fits
 
 _FOLDS = 5
@@ -34,11 +35,9 @@ _MOST_VALUES = 1 << 25
 """Residuals that are held at once; more of them would make the intervals no better."""
 
 
-class Calibrated:
+class Calibrated(Fitting):
     """What a selector can tell of its reconstruction after :meth:`calibrate`."""
 
-    support_: np.ndarray
-    reconstruction_coef_: np.ndarray
     _calibration: dict[str, Any]
 
     def calibrate(self, X: Any, *, cv: Any = None, groups: Any = None, random_state: Any = 0) -> Self:
@@ -85,7 +84,7 @@ class Calibrated:
                 "calibrate without batch."
             )
         X = in_memory(X, f"{type(self).__name__}.calibrate")[0]
-        table = to_dense(self._check_table(X, reset=False))  # type: ignore[attr-defined]
+        table = to_dense(self._check_table(X, reset=False))
         if len(table) < _FEWEST:
             raise ValueError(f"calibrate needs at least {_FEWEST} samples, got {len(table)}; give more of them.")
         own = getattr(self, "cv", None)
@@ -94,7 +93,7 @@ class Calibrated:
         splits = splits_of(as_splitter(cv, groups, random_state), table, groups)
         most = max(1, _MOST_VALUES // table.shape[1] // len(splits))
         held_out = [self._residuals(X, table, train, test[:most], groups) for train, test in counted(splits, "splits")]
-        given = to_dense(self.transform(X))  # type: ignore[attr-defined]
+        given = to_dense(self.transform(X))
         self._calibration = dict(vars(Calibration.of(given, held_out, len(table))))
         return self
 
@@ -126,7 +125,7 @@ class Calibrated:
             The ends of the intervals. Both are the value itself for a selected feature without noise.
         """
         reach = self.calibrated().reach(level, self.support_)
-        values, std = self.reconstruct(X_selected, return_std=True, noise=noise)  # type: ignore[attr-defined]
+        values, std = self.reconstruct(X_selected, return_std=True, noise=noise)
         to_either_side = std * like(reach, std, namespace(std))
         return values - to_either_side, values + to_either_side
 
@@ -158,7 +157,7 @@ class Calibrated:
         ([False, False], [True, True])
         """
         calibration = self.calibrated()
-        return calibration.novelty(to_dense(self._selected_values(X_selected)))  # type: ignore[attr-defined]
+        return calibration.novelty(to_dense(self._selected_values(X_selected)))
 
     def calibrated(self) -> Calibration:
         """Return ``calibration_``, or raise a ``ValueError`` that says how to get it."""
@@ -186,8 +185,8 @@ class Calibrated:
         calibration = self.calibrated()
         if container_of(X_selected) is not None:
             raise TypeError("Standard deviations need the selected features in memory; pass them as an array.")
-        values = self._selected_values(X_selected)  # type: ignore[attr-defined]
-        names = self.get_feature_names_out().tolist()  # type: ignore[attr-defined]
+        values = self._selected_values(X_selected)
+        names = self.get_feature_names_out().tolist()
         std = calibration.deviations(
             to_dense(values), self.reconstruction_coef_, self.support_, check_noise(noise, names)
         )
@@ -195,7 +194,7 @@ class Calibrated:
 
     def _warn_if_novel(self, values: Array) -> None:
         """Warn of samples that are unlike those fitted on."""
-        names = self.get_feature_names_out().tolist()  # type: ignore[attr-defined]
+        names = self.get_feature_names_out().tolist()
         told = self.calibration_.unlike(to_dense(values), names)
         if told is not None:
             warnings.warn(told, NovelSamplesWarning, stacklevel=4)

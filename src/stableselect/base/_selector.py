@@ -37,7 +37,6 @@ from .._core import (
 )
 from ._calibrated import Calibrated
 from ._explanation import Explanation, build_explanation
-from ._fitting import Fitting
 
 N_FEATURES = [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None]
 """Constraint of ``n_features_to_select``."""
@@ -45,7 +44,7 @@ FEATURES = [Iterable, Integral, None]
 """Constraint of ``include`` and ``exclude``."""
 
 
-class BaseSelector(Calibrated, Fitting):
+class BaseSelector(Calibrated):
     """Base of every selector: implement ``fit`` so that it ends in ``_store``, and inherit the rest.
 
     A selector that needs the samples derives from :class:`SamplesSelector`, one that scores every feature from

@@ -53,7 +53,8 @@ def method_comparison(comparison: Any, *, axes: Any = None, figure: Any = None) 
         _draw(ax, rows, "accuracy", "accuracy_se", "accuracy")
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     _draw(agreement, rows, "stability", None, "stability")
-    _dots(agreement, rows, "seed_stability", marker="|", color=_SEEDS, markersize=11, markeredgewidth=1.8)
+    seeds = [row.seed_stability for row in rows]
+    agreement.plot(seeds, range(len(rows)), "|", color=_SEEDS, markersize=11, markeredgewidth=1.8)
     agreement.plot([], [], "o", color=_METHOD, label="other samples")
     agreement.plot([], [], "|", color=_SEEDS, markersize=9, label="other seeds")
     agreement.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7, frameon=False)
@@ -77,9 +78,3 @@ def _draw(ax: Axes, rows: list[Any], name: str, spread: str | None, label: str) 
     ax.set_axisbelow(True)
     ax.tick_params(axis="both", labelsize=8, length=0)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _dots(ax: Axes, rows: list[Any], name: str, **style: Any) -> None:
-    places = [(getattr(row, name), y) for y, row in enumerate(rows) if not math.isnan(getattr(row, name))]
-    if places:
-        ax.plot(*zip(*places, strict=True), linestyle="", **style)
