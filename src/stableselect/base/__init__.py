@@ -20,7 +20,7 @@ from ._checks import (
     check_table,
 )
 from ._explanation import Explanation
-from ._families import SamplesSelector, ScoreSelector, StreamingSelector
+from ._families import IncludingSelector, SamplesSelector, ScoreSelector, StreamingSelector
 from ._figures import Figures, data_frame, html_table
 from ._fitting import (
     Selection,

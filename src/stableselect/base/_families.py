@@ -35,6 +35,32 @@ from ._progress import verbose_steps
 from ._selector import FEATURES, BaseSelector
 
 
+class IncludingSelector(BaseSelector):
+    """Base of selectors that take ``include`` and ``exclude``."""
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BaseSelector._parameter_constraints,
+        "include": FEATURES,
+        "exclude": FEATURES,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        include: Iterable[str | int] | None = None,
+        exclude: Iterable[str | int] | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.include = include
+        self.exclude = exclude
+
+    def _include_exclude(self, k: int) -> tuple[list[int], list[int]]:
+        """Return the indices of the features to force in and to leave out where k are selected."""
+        names = getattr(self, "feature_names_in_", None)
+        return resolve_include_exclude(self.include, self.exclude, self.n_features_in_, k, names)
+
+
 class SamplesSelector(BaseSelector):
     """Base of selectors that need the samples themselves: implement ``_select(X, k)``."""
 
@@ -70,7 +96,7 @@ class SamplesSelector(BaseSelector):
         """Select k features of the checked samples X."""
 
 
-class ScoreSelector(SamplesSelector):
+class ScoreSelector(IncludingSelector, SamplesSelector):
     """Base of selectors that take the features of largest score: implement ``_score_features(X, k)``.
 
     Features in ``include`` come first whatever they score, those in ``exclude`` are passed over; ties go to the lowest
@@ -90,30 +116,12 @@ class ScoreSelector(SamplesSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BaseSelector._parameter_constraints,
-        "include": FEATURES,
-        "exclude": FEATURES,
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        include: Iterable[str | int] | None = None,
-        exclude: Iterable[str | int] | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.include = include
-        self.exclude = exclude
-
     @abstractmethod
     def _score_features(self, X: Array, k: int) -> np.ndarray:
         """Return a score for every feature of the checked samples X, of which k will be selected; larger is better."""
 
     def _select(self, X: Array, k: int) -> Selection:
-        names = getattr(self, "feature_names_in_", None)
-        include, exclude = resolve_include_exclude(self.include, self.exclude, X.shape[1], k, names)
+        include, exclude = self._include_exclude(k)
         scores = self._score_features(X, k)
         order = np.argsort(-significant(scores), kind="stable")
         free = order[~np.isin(order, [*include, *exclude])]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
-from .._compat import Constraints
 from .._core import TIE, Array, Moments, column_roles, merged, normalised_moments, to_numpy
-from ..base import FEATURES, Selection, StreamingSelector, resolve_include_exclude, resolve_k
+from ..base import IncludingSelector, Selection, StreamingSelector, resolve_k
 
 _NOTHING_LEFT = 1e-12
 """A feature whose squared loadings have less than this left lies in the span of the selected ones."""
 
 
-class PivotedQR(StreamingSelector):
+class PivotedQR(IncludingSelector, StreamingSelector):
     """Select the pivots of a QR factorisation of the features' loadings on the k leading principal components.
 
     The covariance C = V diag(e) V' of the features has the leading eigenvectors V_q, q the smaller of k and the rank.
@@ -63,32 +61,14 @@ class PivotedQR(StreamingSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **StreamingSelector._parameter_constraints,
-        "include": FEATURES,
-        "exclude": FEATURES,
-    }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        include: Iterable[str | int] | None = None,
-        exclude: Iterable[str | int] | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.include = include
-        self.exclude = exclude
-
     def _select_from_folds(
         self, folds: Sequence[Moments], X: Array = None, sample_weight: np.ndarray | None = None
     ) -> Selection:
         moments = merged(folds)
         gram, _ = normalised_moments(moments)
-        m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        k = resolve_k(self.n_features_to_select, m)
-        include, exclude = resolve_include_exclude(self.include, self.exclude, m, k, names)
-        loadings = np.zeros((m, 0))
+        k = resolve_k(self.n_features_to_select, self.n_features_in_)
+        include, exclude = self._include_exclude(k)
+        loadings = np.zeros((self.n_features_in_, 0))
         if gram.trace() > 0:
             loadings = to_numpy(gram.eigh()[1])[:, :k]
         self.n_components_ = loadings.shape[1]
