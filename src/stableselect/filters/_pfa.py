@@ -184,9 +184,8 @@ def _nearest_to_centres(
     # Equal features have equal loadings to rounding only; without this k-means would split them.
     rows = np.round(rows, _DIGITS)
     k = min(k, len(np.unique(rows, axis=0)))
-    with warnings.catch_warnings(), one_thread():
-        # A cluster that empties is no fault: the missing feature is made up afterwards.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # A cluster that empties is no fault: the missing feature is made up afterwards.
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), one_thread():
         means = KMeans(k, n_init=_STARTS, random_state=random_state).fit(rows)
     labels = means.labels_
     distances = np.round(np.linalg.norm(rows - means.cluster_centers_[labels], axis=1), _DIGITS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from ..base import BaseSelector, Explanation, StreamingSelector, TooFewSamplesEr
 from ..metrics import correlated_groups
 from ._error_curve import ErrorCurve, error_curve, held_out
 from ._panel_folds import Fold
+from ._panel_measures import unremarked
 from ._stability_analysis import stability_analysis
 from ._stability_result import StabilityAnalysis
 from ._table_summary import TableSummary, dense_table, table_summary
@@ -120,8 +120,8 @@ def overview(
     if stability is True and len(values) >= _MIN_SAMPLES:
         repeated = _repeated(selector, X, int(rng.randint(2**31)), groups)
     rows = _some_rows(len(values), rng, selector.selected_.size)
-    filled = SimpleImputer(keep_empty_features=True).fit_transform(values[rows])
-    known = filled / getattr(selector, "scale_", 1.0)
+    scaled = values[rows] / getattr(selector, "scale_", 1.0)  # a copy, whose gaps can be filled in place
+    known = SimpleImputer(keep_empty_features=True, copy=False).fit_transform(scaled)
     groups = None if groups is None else np.asarray(groups)[rows]
     enough = len(known) >= _MIN_SAMPLES
     return SelectionOverview(
@@ -145,8 +145,7 @@ def _repeated(selector: BaseSelector, X: Any, seed: int, groups: Any) -> Stabili
     again.set_params(n_features_to_select=int(selector.selected_.size))
     quick = isinstance(selector, StreamingSelector) and getattr(selector, "conditions", None) is None
     runs = 10 if quick else 5
-    with warnings.catch_warnings(), whole_fits():
-        warnings.simplefilter("ignore", UserWarning)
+    with unremarked(), whole_fits():
         try:
             return stability_analysis(again, X, n_repeats=runs, groups=groups, random_state=seed)
         except TooFewSamplesError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,9 @@ _SEED = 0
 """Of the trees and of the principal components of large tables: the same for every row of the comparison."""
 
 
-@contextmanager
-def unremarked() -> Iterator[None]:
+def unremarked() -> AbstractContextManager[Any]:
     """Say nothing of how a selection to compare with was made: its settings are not the user's."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
 def _held_together(together: tuple[Any, np.ndarray] | None, train: np.ndarray) -> tuple[Any, np.ndarray | None]:

@@ -234,8 +234,7 @@ def analysed(
     """
     confidence = check_number(confidence, "confidence", 0, 1, inside=True)
     free = np.ones(supports.shape[1], dtype=bool) if free is None else free
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         # Where nothing is open, the empty set among one feature has as little choice.
         open_ = supports[:, free] if free.any() else np.zeros((len(supports), 1), dtype=bool)
         agreement = stability(open_, confidence=confidence)

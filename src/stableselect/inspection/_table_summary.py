@@ -93,8 +93,7 @@ def table_summary(X: Any, names: Sequence[str] | None = None) -> TableSummary:
     n, m = values.shape
     names = [str(name) for name in (names if names is not None else carried or [f"x{j}" for j in range(m)])]
     missing = np.isnan(values)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of features without a value, and of infinite ones
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of no value at all, and of infinite ones
         mean, std, low, high = (of(values, axis=0) for of in (np.nanmean, np.nanstd, np.nanmin, np.nanmax))
     hashes = row_hashes(np.where(missing, np.nan, values)).view(np.uint64)
     about = [names, n, int(np.add.reduce(hashes, dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes))]
