@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -21,6 +23,31 @@ _ROWS = 20
 """Most rows shown of a table; the selection file holds them all."""
 _UNITS = {"none": "in original units", "minmax": "after min-max scaling", "standard": "after standard scaling"}
 _SCALE = "1: always the same columns, 0: no better than chance"
+
+
+def selection_report(selection: TableSelection, targets: Sequence[Path]) -> Iterator[RenderableType]:
+    """Yield what there is to say of a selection; ``targets`` are the files that hold it, if any."""
+    k, cost = len(selection.selected), selection.conditions_cost
+    file = printable(targets[1].name) if targets else None
+    of = f"{k} of {counted(len(selection.features), 'column')} of {printable(selection.source)}"
+    ridge = "" if selection.ridge is None else f" Ridge weight: {selection.ridge:.3g}."
+    yield f"{selection.method} selected {of} ({counted(selection.rows, 'row')}).{ridge}"
+    if selection.optimality_gap is not None:
+        yield gap_line(selection.optimality_gap, k, cost is not None)
+    if cost is not None:
+        yield conditions_line(cost, k)
+    if selection.path is not None:
+        yield path_lines(selection.path)
+    if selection.stability is not None:
+        yield stability_lines(selection.stability)
+    if file is not None:
+        yield selected_table(selection, file)
+    if selection.errors is not None:
+        yield errors_table(selection.errors, selection.scaling)
+    if selection.batches is not None:
+        yield batch_table(selection.batches)
+    if selection.explanation is not None:
+        yield from explanation_tables(selection.explanation, file)
 
 
 def selected_table(selection: TableSelection, file: str) -> RenderableType:
