@@ -38,7 +38,7 @@ def compare(
     ] = None,
     plot: Annotated[Path | None, options.value("OUT", "Picture to write: .png, .svg or .pdf.")] = None,
     labels: options.Labels = None,
-    group: options.GroupColumn = None,
+    group_column: options.GroupColumn = None,
     drop_columns: options.DropColumns = None,
     id_column: options.IgnoredIdColumn = None,
     scale: options.Scale = "standard",
@@ -86,7 +86,7 @@ def compare(
                 table_format(target, suffixes, what)
         targets = [target for target in (output, plot, *options.check_report(report)) if target is not None]
         options.check_files(targets, given)
-        data = options.read_whole(given, group, "compare methods on")
+        data = options.read_whole(given, "compare methods on")
         numbers, wanted = _numbers(data, given)
         kept = Path(f"{Path(data.name).stem or 'table'}.compare") if store is None else store
         try:
@@ -122,8 +122,9 @@ def _numbers(data: Any, given: dict[str, Any]) -> tuple[LabelledNumbers, Any]:
     if wanted == "auto":
         raise RequestError("k", "methods are compared with the same number of columns; give a number.")
     drop, ids = (options.columns_named(given[one] or [], data.columns) for one in ("drop_columns", "id_column"))
-    request = SelectionRequest(wanted, scale=given["scale"], drop=drop, id_columns=ids)
-    numbers = labelled_numbers(data, request, labels=given["labels"], group=given["group"], folds=given["folds"])
+    same = {name: given[name] for name in ("scale", "group_column")}
+    request = SelectionRequest(wanted, drop=drop, id_columns=ids, **same)
+    numbers = labelled_numbers(data, request, labels=given["labels"], folds=given["folds"])
     m = len(numbers.features)
     if wanted is not None and (wanted == m or (isinstance(wanted, float) and math.ceil(round(wanted * m, 9)) == m)):
         raise RequestError("k", f"all {m} columns would be selected, so there is nothing to compare; select fewer.")

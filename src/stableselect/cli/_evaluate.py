@@ -71,7 +71,7 @@ def evaluate(
         options.check_files([*targets, *pages], given)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
-            data = options.read_whole(given, group_column, "be judged at once")
+            data = options.read_whole(given, "be judged at once")
             same = ("labels", "group_column", "time_column", "scale", "folds", "seed")
             request = EvaluationRequest(
                 columns_named(columns, data.columns, files=True),

@@ -147,9 +147,7 @@ Missing = Annotated[
     value("HOW", "raise, or em: a Gaussian stands in for missing values; or factors."),
 ]
 Batch = Annotated[str | None, value("COLUMN", "Batches (instruments, days): select by what varies within them.")]
-GroupColumn = Annotated[
-    str | None, value("COLUMN", "Rows with the same entry are held out together.", "--group-column")
-]
+GroupColumn = Annotated[str | None, value("COLUMN", "Rows with the same entry are held out together.")]
 Labels = Annotated[
     str | None, value("COLUMN", "Column of classes, to compare accuracy too.", "--label-column", "--labels")
 ]
@@ -287,11 +285,11 @@ def reading(given: dict[str, Any]) -> dict[str, Any]:
     return {"header": not given["no_header"], "style": style, "transpose": given["transpose"]}
 
 
-def read_whole(given: dict[str, Any], group: str | None, what: str) -> Table:
+def read_whole(given: dict[str, Any], what: str) -> Table:
     """Read the table of a command that needs it in memory."""
     from ..io import Table, open_table
 
-    kept = [name for name in (given["labels"], group, *(given["id_column"] or ())) if name]
+    kept = [name for name in (given["labels"], given["group_column"], *(given["id_column"] or ())) if name]
     table = open_table(given["table"], verbatim=kept, **reading(given))
     if not isinstance(table, Table):
         raise ValueError(f"{printable(table.name)} is too large to {what}; give a part of its rows.")

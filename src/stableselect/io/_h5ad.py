@@ -59,6 +59,11 @@ class H5ad:
             called += "_"
         return called
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table: the names of the rows, then the others."""
+        return [self.rows_called, *self.names]
+
     def row_names(self) -> list[str]:
         """Return the names of the rows."""
         return self._index("obs", self.shape[0])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 import pyarrow as pa
 
 from .._files import printable
 from ._style import TextError
-from ._tables import Table, TableError, headerless, is_number, is_text, listed, quoted
+from ._tables import Table, TableError, check_unique, headerless, is_number, is_text, listed, quoted
 
 
 def check_names(names: list[str], expected: list[str], part: str, first: str) -> None:
@@ -21,9 +20,7 @@ def check_names(names: list[str], expected: list[str], part: str, first: str) ->
             f"The part {printable(part)} {' and '.join(told)}, unlike {printable(first)}"
             f"{headerless(names) or '; check its names'}."
         )
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise TableError(f"{printable(part)} has more than one column named {listed(repeated)}; rename one of them.")
+    check_unique(names, part)
 
 
 def check_types(piece: Table, first: pa.Schema, name: str, verbatim: set[str]) -> None:

@@ -146,7 +146,7 @@ def _h5ad(file: H5ad, name: str) -> Table:
             f"{ARCHIVE_LIMIT / 2**30:.3g} are read; use a method that reads it piece by piece, or give fewer rows."
         )
     check_unique(file.names, name)
-    pieces = list(h5ad_pieces(file, [file.rows_called, *file.names], name, 4096))
+    pieces = list(h5ad_pieces(file, file.columns, name, 4096))
     return replace(pieces[0], data=pa.concat_tables([piece.data for piece in pieces]))
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from io import StringIO
-from itertools import islice
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -14,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
-from ._style import Layout, TextError, TextStyle, recognised, split_rows
+from ._style import Layout, TextError, TextStyle, recognised
 from ._tables import NA_WORDS, Table, TableError, is_number, is_text
 
 _BLOCK_BYTES = 1 << 26
@@ -115,9 +112,8 @@ def _read(
     if layout.row_names:
         types[layout.row_names] = pa.string()
     names = None
-    if layout.row_names or layout.empty_last:
-        first, last = [layout.row_names] * bool(layout.row_names), [_EMPTY_LAST] * layout.empty_last
-        names = [*first, *_names(begin, style, layout.skipped), *last]
+    if layout.names:
+        names = [*[layout.row_names] * bool(layout.row_names), *layout.names, *[_EMPTY_LAST] * layout.empty_last]
     encoding = "utf8" if style.encoding == "utf-8" else style.encoding
     with begin() as stream:
         table = pa.csv.read_csv(
@@ -153,14 +149,6 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     except pa.ArrowException:
         return column
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
-
-
-def _names(begin: Callable[[], BinaryIO], style: TextStyle, skipped: int) -> list[str]:
-    with begin() as stream:
-        head = stream.read(_HEAD_BYTES)
-    text = codecs.getincrementaldecoder(style.encoding or "utf-8")(errors="replace").decode(head)
-    first = next(islice(StringIO(text.removeprefix("\ufeff"), newline=""), skipped, None))
-    return split_rows([first], style.separator or ",")[0]
 
 
 def _unclosed_quote(begin: Callable[[], BinaryIO], table: pa.Table, separator: str, decimal: str) -> int:

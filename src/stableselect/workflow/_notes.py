@@ -151,20 +151,15 @@ def _counts_rows(column: np.ndarray) -> bool:
 
 def _copies(X: np.ndarray, columns: np.ndarray) -> list[tuple[int, int]]:
     """Return pairs of equal columns: the first, and one that repeats it."""
-    first: dict[bytes, int] = {}
-    pairs = []
     # Most columns differ in their first values, which are compared before the rest.
-    start = {j: X[:8, j].tobytes() for j in columns.tolist()}
-    seen: dict[bytes, list[int]] = {}
-    for j, key in start.items():
-        seen.setdefault(key, []).append(j)
-    for alike in seen.values():
+    starts: dict[bytes, list[int]] = {}
+    for j in columns.tolist():
+        starts.setdefault(X[:8, j].tobytes(), []).append(j)
+    pairs = []
+    for alike in starts.values():
+        first: dict[bytes, int] = {}
         if len(alike) > 1:
-            first.clear()
-            for j in alike:
-                original = first.setdefault(X[:, j].tobytes(), j)
-                if original != j:
-                    pairs.append((original, j))
+            pairs += [(original, j) for j in alike if (original := first.setdefault(X[:, j].tobytes(), j)) != j]
     return sorted(pairs, key=lambda pair: pair[1])
 
 

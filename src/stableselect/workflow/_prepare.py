@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Literal, TypeAlias
 
@@ -15,7 +14,7 @@ from .._registry import all_selectors, find_selector
 from ..base import resolve_k
 from ..io import NotNumericError, Table, TableParts, listed, quoted
 from ..subset import Conditions
-from ._conditions import positions_of
+from ._conditions import positions_of, unknown
 
 AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
@@ -218,7 +217,7 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     ids = [name for name in table.columns if name in {*ids, *table.ids} - {*dropped}]
     for parameter in ("batch", "group_column", "time_column"):
         if (name := getattr(request, parameter)) is not None:
-            _known(parameter, name, table.columns)
+            check_known(parameter, name, table.columns)
     taken = {*dropped, *ids, *request.aside}
     features = [name for name in table.columns if name not in taken]
     if not features:
@@ -256,16 +255,14 @@ def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> lis
     """Return the columns that a field of the request names, in table order, each once."""
     wanted = set(getattr(request, parameter))
     for name in sorted(wanted):
-        _known(parameter, name, columns)
+        check_known(parameter, name, columns)
     return [name for name in columns if name in wanted]
 
 
-def _known(parameter: str, name: str, columns: list[str]) -> None:
+def check_known(parameter: str, name: str, columns: list[str]) -> None:
     """Raise if there is no such column."""
     if name not in columns:
-        close = get_close_matches(name, columns, n=1)
-        hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
-        raise RequestError(parameter, f"the table has no column {quoted(name)}; {hint}")
+        raise RequestError(parameter, unknown(name, columns))
 
 
 def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclude: list[str]) -> int | None:
