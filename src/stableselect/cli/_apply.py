@@ -125,8 +125,7 @@ def _use(how: Literal["apply", "reconstruct"], given: dict[str, Any]) -> None:
     ids = io.id_columns(made, header=header, selected_only=how == "reconstruct")
     ids = [given["id_column"]] if given["transpose"] and given["id_column"] else ids
     data = io.needed(made, io.open_table(given["table"], verbatim=ids, **options.reading(given)))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         result = getattr(io, how)(made, data, **added)
     result, notes = options.for_spreadsheets(result, suffix, given["quote_formulas"])
     report = console(stderr=output is None, quiet=given["quiet"])
@@ -167,13 +166,9 @@ def _live(how: Literal["apply", "reconstruct"], given: dict[str, Any], added: di
     )
     report = console(stderr=True, quiet=given["quiet"])
 
-    def tell(sentence: str) -> None:
-        report.print(f"Note: {printable(sentence)}")
-
-    for note in _about(made, given["selection"], added.get("interval")):
-        tell(note)
+    options.tell(report, _about(made, given["selection"], added.get("interval")))
     lines = (line.decode(style.encoding or "utf-8", "replace") for line in sys.stdin.buffer)
-    for line in rows.rows(made, lines, tell):
+    for line in rows.rows(made, lines, lambda sentence: options.tell(report, [sentence])):
         sys.stdout.buffer.write(line.encode())
         sys.stdout.buffer.flush()
 

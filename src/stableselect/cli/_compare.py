@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -116,6 +115,7 @@ def compare(
 
 def _numbers(data: Any, given: dict[str, Any]) -> tuple[LabelledNumbers, Any]:
     """Return the numbers of the table, and how many columns to select."""
+    from ..base import resolve_k
     from ..workflow import RequestError, SelectionRequest, labelled_numbers
 
     wanted = options.parsed_k(given["k"])
@@ -126,7 +126,7 @@ def _numbers(data: Any, given: dict[str, Any]) -> tuple[LabelledNumbers, Any]:
     request = SelectionRequest(wanted, drop=drop, id_columns=ids, **same)
     numbers = labelled_numbers(data, request, labels=given["labels"], folds=given["folds"])
     m = len(numbers.features)
-    if wanted is not None and (wanted == m or (isinstance(wanted, float) and math.ceil(round(wanted * m, 9)) == m)):
+    if wanted is not None and resolve_k(wanted, m) == m:
         raise RequestError("k", f"all {m} columns would be selected, so there is nothing to compare; select fewer.")
     return numbers, wanted
 
@@ -158,8 +158,10 @@ def _write(found: MethodComparison, given: dict[str, Any], source: str, notes: S
         from ..experiments import MethodRow
         from ..io import write_stream
 
-        names = [field.name for field in fields(MethodRow)]
-        columns = {name: [_cell(getattr(row, name)) for row in found.rows] for name in names}
+        columns = {
+            field.name: pa.array([getattr(row, field.name) for row in found.rows], from_pandas=True)
+            for field in fields(MethodRow)
+        }
         write_stream(pa.table(columns), stream, kind)
 
     def picture(stream: BinaryIO, kind: str) -> None:
@@ -187,10 +189,6 @@ def _write(found: MethodComparison, given: dict[str, Any], source: str, notes: S
             except ImportError as error:
                 said.append(f"No picture: {error}.")
     return said
-
-
-def _cell(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _report(

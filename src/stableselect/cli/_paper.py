@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from .._files import complain
 from .._files import printable as shown
 from . import _completion
 from . import _options as options
-from ._shell import console, reported
+from ._shell import console, counted, reported
 
 paper = typer.Typer(
     name="paper",
@@ -88,24 +89,13 @@ def run(
     Stop it at any time and give the same command again: it goes on where it was.
     Failed runs are left alone without --retry; while there are any, the exit code is 1.
     """
+    given = locals()
     with reported(debug):
         from ..paper import NO_PICTURES, Batch, Request, can_draw
         from ._progress import progress
 
-        request = Request(
-            names,
-            results=results,
-            protocol=protocol,
-            datasets=dataset or None,
-            methods=method or None,
-            splits=splits,
-            seeds=seeds,
-            fast=fast,
-            with_faults=with_faults,
-            jobs=jobs,
-            retry=retry,
-            data_home=data,
-        )
+        known = {field.name: given[field.name] for field in fields(Request) if field.name in given}
+        request = Request(**known, datasets=dataset or None, methods=method or None, data_home=data)
         report = console(quiet=quiet)
         batch = Batch(request)
         if batch.absent:
@@ -121,11 +111,8 @@ def run(
                 batch.run(name, report=tell)
             report.print(f"{name}: wrote {folder}/{name}.md.", soft_wrap=True)
         if failed := batch.failed:
-            count = "1 run" if failed == 1 else f"{failed} runs"
-            print(
-                f"stableselect: {count} failed; 'stableselect paper build' lists why, --retry tries again.",
-                file=sys.stderr,
-            )
+            told = counted(failed, "run")
+            complain(f"{told} failed; 'stableselect paper build' lists why, --retry tries again.")
             raise typer.Exit(1)
 
 

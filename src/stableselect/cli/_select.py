@@ -86,8 +86,8 @@ def select(
             looked_at = inspect_table(data, request, progress=begin) if pages else None
             selection = select_table(data, request, progress=begin) if looked_at is None else looked_at.selection
             if targets:
-                with warnings.catch_warnings():  # these are the rows selected on, or some of them
-                    warnings.simplefilter("ignore", NovelSamplesWarning)
+                # These are the rows selected on, or some of them.
+                with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
                     chosen = apply(selection, needed(selection, data))
                 kept, notes = options.for_spreadsheets(chosen, suffix, quote_formulas)
             with write_whole(*targets, *pages, overwrite=force) as streams:

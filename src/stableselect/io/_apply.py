@@ -50,8 +50,8 @@ class _Plan:
 
     def rebuilt(self, values: np.ndarray) -> np.ndarray:
         """Return all features for values of the selected columns, whatever rows these are."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NovelSamplesWarning)  # told by check, in the words of tables
+        # What is unlike those selected on is told by check, in the words of tables.
+        with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
             return np.asarray(self.made.reconstruct(values))
 
     def added(
@@ -60,8 +60,7 @@ class _Plan:
         """Return the columns to add, by name: the ends of intervals, and how unlike those selected on rows are."""
         found: dict[str, np.ndarray] = {}
         if interval is not None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NovelSamplesWarning)
+            with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
                 low, high = self.made.reconstruct_interval(values, interval, noise=noise)
             for j, name in enumerate(self.features):
                 if noise is not None or name not in self.selected:

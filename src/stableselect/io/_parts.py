@@ -82,8 +82,11 @@ class TableParts:
                 yield from _h5ad_blocks(path, columns, self.columns, self.paths[0].name)
             return
         for piece in self._pieces(list(columns)):
-            with _named_part(piece.name):
-                yield np.ascontiguousarray(numeric_matrix(piece, columns))
+            try:
+                block = numeric_matrix(piece, columns)
+            except TableError as error:
+                raise type(error)(f"{printable(piece.name)}: {error}") from error
+            yield np.ascontiguousarray(block)
 
     def head(self, columns: Iterable[str]) -> Table:
         """Return the first rows of the named columns."""
@@ -287,12 +290,3 @@ def _opened(path: Path) -> Iterator[Any]:
             file = open_h5ad(stream, path.name) if suffix == ".h5ad" else pa.parquet.ParquetFile(stream)
         with closing(file):
             yield file
-
-
-@contextmanager
-def _named_part(name: str) -> Iterator[None]:
-    """Let errors about a piece name the part it is of."""
-    try:
-        yield
-    except TableError as error:
-        raise type(error)(f"{printable(name)}: {error}") from error

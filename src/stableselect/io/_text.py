@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import BinaryIO
@@ -12,7 +13,7 @@ import pyarrow.csv
 
 from .._files import printable
 from ._style import Layout, TextError, TextStyle, recognised
-from ._tables import NA_WORDS, Table, TableError, is_number, is_text
+from ._tables import NA_WORDS, Table, TableError, is_number, is_text, number_pattern
 
 _BLOCK_BYTES = 1 << 26
 """A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
@@ -182,17 +183,10 @@ def _are_rows(lines: Sequence[str], numbers: list[bool], column: int, separator:
         if line and len(cells) != end - begin:
             return False
         held = [cell for cell, number in zip(cells, numbers[begin:end], strict=False) if number and cell]
-        if not all(_is_number(cell.replace(decimal, ".")) for cell in held):
+        if not all(cell in NA_WORDS or re.fullmatch(number_pattern(decimal), cell) for cell in held):
             return False
         found += len(held)
     return found > 0
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return cell in NA_WORDS or float(cell) is not None
-    except ValueError:
-        return False
 
 
 def _end(begin: Callable[[], BinaryIO]) -> bytes:

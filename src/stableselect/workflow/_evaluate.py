@@ -126,8 +126,7 @@ def evaluate_table(
     X = read.X
     fingerprint = table_summary(X, read.features).fingerprint
     progress("Judging the panel")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         evaluation = evaluate(
             columns,
             pa.table(list(X.T), names=read.features),

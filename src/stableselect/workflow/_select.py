@@ -140,8 +140,7 @@ def _selected(
     numbers = numbers_of(asked, request)
     about = table_notes(asked, numbers, request)
     summary = table_summary(numbers.sample, features) if inspect else None  # before the rows are scaled in place
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         progress("Measuring the error on held-out rows")
         left: list[HeldOutResiduals] = []
         errors, why_not = _errors(asked, numbers, request, left)
