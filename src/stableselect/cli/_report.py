@@ -61,10 +61,9 @@ def selected_table(selection: TableSelection, file: str) -> RenderableType:
 
 def gap_line(gap: float, k: int, conditions: bool = False) -> RenderableType:
     """Return how far a selection can be from the best, in one sentence."""
-    if gap == 0 and conditions:
-        return Text("Proven optimal: no other choice that meets the conditions has a lower error on these rows.")
     if gap == 0:
-        return Text(f"Proven optimal: no other choice of {counted(k, 'column')} has a lower error on these rows.")
+        which = "that meets the conditions" if conditions else f"of {counted(k, 'column')}"
+        return Text(f"Proven optimal: no other choice {which} has a lower error on these rows.")
     return Text(f"No other choice can lower the error on these rows by more than {_percent(gap)}.")
 
 

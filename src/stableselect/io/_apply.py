@@ -163,9 +163,7 @@ def reconstruct(
     pyarrow.Table
     """
     plan = plan_of(made)
-    if not plan.named:
-        _check_width(table, len(plan.selected), "the selected columns")
-        table = Table(table.data.rename_columns(plan.selected), table.name)
+    table = Table(table.data, table.name, table.named and plan.named)
     table = _name_columns(table, [*plan.ids, *plan.selected], "the selected columns")
     ids = _present(plan, table)[: -len(plan.selected)]
     values = numeric_matrix(table, plan.selected, missing=plan.fills)

@@ -118,9 +118,9 @@ class Live:
                 tell(f"Row {number}: {quoted(wrong)} is {known[wrong]!r:.40}, not a number; nothing is made of it.")
             else:
                 try:
+                    rebuilt = plan.rebuilt(values)[0] if self.how == "reconstruct" else ()
                     made_of = {name: column[0] for name, column in plan.added(values, *asked).items()}
-                    if self.how == "reconstruct":
-                        made_of |= dict(zip(plan.features, plan.rebuilt(values)[0], strict=True))
+                    made_of |= dict(zip(plan.features, rebuilt, strict=False))
                 except ValueError as error:
                     tell(f"Row {number}: {error}")
                 else:

@@ -76,7 +76,7 @@ def read_text(
             encoding = printable(style.encoding)
             raise TextError(f"{printable(name)} is not text in {encoding}; name its encoding.") from error
         if known.encoding == "utf-8":
-            again = TextStyle(style.separator, style.decimal, "windows-1252", style.na)
+            again = replace(style, encoding="windows-1252")
             read = read_text(begin, name, marks, again, header=header, verbatim=verbatim)
             note = f"{printable(name)} was read with encoding windows-1252."
             return read if any("encoding" in note for note in read.notes) else replace(read, notes=(note, *read.notes))
@@ -94,8 +94,7 @@ def read_text(
             "close the quote, or take it out."
         )
     told = known.told(default)
-    said = TextStyle(style.separator, style.decimal, style.encoding).told(default)
-    notes = [f"{printable(name)} was read with {told}."] * bool(told and told != said)
+    notes = [f"{printable(name)} was read with {told}."] * bool(told and told != style.told(default))
     ids = (layout.row_names,) if layout.row_names else ()
     if layout.empty_last:
         if table.columns[-1].null_count < table.num_rows:

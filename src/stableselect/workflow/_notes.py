@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 
@@ -33,11 +32,8 @@ def header_notes(names: list[str], named: bool) -> list[str]:
     """Return a note where the names look like a row of data; wavelengths and the like rise or fall."""
     if not named or not looks_like_data(names):
         return []
-    numbers = [float(name) for name in names]
-    ordered = len(numbers) > 4 and (
-        all(a < b for a, b in pairwise(numbers)) or all(a > b for a, b in pairwise(numbers))
-    )
-    if ordered:
+    steps = np.diff([float(name) for name in names])
+    if len(names) > 4 and ((steps > 0).all() or (steps < 0).all()):
         return []
     return ["All column names are numbers; if the first row is data, read the table without a header."]
 
