@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -30,14 +31,7 @@ class Line:
 
 
 def line_chart(
-    title: str,
-    x: np.ndarray,
-    lines: Sequence[Line],
-    *,
-    x_title: str,
-    y_title: str,
-    here: float | None = None,
-    here_title: str = "",
+    title: str, x: np.ndarray, lines: Sequence[Line], *, x_title: str, y_title: str, here: float, here_title: str
 ) -> Markup:
     """Draw lines over a common axis of percent; ``here`` marks a place on the horizontal one."""
     height = 300
@@ -46,53 +40,46 @@ def line_chart(
     top = _nice_top(highest)
     across = _Axis(low, high if high > low else low + 1, _LEFT, WIDTH - _RIGHT)
     up = _Axis(0.0, top, height - _BOTTOM, _TOP + 18)
-    parts = [_frame(across, up, _ticks(low, high, whole=True), _ticks(0.0, top), x_title, y_title, percent=True)]
+    parts = _frame(across, up, _ticks(low, high, whole=True), _ticks(0.0, top), x_title, y_title, percent_y=True)
+
+    def points(a: np.ndarray, b: np.ndarray) -> str:
+        return " ".join(f"{across(one):.1f},{up(other):.1f}" for one, other in zip(a, b, strict=True))
+
     for number, line in enumerate(lines, 1):
         if line.spread is not None:
             upper, lower = np.minimum(line.values + line.spread, top), np.maximum(line.values - line.spread, 0.0)
-            around = [*zip(x, upper, strict=True), *zip(x[::-1], lower[::-1], strict=True)]
-            points = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in around)
-            parts.append(Markup('<polygon class="band f{}" points="{}"/>').format(number, points))
-        points = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in zip(x, line.values, strict=True))
-        parts.append(Markup('<polyline class="line s{0} dash{0}" points="{1}"/>').format(number, points))
+            around = points(np.concatenate([x, x[::-1]]), np.concatenate([upper, lower[::-1]]))
+            parts.append(_tag("polygon", class_=f"band f{number}", points=around))
+        parts.append(_tag("polyline", class_=f"line s{number} dash{number}", points=points(x, line.values)))
         parts += [_mark(number, across(a), up(b)) for a, b in zip(x, line.values, strict=True)]
-    if here is not None:
-        at = across(here)
-        parts.append(Markup('<path class="here" d="M{:.1f} {}V{}"/>').format(at, _TOP + 18, height - _BOTTOM))
-        side = "end" if at > WIDTH / 2 else "start"
-        parts.append(
-            Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
-                at + (-4 if side == "end" else 4), _TOP + 30, side, here_title
-            )
-        )
-    parts.append(_legend([line.name for line in lines]))
+    at = across(here)
+    parts.append(_tag("path", class_="here", d=f"M{at:.1f} {_TOP + 18}V{height - _BOTTOM}"))
+    side, shift = ("end", -4) if at > WIDTH / 2 else ("start", 4)
+    parts.append(_tag("text", here_title, class_="tick", x=at + shift, y=_TOP + 30, text_anchor=side))
+    place = float(_LEFT)
+    for number, line in enumerate(lines, 1):  # their names, above them
+        parts.append(_tag("path", class_=f"line s{number} dash{number}", d=f"M{place:.1f} 9h22"))
+        parts.append(_mark(number, place + 11, 9))
+        parts.append(_tag("text", line.name, class_="tick", x=place + 27, y=13))
+        place += 27 + 6.4 * len(line.name) + 14
     return _svg(title, height, parts)
 
 
 def bar_chart(title: str, names: Sequence[str], values: Sequence[float], *, marked: Sequence[int] = ()) -> Markup:
     """Draw horizontal bars of fractions; those marked are in the main colour."""
     step, label = 30, 160
-    height = step * len(names) + 8
     longest = max([value for value in values if math.isfinite(value)] + [1e-9])
     along = _Axis(0.0, longest, label, WIDTH - 62)
     parts = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         y = 4 + i * step
-        colour = 1 if i in marked else 4
-        parts.append(_name(name, label - 8, y + step / 2, "end"))
+        parts.append(_name(name, label - 8, y + step / 2))
         if math.isfinite(value):
-            end = along(max(value, 0.0))
-            parts.append(
-                Markup('<rect class="f{}" x="{}" y="{}" width="{:.1f}" height="{}"/>').format(
-                    colour, label, y + 5, max(end - label, 1.0), step - 10
-                )
-            )
-            parts.append(
-                Markup('<text x="{:.1f}" y="{}" dominant-baseline="central">{}</text>').format(
-                    end + 6, y + step / 2, percent(value)
-                )
-            )
-    return _svg(title, height, parts)
+            end, colour = along(max(value, 0.0)), f"f{1 if i in marked else 4}"
+            width = max(end - label, 1.0)
+            parts.append(_tag("rect", class_=colour, x=label, y=y + 5, width=width, height=step - 10))
+            parts.append(_tag("text", percent(value), x=end + 6, y=y + step / 2, dominant_baseline="central"))
+    return _svg(title, step * len(names) + 8, parts)
 
 
 def histogram(
@@ -105,25 +92,15 @@ def histogram(
     ticks = [tick for tick in _ticks(0.0, float(most)) if tick == int(tick)]
     up = _Axis(0.0, float(most), height - _BOTTOM, _TOP)
     x_ticks = _ticks(float(edges[0]), float(edges[-1]))
-    parts = [_frame(across, up, x_ticks, ticks, x_title, y_title, percent=False, percent_x=True)]
+    parts = _frame(across, up, x_ticks, ticks, x_title, y_title, percent_x=True)
     for left, right, count in zip(edges[:-1], edges[1:], counts, strict=True):
         if count:
             x, y = across(float(left)), up(float(count))
-            parts.append(
-                Markup(
-                    '<rect class="f4" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"><title>{}</title></rect>'
-                ).format(
-                    x + 0.5,
-                    y,
-                    max(across(float(right)) - x - 1, 0.5),
-                    height - _BOTTOM - y,
-                    f"{100 * left:.1f} to {100 * right:.1f}%: {count}",
-                )
-            )
+            told = _tag("title", f"{100 * left:.1f} to {100 * right:.1f}%: {count}")
+            width = max(across(float(right)) - x - 1, 0.5)
+            parts.append(_tag("rect", told, class_="f4", x=x + 0.5, y=y, width=width, height=height - _BOTTOM - y))
     if here is not None:
-        parts.append(
-            Markup('<path class="line s1" d="M{:.1f} {}V{}"/>').format(across(here), _TOP - 6, height - _BOTTOM)
-        )
+        parts.append(_tag("path", class_="line s1", d=f"M{across(here):.1f} {_TOP - 6}V{height - _BOTTOM}"))
     return _svg(title, height, parts)
 
 
@@ -136,20 +113,17 @@ def heat_map(title: str, names: Sequence[str], cells: np.ndarray, *, x_title: st
     parts = []
     for i, (name, row) in enumerate(zip(names, cells, strict=True)):
         y = i * step + 2
-        parts.append(_name(name, label - 8, y + step / 2, "end", small=True))
+        parts.append(_name(name, label - 8, y + step / 2, "tick"))
         for value in (False, True):
             path = "".join(
                 f"M{label + j * width:.1f} {y}h{max(width - 1, 0.5):.1f}v{step - 2}h-{max(width - 1, 0.5):.1f}z"
                 for j in np.flatnonzero(row == value)
             )
             if path:
-                parts.append(Markup('<path class="cell{}" d="{}"/>').format(int(value), path))
-        parts.append(
-            Markup('<text class="tick" x="{}" y="{}" dominant-baseline="central">{}</text>').format(
-                WIDTH - 46, y + step / 2, f"{100 * row.mean():.0f}%"
-            )
-        )
-    parts.append(Markup('<text class="soft" x="{}" y="{}">{}</text>').format(label, height - 8, x_title))
+                parts.append(_tag("path", class_=f"cell{int(value)}", d=path))
+        fraction = f"{100 * row.mean():.0f}%"
+        parts.append(_tag("text", fraction, class_="tick", x=WIDTH - 46, y=y + step / 2, dominant_baseline="central"))
+    parts.append(_tag("text", x_title, class_="soft", x=label, y=height - 8))
     return _svg(title, height, parts)
 
 
@@ -161,28 +135,22 @@ def scatter(
     *,
     x_title: str,
     y_title: str,
-    marked: int | None = None,
-    low: np.ndarray | None = None,
+    marked: int,
+    low: np.ndarray,
 ) -> Markup:
-    """Draw points with tooltips; one may be marked, and ``low`` says which are of lesser interest."""
+    """Draw points with tooltips; one is marked, and ``low`` says which are of lesser interest."""
     height = 300
     spread = [float(np.nanmin(x)), float(np.nanmax(x))]
     gap = 0.06 * (spread[1] - spread[0]) or 0.05 * abs(spread[0]) or 0.05
     across = _Axis(spread[0] - gap, spread[1] + gap, _LEFT, WIDTH - _RIGHT)
     bottom, top = min(0.0, float(np.nanmin(y))), max(1.0, float(np.nanmax(y)))
     up = _Axis(bottom, top, height - _BOTTOM, _TOP)
-    x_ticks = _ticks(spread[0], spread[1])
-    parts = [_frame(across, up, x_ticks, _ticks(bottom, top), x_title, y_title, percent=False)]
-    order = [i for i in range(len(x)) if i != marked] + ([] if marked is None else [marked])
-    for i in order:
-        if not (math.isfinite(x[i]) and math.isfinite(y[i])):
-            continue
-        colour, size = (2, 7) if i == marked else (4 if low is not None and low[i] else 1, 4)
-        parts.append(
-            Markup('<circle class="f{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>').format(
-                colour, across(float(x[i])), up(float(y[i])), size, names[i]
-            )
-        )
+    parts = _frame(across, up, _ticks(spread[0], spread[1]), _ticks(bottom, top), x_title, y_title)
+    for i in (*(i for i in range(len(x)) if i != marked), marked):
+        if math.isfinite(x[i]) and math.isfinite(y[i]):
+            colour, size = (2, 7) if i == marked else (4 if low[i] else 1, 4)
+            told, cx, cy = _tag("title", names[i]), across(float(x[i])), up(float(y[i]))
+            parts.append(_tag("circle", told, class_=f"f{colour}", cx=cx, cy=cy, r=size))
     return _svg(title, height, parts)
 
 
@@ -206,46 +174,23 @@ def _frame(
     x_title: str,
     y_title: str,
     *,
-    percent: bool,
     percent_x: bool = False,
-) -> Markup:
+    percent_y: bool = False,
+) -> list[Markup]:
     """Draw the axes, their ticks and their titles."""
-    bottom = up.start
+    left, right, bottom = across.start, across.end, up.start
     parts = []
     for tick in y_ticks:
-        parts.append(Markup('<path class="rule" d="M{} {:.1f}H{}"/>').format(across.start, up(tick), across.end))
-        parts.append(
-            Markup(
-                '<text class="tick" x="{}" y="{:.1f}" text-anchor="end" dominant-baseline="central">{}</text>'
-            ).format(across.start - 6, up(tick), _tick_text(tick, percent))
-        )
+        parts.append(_tag("path", class_="rule", d=f"M{left} {up(tick):.1f}H{right}"))
+        text, where = _tick_text(tick, percent_y), {"text_anchor": "end", "dominant_baseline": "central"}
+        parts.append(_tag("text", text, class_="tick", x=left - 6, y=up(tick), **where))
     for tick in x_ticks:
-        parts.append(
-            Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
-                across(tick), bottom + 15, _tick_text(tick, percent_x)
-            )
-        )
-    parts.append(Markup('<path class="axis" d="M{} {}H{}"/>').format(across.start, bottom, across.end))
-    middle = (across.start + across.end) / 2
-    parts.append(Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(middle, bottom + 34, x_title))
-    middle = (up.start + up.end) / 2
-    parts.append(
-        Markup('<text transform="translate(12 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>').format(
-            middle, y_title
-        )
-    )
-    return Markup("").join(parts)
-
-
-def _legend(names: Sequence[str]) -> Markup:
-    """Draw the names of lines above them."""
-    parts, x = [], float(_LEFT)
-    for number, name in enumerate(names, 1):
-        parts.append(Markup('<path class="line s{0} dash{0}" d="M{1:.1f} 9h22"/>').format(number, x))
-        parts.append(_mark(number, x + 11, 9))
-        parts.append(Markup('<text class="tick" x="{:.1f}" y="13">{}</text>').format(x + 27, name))
-        x += 27 + 6.4 * len(name) + 14
-    return Markup("").join(parts)
+        text = _tick_text(tick, percent_x)
+        parts.append(_tag("text", text, class_="tick", x=across(tick), y=bottom + 15, text_anchor="middle"))
+    parts.append(_tag("path", class_="axis", d=f"M{left} {bottom}H{right}"))
+    parts.append(_tag("text", x_title, x=(left + right) / 2, y=bottom + 34, text_anchor="middle"))
+    turned = f"translate(12 {(bottom + up.end) / 2:.1f}) rotate(-90)"
+    return [*parts, _tag("text", y_title, transform=turned, text_anchor="middle")]
 
 
 def _mark(number: int, x: float, y: float) -> Markup:
@@ -255,21 +200,33 @@ def _mark(number: int, x: float, y: float) -> Markup:
         2: f"M{x - 3:.1f} {y - 3:.1f}h6v6h-6z",
         3: f"M{x:.1f} {y - 3.5:.1f}l3.5 6.5h-7z",
     }
-    return Markup('<path class="f{}" d="{}"/>').format(number, shapes.get(number, shapes[1]))
+    return _tag("path", class_=f"f{number}", d=shapes.get(number, shapes[1]))
 
 
-def _name(name: str, x: float, y: float, anchor: str, *, small: bool = False) -> Markup:
+def _name(name: str, x: float, y: float, style: str | None = None) -> Markup:
+    """Write a name that ends at a place, shortened where it is long."""
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
-    kind = Markup(' class="tick"') if small else ""
-    return Markup(
-        '<text{} x="{}" y="{}" text-anchor="{}" dominant-baseline="central">{}<title>{}</title></text>'
-    ).format(kind, x, y, anchor, short, name)
+    whole = _tag("title", name)
+    return _tag("text", short, whole, class_=style, x=x, y=y, text_anchor="end", dominant_baseline="central")
 
 
 def _svg(title: str, height: float, parts: Sequence[Markup]) -> Markup:
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}"><title>{}</title>{}</svg>').format(
-        WIDTH, round(height), title, title, Markup("").join(parts)
+    view = f"0 0 {WIDTH} {round(height)}"
+    return _tag("svg", _tag("title", title), *parts, viewBox=view, role="img", aria_label=title)
+
+
+def _tag(kind: str, *inside: str, **attributes: Any) -> Markup:
+    """Return an element; attributes that are None are left out, and numbers have one decimal if any."""
+    told = Markup("").join(
+        Markup(' {}="{}"').format(
+            name.rstrip("_").replace("_", "-"), f"{value:.1f}" if isinstance(value, float) else value
+        )
+        for name, value in attributes.items()
+        if value is not None
     )
+    if not inside:
+        return Markup("<{}{}/>").format(kind, told)
+    return Markup("<{0}{1}>{2}</{0}>").format(kind, told, Markup("").join(inside))
 
 
 def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from .. import __version__
 from ..base import Explanation
 from ..inspection import HeldOutErrors, SelectionOverview
-from ..persistence import TableSelection
+from ..persistence import TableSelection, software_versions
 from ..subset import Conditions, ConditionsCost, SelectionPath, StabilityFrontier
 
 _SCALINGS = {"none": "none", "minmax": "to the range from 0 to 1", "standard": "to unit variance"}
@@ -21,7 +18,6 @@ _SCALINGS = {"none": "none", "minmax": "to the range from 0 to 1", "standard": "
 class Chosen:
     """A selection in the words of the page: columns and rows."""
 
-    source: str
     method: str
     rows: int | None
     features: Sequence[str]
@@ -30,7 +26,6 @@ class Chosen:
     scaling: str
     settings: dict[str, Any]
     versions: dict[str, str]
-    notes: Sequence[str]
     ridge: float | None
     optimality_gap: float | None
     errors: HeldOutErrors | None
@@ -38,53 +33,46 @@ class Chosen:
     frontier: StabilityFrontier | None
     explanation: Explanation | None
     overview: SelectionOverview | None
+    conditions_cost: ConditionsCost | None
     conditions: Conditions | None = None
-    conditions_cost: ConditionsCost | None = None
+    source: str = ""
+    notes: Sequence[str] = ()
     ignored: int = 0
 
     @classmethod
     def from_table(cls, selection: TableSelection, overview: SelectionOverview | None = None) -> Chosen:
         """Take what a selection from a table holds."""
-        return cls(
-            source=selection.source,
-            method=selection.method,
-            rows=selection.rows,
-            features=selection.features,
-            selected=[column.name for column in selection.selected],
-            scores=[column.score for column in selection.selected],
-            scaling=_SCALINGS.get(selection.scaling, selection.scaling),
-            settings=selection.settings | {"seed": selection.seed},
-            versions=selection.versions,
-            notes=selection.notes,
-            ridge=selection.ridge,
-            optimality_gap=selection.optimality_gap,
-            errors=selection.errors,
-            path=selection.path,
-            frontier=selection.stability,
-            explanation=selection.explanation if overview is None else overview.explanation,
-            overview=overview,
-            conditions_cost=selection.conditions_cost,
-            ignored=len(selection.columns) - len(selection.features),
-        )
+        same = {one.name: getattr(selection, one.name) for one in fields(cls) if hasattr(selection, one.name)}
+        other = {
+            "selected": [column.name for column in selection.selected],
+            "scores": [column.score for column in selection.selected],
+            "scaling": _SCALINGS.get(selection.scaling, selection.scaling),
+            "settings": selection.settings | {"seed": selection.seed},
+            "frontier": selection.stability,
+            "explanation": selection.explanation if overview is None else overview.explanation,
+            "overview": overview,
+            "ignored": len(selection.columns) - len(selection.features),
+        }
+        return cls(**same | other)
 
     @classmethod
     def from_selector(
         cls,
         selector: Any,
-        overview: SelectionOverview | None,
-        explanation: Explanation | None,
-        errors: HeldOutErrors | None,
-        source: str,
-        notes: Sequence[str] = (),
+        overview: SelectionOverview | None = None,
+        explanation: Explanation | None = None,
+        errors: HeldOutErrors | None = None,
     ) -> Chosen:
         """Take what a fitted selector holds."""
         names = getattr(selector, "feature_names_in_", None)
         if names is None and overview is not None:
             names = overview.summary.feature_names
         features = [f"x{j}" for j in range(selector.n_features_in_)] if names is None else [str(name) for name in names]
-        proven = hasattr(selector, "proven_optimal_")
+        cost = getattr(selector, "conditions_cost_", None)
+        if cost is not None:
+            free = tuple(one if isinstance(one, str) else features[one] for one in cost.free_selected)
+            cost = replace(cost, free_selected=free)
         return cls(
-            source=source,
             method=type(selector).__name__,
             rows=None if overview is None else overview.summary.n_samples,
             features=features,
@@ -92,34 +80,14 @@ class Chosen:
             scores=[float(selector.scores_[j]) for j in selector.selected_],
             scaling=str(getattr(selector, "scale", None) or "none by the selector"),
             settings=selector.get_params(deep=False),
-            versions=versions(),
-            notes=notes,
+            versions=software_versions(),
             ridge=float(selector.ridge_) if hasattr(selector, "ridge_") else None,
-            optimality_gap=float(selector.optimality_gap_) if proven else None,
+            optimality_gap=float(selector.optimality_gap_) if hasattr(selector, "proven_optimal_") else None,
             errors=errors,
             path=getattr(selector, "path_", None),
             frontier=getattr(selector, "frontier_", None),
             explanation=None if explanation is None else explanation.named(features),
             overview=overview,
             conditions=getattr(selector, "conditions", None),
-            conditions_cost=_named_cost(getattr(selector, "conditions_cost_", None), features),
+            conditions_cost=cost,
         )
-
-
-def _named_cost(cost: ConditionsCost | None, features: Sequence[str]) -> ConditionsCost | None:
-    """Return what conditions cost, with names for indices."""
-    if cost is None:
-        return None
-    return replace(
-        cost, free_selected=tuple(one if isinstance(one, str) else features[one] for one in cost.free_selected)
-    )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the software that is running."""
-    packages = ("numpy", "scipy", "scikit-learn")
-    return {
-        "stableselect": __version__,
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }

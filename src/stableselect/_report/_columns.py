@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,49 +23,41 @@ def columns_section(chosen: Chosen) -> Section | None:
     place = {name: j for j, name in enumerate(chosen.features)}
     held_out = None if overview is None else overview.r2
     frequency = None if overview is None or overview.stability is None else overview.stability.selection_frequency
-    many = len(chosen.features) > _MANY
+    figures: list[tuple[Column, Callable[[int], Any]]] = []
+    if frequency is not None:
+        about = "Fraction of the repeated choices that select it."
+        figures.append((Column("In runs", "percent", about), lambda j: float(frequency[j])))
+    if overview is not None:
+        summary = overview.summary
+        figures += [
+            (Column("Missing", "count"), lambda j: int(summary.n_missing[j])),
+            (Column("Mean", "number"), lambda j: _rounded(summary.mean[j], summary.std[j])),
+            (Column("Std. deviation", "number"), lambda j: float(summary.std[j])),
+        ]
+        if len(chosen.features) <= _MANY:
+            figures += [
+                (Column("Minimum", "number"), lambda j: float(summary.minimum[j])),
+                (Column("Maximum", "number"), lambda j: float(summary.maximum[j])),
+            ]
+    about = "The same on rows that the map was not fitted on; may be below 0."
     columns = [
         Column("Column", "name"),
         Column("Role", "text", choices=True),
         Column("Explained", "percent", "Fraction of its variance that the selected columns explain on these rows."),
+        *([] if held_out is None else [Column("On held-out rows", "percent", about)]),
+        Column("Explained by", "names", "Selected columns that contribute most; a contribution may be negative."),
+        *(column for column, _ in figures),
     ]
-    if held_out is not None:
-        columns.append(
-            Column("On held-out rows", "percent", "The same on rows that the map was not fitted on; may be below 0.")
-        )
-    columns.append(
-        Column("Explained by", "names", "Selected columns that contribute most; a contribution may be negative.")
-    )
-    if frequency is not None:
-        columns.append(Column("In runs", "percent", "Fraction of the repeated choices that select it."))
-    if overview is not None:
-        columns += [Column("Missing", "count"), Column("Mean", "number"), Column("Std. deviation", "number")]
-        if not many:
-            columns += [Column("Minimum", "number"), Column("Maximum", "number")]
-
-    def figures(name: str) -> list[Any]:
-        j = place[name]
-        found: list[Any] = [] if frequency is None else [float(frequency[j])]
-        if overview is not None:
-            summary = overview.summary
-            found += [int(summary.n_missing[j]), _rounded(summary.mean[j], summary.std[j]), float(summary.std[j])]
-            if not many:
-                found += [float(summary.minimum[j]), float(summary.maximum[j])]
-        return found
 
     def row(name: str, role: str, r2: float | None, by: list[tuple[str, float]]) -> list[Any]:
-        tested = [] if held_out is None else [float(held_out[place[name]])]
-        return [name, role, r2, *tested, by, *figures(name)]
+        j = place[name]
+        tested = [] if held_out is None else [float(held_out[j])]
+        return [name, role, r2, *tested, by, *(figure(j) for _, figure in figures)]
 
-    rows = [
-        row(
-            str(lost.feature),
-            "discarded",
-            lost.r2,
-            [(str(name), part) for name, part in lost.explained_by],
-        )
-        for lost in explained.discarded
-    ]
+    rows = []
+    for lost in explained.discarded:
+        by = [(str(name), part) for name, part in lost.explained_by]
+        rows.append(row(str(lost.feature), "discarded", lost.r2, by))
     rows += [row(name, "selected", 1.0, []) for name in chosen.selected]
     sentences = [
         "Every column, and how well the selected ones explain it: discarded columns that are explained worst come "

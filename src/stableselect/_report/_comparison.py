@@ -10,35 +10,25 @@ import numpy as np
 
 from ..experiments import MethodComparison, MethodRow
 from ._charts import bar_chart
-from ._chosen import versions
-from ._page import Chart, Column, Facts, Grid, Notes, Page, Section, counted, percent
+from ._page import Chart, Column, Grid, Page, Section, counted, data_section, percent
 
-_COLUMNS = (
-    Column("Method", "name"),
-    Column("Kind", choices=True, about="References are there to compare with."),
-    Column("Error", "number", "Mean squared error of reconstructing held-out rows."),
-    Column("Standard error", "number", "Of the error, over the splits."),
-    Column("Against the best", "number", "Error over that of the method with the lowest one, split by split."),
-    Column("From", "number", "Lower end of its 95% interval."),
-    Column("To", "number", "Upper end of its 95% interval."),
-    Column("Explained", "percent", "Fraction of the variance of held-out rows."),
-    Column("Accuracy", "percent", "Fraction of held-out labels that extra trees get right."),
-    Column("Stability", "number", "Agreement of what is selected on different rows: 1 always the same, 0 chance."),
-    Column("Over seeds", "number", "Agreement over seeds on the same rows; 1 where no seed plays a part."),
-    Column("Seconds", "number", "Median time to select."),
-)
-_FIGURES = (
-    "error",
-    "error_se",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "explained_variance",
-    "accuracy",
-    "stability",
-    "seed_stability",
-    "seconds",
-)
+_FIGURES = {
+    "error": Column("Error", "number", "Mean squared error of reconstructing held-out rows."),
+    "error_se": Column("Standard error", "number", "Of the error, over the splits."),
+    "ratio": Column("Against the best", "number", "Error over that of the method with the lowest one, split by split."),
+    "ratio_low": Column("From", "number", "Lower end of its 95% interval."),
+    "ratio_high": Column("To", "number", "Upper end of its 95% interval."),
+    "explained_variance": Column("Explained", "percent", "Fraction of the variance of held-out rows."),
+    "accuracy": Column("Accuracy", "percent", "Fraction of held-out labels that extra trees get right."),
+    "stability": Column(
+        "Stability", "number", "Agreement of what is selected on different rows: 1 always the same, 0 chance."
+    ),
+    "seed_stability": Column(
+        "Over seeds", "number", "Agreement over seeds on the same rows; 1 where no seed plays a part."
+    ),
+    "seconds": Column("Seconds", "number", "Median time to select."),
+}
+"""By field of a row: its column."""
 _OFTEN = 30
 """Columns that are listed by how many methods select them."""
 
@@ -56,7 +46,6 @@ def comparison_page(
         if known := [row for row in methods if not math.isnan(row.stability)]:
             stable = max(known, key=lambda row: row.stability)
             figures.append((stable.name, "most stable", f"{stable.stability:.2f}; 1: always the same columns"))
-    known_versions = versions()
     facts = [
         *([("Table", source)] if source else []),
         ("Rows", str(found.n_samples)),
@@ -66,9 +55,6 @@ def comparison_page(
         ("Seeds", str(found.n_seeds)),
         ("Fingerprint", found.fingerprint),
     ]
-    blocks: list[Any] = [Facts(facts), Facts(list(known_versions.items()))]
-    if said := [*notes, *found.notes()]:
-        blocks.append(Notes(said))
     return Page(
         title=title or f"Methods compared{f' on {source}' if source else ''}",
         subtitle=f"{of}, {counted(found.n_samples, 'row')}",
@@ -76,17 +62,15 @@ def comparison_page(
         sections=[
             _results(found, measured),
             *([_often(found)] if found.selections else []),
-            Section("data", "Data, settings and versions", [], blocks),
+            data_section(facts, [*notes, *found.notes()]),
         ],
-        made_by=f"Made by stableselect {known_versions['stableselect']}.",
     )
 
 
 def _results(found: MethodComparison, measured: list[MethodRow]) -> Section:
-    columns, figures = list(_COLUMNS), list(_FIGURES)
-    if not found.labelled:
-        at = figures.index("accuracy")
-        del figures[at], columns[at + 2]
+    figures = {name: column for name, column in _FIGURES.items() if found.labelled or name != "accuracy"}
+    kind = Column("Kind", choices=True, about="References are there to compare with.")
+    columns = [Column("Method", "name"), kind, *figures.values()]
     rows = [[row.name, row.kind, *(getattr(row, name) for name in figures)] for row in found.rows]
     grid = Grid("methods", "Methods by their error, then references", columns, rows)
     sentences = [

@@ -38,14 +38,15 @@ def _in_words(conditions: Conditions, features: Any) -> list[tuple[str, str]]:
     def name(one: str | int) -> str:
         return one if isinstance(one, str) else str(features[one])
 
+    def some(words: list[str]) -> str:
+        return ", ".join(words[:8]) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
+
     def listed(names: Any) -> str:
-        shown = [name(one) for one in list(names)[:8]]
-        return ", ".join(shown) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        return some([name(one) for one in names])
 
     def numbers(given: Any) -> str:
-        pairs = list(given.items() if isinstance(given, Mapping) else enumerate(given))
-        text = ", ".join(f"{name(one)}: {number:g}" for one, number in pairs[:8])
-        return text + (f" and {len(pairs) - 8} more" if len(pairs) > 8 else "")
+        pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
+        return some([f"{name(one)}: {number:g}" for one, number in pairs])
 
     found = []
     if conditions.budget is not None:

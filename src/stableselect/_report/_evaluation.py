@@ -8,8 +8,7 @@ import numpy as np
 
 from ..inspection import PanelEvaluation
 from ._charts import bar_chart, histogram
-from ._chosen import versions
-from ._page import Chart, Column, Facts, Grid, Notes, Page, Section, counted, percent
+from ._page import Chart, Column, Grid, Page, Section, counted, data_section, percent
 
 _WAYS = {
     "panel": "this panel",
@@ -25,7 +24,6 @@ def evaluation_page(result: Any, title: str | None = None) -> Page:
     """Return the page of an evaluation, or of one with the table that it was made on."""
     table = None if isinstance(result, PanelEvaluation) else result
     judged: PanelEvaluation = result if table is None else table.evaluation
-    known = versions()
     source = "" if table is None else f" of {table.source}"
     k, m = len(judged.panel), judged.n_features
     rows = {row.name: row for row in judged.comparison}
@@ -44,9 +42,6 @@ def evaluation_page(result: Any, title: str | None = None) -> Page:
     if table is not None:
         pairs.insert(0, ("Table", table.source))
         pairs += [("Scaling", table.scaling), ("Fingerprint", table.fingerprint)]
-    blocks: list[Any] = [Facts(pairs), Facts(list(known.items()))]
-    if table is not None and table.notes:
-        blocks.append(Notes(list(table.notes)))
     return Page(
         title=title or f"Panel of {k} columns{source}",
         subtitle=f"Judged on held-out rows: {counted(judged.n_samples, 'row')} in {judged.n_splits} folds",
@@ -56,9 +51,8 @@ def evaluation_page(result: Any, title: str | None = None) -> Page:
             _members(judged),
             _advice(judged),
             _columns(judged),
-            Section("data", "Data, settings and versions", [], blocks),
+            data_section(pairs, () if table is None else table.notes),
         ],
-        made_by=f"Made by stableselect {known['stableselect']}.",
     )
 
 

@@ -11,13 +11,16 @@ import base64
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
+
+from .. import __version__
+from ..persistence import software_versions
 
 Kind = Literal["text", "name", "names", "number", "percent", "count"]
 _SHOWN = 25
@@ -145,7 +148,14 @@ class Page:
     figures: Sequence[tuple[str, str, str]]
     """The main figures: value, label, and what it means."""
     sections: Sequence[Section]
-    made_by: str = field(default="")
+    version: str = __version__
+    """Of the package, when the result was made."""
+
+
+def data_section(pairs: Sequence[tuple[str, str]], notes: Sequence[str]) -> Section:
+    """Return what a result was made from and with, and what there is to say of it."""
+    blocks: list[Any] = [Facts(pairs), Facts([*software_versions().items()]), *([Notes(notes)] if notes else [])]
+    return Section("data", "Data, settings and versions", [], blocks)
 
 
 def render(page: Page) -> str:

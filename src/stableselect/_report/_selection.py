@@ -40,7 +40,7 @@ def selection_page(chosen: Chosen, title: str | None = None) -> Page:
         + ("" if chosen.rows is None else f" from {counted(chosen.rows, 'row')}"),
         figures=_figures(chosen),
         sections=sections,
-        made_by=f"Made by stableselect {chosen.versions.get('stableselect', '')}.",
+        version=chosen.versions.get("stableselect", ""),
     )
 
 
@@ -139,22 +139,10 @@ def _replacements(chosen: Chosen) -> Section | None:
     rows = []
     for kept in explained.selected:
         best = kept.replacements[0] if kept.replacements else None
-        joint = kept.joint_replacement
-        rows.append(
-            [
-                str(kept.feature),
-                None if best is None else str(best.feature),
-                None if best is None else best.error_increase,
-                None if best is None else round(best.correlation, 2),
-                [
-                    f"{one.feature} ({percent(one.error_increase)}, {one.correlation:.2f})"
-                    for one in kept.replacements[1:]
-                ],
-                None if joint is None else str(joint.feature),
-                None if joint is None else joint.error_increase,
-                None if joint is None else round(joint.correlation, 2),
-            ]
-        )
+        more = [
+            f"{one.feature} ({percent(one.error_increase)}, {one.correlation:.2f})" for one in kept.replacements[1:]
+        ]
+        rows.append([str(kept.feature), *_figures_of(best), more, *_figures_of(kept.joint_replacement)])
     sentences = [
         "If one selected column cannot be measured, take its best replacement. If several fail at once, take the "
         "stand-in of each: one column cannot replace two."
@@ -168,6 +156,13 @@ def _replacements(chosen: Chosen) -> Section | None:
         )
     grid = Grid("replacements", "Replacements of the selected columns", columns, rows)
     return Section("replacements", "Replacements", sentences, [grid])
+
+
+def _figures_of(replacement: Any) -> list[Any]:
+    """Return the name, cost and likeness of a replacement; None for each where there is none."""
+    if replacement is None:
+        return [None, None, None]
+    return [str(replacement.feature), replacement.error_increase, round(replacement.correlation, 2)]
 
 
 def _error(chosen: Chosen) -> Section | None:

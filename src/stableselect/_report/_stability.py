@@ -1,4 +1,4 @@
-"""The sections on stability: which runs selected which columns, and error against stability."""
+"""Stability: which runs selected which columns, and error against stability, as sections and as a page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..inspection import StabilityAnalysis
+from ..persistence import software_versions
 from ..subset import StabilityFrontier
 from ._charts import heat_map, scatter
-from ._page import Chart, Column, Grid, Section, counted
+from ._page import Chart, Column, Facts, Grid, Notes, Page, Section, counted, percent
 
 _LINES = 40
 """Columns in the heat map."""
@@ -69,7 +70,7 @@ def _doubtful(frequency: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def frontier_section(frontier: StabilityFrontier) -> Section:
     """Return the settings that were measured, by error and stability."""
-    i, least = frontier.chosen, float(frontier.error.min())
+    i, rise = frontier.chosen, _above_least(frontier)
     low, high = frontier.procedure_interval
     sentences = []
     if np.isfinite(frontier.procedure_stability):
@@ -78,10 +79,9 @@ def frontier_section(frontier: StabilityFrontier) -> Section:
             f"{frontier.procedure_stability:.2f} ({low:.2f} to {high:.2f}): 1 would be always the same columns, 0 no "
             "better than chance."
         )
-    rise = frontier.error[i] / least - 1 if least > 0 else 0.0
     sentences.append(
         f"Of {len(frontier.error)} settings {frontier.describe(i)} was chosen: its error on held-out rows is "
-        f"{100 * rise:.1f}% above the lowest ({100 * frontier.max_error_increase:g}% allowed)."
+        f"{100 * rise[i]:.1f}% above the lowest ({100 * frontier.max_error_increase:g}% allowed)."
     )
     if not frontier.reached:
         sentences.append(f"The stability of {frontier.target:g} that was asked for is not reached.")
@@ -91,7 +91,7 @@ def frontier_section(frontier: StabilityFrontier) -> Section:
         [
             names[j],
             float(frontier.error[j]),
-            float(frontier.error[j] / least - 1) if least > 0 else 0.0,
+            float(rise[j]),
             float(frontier.stability[j]),
             "chosen" if j == i else "not beaten" if best[j] else "beaten",
         ]
@@ -120,3 +120,46 @@ def frontier_section(frontier: StabilityFrontier) -> Section:
     caption = "Every setting tried: blue ones are beaten by no other, the large point was chosen."
     grid = Grid("settings-tried", "Settings tried", columns, rows)
     return Section("stability", "Stability against error", sentences, [Chart(svg, caption, grid)])
+
+
+def _above_least(frontier: StabilityFrontier) -> np.ndarray:
+    """Return by what fraction the error of every setting is above the lowest."""
+    least = frontier.error.min()
+    return np.asarray(frontier.error / least - 1 if least > 0 else np.zeros(len(frontier.error)))
+
+
+def frontier_page(result: Any, title: str | None = None) -> Page:
+    """Return the page of a frontier, or of one with the table that it was measured on."""
+    table = result if hasattr(result, "frontier") else None
+    frontier = result if table is None else table.frontier
+    low, high = frontier.procedure_interval
+    rise = _above_least(frontier)[frontier.chosen]
+    figures = [
+        (f"{frontier.procedure_stability:.2f}", "stability", f"{low:.2f} to {high:.2f}; 1: always the same columns"),
+        (percent(rise), "more error", f"than the lowest; {100 * frontier.max_error_increase:g}% allowed"),
+        (str(len(frontier.error)), "settings tried", f"chosen: {frontier.describe(frontier.chosen)}"),
+    ]
+    sections = [frontier_section(frontier)]
+    subtitle = ""
+    if table is not None:
+        of = f"{table.n_features_to_select} of {table.n_features} columns"
+        subtitle = f"{table.method}, {of}, {counted(table.rows, 'row')}"
+        pairs = [
+            ("Table", table.source),
+            ("Rows", str(table.rows)),
+            ("Columns to select from", str(table.n_features)),
+            ("Columns selected", str(table.n_features_to_select)),
+            ("Method", table.method),
+            ("Scaling", table.scaling),
+            ("Fingerprint", table.fingerprint),
+        ]
+        blocks: list[Any] = [Facts(pairs)] + ([Notes(list(table.notes))] if table.notes else [])
+        sections.append(Section("data", "Data and settings", [], blocks))
+    sections.append(Section("versions", "Versions", [], [Facts([*software_versions().items()])]))
+    source = "" if table is None else f" of {table.source}"
+    return Page(
+        title=title or f"Error against stability{source}",
+        subtitle=subtitle,
+        figures=figures,
+        sections=sections,
+    )

@@ -19,9 +19,9 @@ from ..subset import StabilityFrontier
 from ._chosen import Chosen
 from ._comparison import comparison_page
 from ._evaluation import evaluation_page
-from ._frontier import frontier_page
-from ._page import Page, render
+from ._page import render
 from ._selection import selection_page
+from ._stability import frontier_page
 
 _SCALERS: dict[Any, Any] = {"standard": StandardScaler, "minmax": MinMaxScaler}
 """What scales as a selector does; errors are in its units."""
@@ -99,39 +99,28 @@ def report_html(
     notes: Sequence[str] = (),
 ) -> str:
     """Return what :func:`report` writes; ``source`` and ``notes`` are for results that do not hold their own."""
-    return render(_page(result, X, title, stability, groups, random_state, source, notes))
-
-
-def _page(
-    result: Any,
-    X: Any,
-    title: str | None,
-    stability: bool | StabilityAnalysis,
-    groups: Any,
-    random_state: int,
-    source: str,
-    notes: Sequence[str],
-) -> Page:
-    """Return the page for a result; those of workflow are known by what they hold, since it needs an extra."""
     if isinstance(result, Pipeline):
         X = X if X is None else result[:-1].transform(X)
         result = result[-1]
+    # Results of workflow are known by what they hold, since it needs an extra.
     if isinstance(result, BaseSelector):
-        return selection_page(_fitted(result, X, stability, groups, random_state), title)
-    if isinstance(result, TableSelection):
-        return selection_page(Chosen.from_table(result), title)
-    if hasattr(result, "selection") and hasattr(result, "overview"):
-        return selection_page(Chosen.from_table(result.selection, result.overview), title)
-    if isinstance(result, PanelEvaluation) or isinstance(getattr(result, "evaluation", None), PanelEvaluation):
-        return evaluation_page(result, title)
-    if isinstance(result, StabilityFrontier) or isinstance(getattr(result, "frontier", None), StabilityFrontier):
-        return frontier_page(result, title)
-    if isinstance(result, MethodComparison):
-        return comparison_page(result, title, source, notes)
-    raise TypeError(
-        f"There is no report for {type(result).__name__}; give a fitted selector, a TableSelection, what evaluate or "
-        "compare returns, a StabilityFrontier, or a result of stableselect.workflow."
-    )
+        page = selection_page(_fitted(result, X, stability, groups, random_state), title)
+    elif isinstance(result, TableSelection):
+        page = selection_page(Chosen.from_table(result), title)
+    elif hasattr(result, "selection") and hasattr(result, "overview"):
+        page = selection_page(Chosen.from_table(result.selection, result.overview), title)
+    elif isinstance(getattr(result, "evaluation", result), PanelEvaluation):
+        page = evaluation_page(result, title)
+    elif isinstance(getattr(result, "frontier", result), StabilityFrontier):
+        page = frontier_page(result, title)
+    elif isinstance(result, MethodComparison):
+        page = comparison_page(result, title, source, notes)
+    else:
+        raise TypeError(
+            f"There is no report for {type(result).__name__}; give a fitted selector, a TableSelection, what evaluate "
+            "or compare returns, a StabilityFrontier, or a result of stableselect.workflow."
+        )
+    return render(page)
 
 
 def _fitted(
@@ -139,8 +128,7 @@ def _fitted(
 ) -> Chosen:
     """Return what is known of a fitted selector, and what is measured on its samples."""
     if X is None:
-        explanation = selector.explain() if hasattr(selector, "_roles") else None
-        return Chosen.from_selector(selector, None, explanation, None, "")
+        return Chosen.from_selector(selector, explanation=selector.explain() if hasattr(selector, "_roles") else None)
     seen = overview(selector, X, stability=stability, groups=groups, random_state=random_state)
     errors = None
     missing = int(seen.summary.n_missing.sum())
@@ -150,4 +138,4 @@ def _fitted(
         errors = held_out_report(
             selector, X, scaler=scaler and scaler(), cv=cv, groups=groups, random_state=random_state
         )
-    return Chosen.from_selector(selector, seen, seen.explanation, errors, "")
+    return Chosen.from_selector(selector, seen, seen.explanation, errors)

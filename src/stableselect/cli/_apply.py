@@ -10,18 +10,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from .._files import check_outputs, printable
+from .._files import printable
 from . import _options as options
-from ._shell import Debug, Quiet, console, counted, reported
+from ._shell import console, counted, reported
 
 Score = Annotated[
-    str | None,
-    typer.Option(
-        "--score", metavar="NAME", help="Add a column of this name: how unlike those selected on a row is; limit: 1."
-    ),
+    str | None, options.value("NAME", "Add a column of this name: how unlike those selected on a row is; limit: 1.")
 ]
 LiveRows = Annotated[
-    bool, typer.Option("--live", help="Take rows from standard input as they come, and write each at once, as CSV.")
+    bool, options.flag("Take rows from standard input as they come, and write each at once, as CSV.", "--live")
 ]
 
 
@@ -42,8 +39,8 @@ def apply(
     live: LiveRows = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Copy the selected columns of another TABLE.
 
@@ -74,20 +71,18 @@ def reconstruct(
     id_column: options.NamingColumn = None,
     interval: Annotated[
         float | None,
-        typer.Option(
-            "--interval",
-            metavar="LEVEL",
+        options.value(
+            "LEVEL",
+            "Add NAME_low and NAME_high, which hold each value with this probability, such as 0.9.",
             min=0.5,
             max=0.99,
-            help="Add NAME_low and NAME_high, which hold each value with this probability, such as 0.9.",
         ),
     ] = None,
     noise: Annotated[
         list[str] | None,
-        typer.Option(
-            "--noise",
-            metavar="NAME=SD",
-            help="With --interval: noise that a selected column has now beyond that of the table selected on; or one "
+        options.value(
+            "NAME=SD",
+            "With --interval: noise that a selected column has now beyond that of the table selected on; or one "
             "number for all.",
         ),
     ] = None,
@@ -95,8 +90,8 @@ def reconstruct(
     live: LiveRows = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Reconstruct all columns from the selected ones.
 
@@ -112,22 +107,11 @@ def reconstruct(
 
 def _use(how: Literal["apply", "reconstruct"], given: dict[str, Any]) -> None:
     """Read both files, use the selection on the table, and write the result to a file or, as CSV, to stdout."""
-    from ..io import (
-        apply,
-        id_columns,
-        listed,
-        needed,
-        open_table,
-        quoted,
-        reconstruct,
-        table_format,
-        write_stream,
-        write_table,
-    )
+    from .. import io
     from ..persistence import load
 
     output, header = given["output"], not given["no_header"]
-    suffix = ".csv" if output is None else table_format(output)
+    suffix = ".csv" if output is None else io.table_format(output)
     options.check_quoting(suffix, given["quote_formulas"])
     added = {"score": given["score"]}
     if how == "reconstruct":
@@ -136,30 +120,27 @@ def _use(how: Literal["apply", "reconstruct"], given: dict[str, Any]) -> None:
         _live(how, given, added)
         return
     if output is not None:
-        inputs = [given["selection"], *options.files_of(given["table"])]
-        check_outputs([output], inputs=inputs, overwrite=given["force"])
+        options.check_files([output], given, given["selection"])
     made = load(given["selection"])
-    ids = id_columns(made, header=header, selected_only=how == "reconstruct")
+    ids = io.id_columns(made, header=header, selected_only=how == "reconstruct")
     ids = [given["id_column"]] if given["transpose"] and given["id_column"] else ids
-    data = needed(made, open_table(given["table"], verbatim=ids, **options.reading(given)))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = apply(made, data, **added) if how == "apply" else reconstruct(made, data, **added)
+    data = io.needed(made, io.open_table(given["table"], verbatim=ids, **options.reading(given)))
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        result = getattr(io, how)(made, data, **added)
     result, notes = options.for_spreadsheets(result, suffix, given["quote_formulas"])
     report = console(stderr=output is None, quiet=given["quiet"])
     if other := data.not_numbers([name for name in data.columns if name not in {*ids, *data.ids}]):
-        told = ", ".join(f"{quoted(name)}: {held}" for name, held in list(other.items())[:2])
-        notes = [f"Copied as they are, though not numbers: {listed(other)} ({told}).", *notes]
+        told = ", ".join(f"{io.quoted(name)}: {held}" for name, held in list(other.items())[:2])
+        notes = [f"Copied as they are, though not numbers: {io.listed(other)} ({told}).", *notes]
     warned = [str(warning.message) for warning in caught]
-    for note in (*data.notes, *warned, *_about(made, given["selection"], added.get("interval")), *notes):
-        report.print(f"Note: {options.with_option(note)}")
+    options.tell(report, (*data.notes, *warned, *_about(made, given["selection"], added.get("interval")), *notes))
     if output is None:
         if sys.stdout is None:
             raise ValueError("Standard output is closed; give a file with -o.")
-        write_stream(result, sys.stdout.buffer, ".csv")
+        io.write_stream(result, sys.stdout.buffer, ".csv")
         sys.stdout.buffer.flush()
         return
-    write_table(result, output)
+    io.write_table(result, output)
     size = f"{counted(result.num_rows, 'row')}, {counted(result.num_columns, 'column')}"
     report.print(f"Wrote {printable(str(output))} ({size}).")
 
@@ -185,13 +166,9 @@ def _live(how: Literal["apply", "reconstruct"], given: dict[str, Any], added: di
     )
     report = console(stderr=True, quiet=given["quiet"])
 
-    def tell(sentence: str) -> None:
-        report.print(f"Note: {printable(sentence)}")
-
-    for note in _about(made, given["selection"], added.get("interval")):
-        tell(note)
+    options.tell(report, _about(made, given["selection"], added.get("interval")))
     lines = (line.decode(style.encoding or "utf-8", "replace") for line in sys.stdin.buffer)
-    for line in rows.rows(made, lines, tell):
+    for line in rows.rows(made, lines, lambda sentence: options.tell(report, [sentence])):
         sys.stdout.buffer.write(line.encode())
         sys.stdout.buffer.flush()
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-import typer
-
-from .._files import check_outputs, complain, printable, write_whole
+from .._files import complain, printable, write_whole
 from . import _completion
 from . import _options as options
-from ._shell import Debug, Quiet, console, counted, reported
+from ._shell import console, counted, reported
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ..experiments import MethodComparison, Run
     from ..workflow import LabelledNumbers
 
@@ -24,41 +20,35 @@ if TYPE_CHECKING:
 def compare(
     table: options.TableToRead,
     k: Annotated[
-        str | None,
-        typer.Option("--keep", "-k", metavar="K", help="Columns to select: a number or a fraction (default: half)."),
+        str | None, options.value("K", "Columns to select: a number or a fraction (default: half).", "--keep", "-k")
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        options.value(
+            "NAMES",
+            "Compare these; repeatable, or with commas, or 'all' (default: those that are quick).",
             "--method",
             "-m",
-            metavar="NAMES",
-            help="Compare these; repeatable, or with commas, or 'all' (default: those that are quick).",
             autocompletion=_completion.methods,
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="Table of the figures to write: .csv or .tsv.")
+        Path | None, options.value("OUT", "Table of the figures to write: .csv or .tsv.", "--output", "-o")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="OUT", help="Picture to write: .png, .svg or .pdf.")
-    ] = None,
+    plot: Annotated[Path | None, options.value("OUT", "Picture to write: .png, .svg or .pdf.")] = None,
     labels: options.Labels = None,
-    group: options.GroupColumn = None,
+    group_column: options.GroupColumn = None,
     drop_columns: options.DropColumns = None,
     id_column: options.IgnoredIdColumn = None,
     scale: options.Scale = "standard",
     folds: options.Folds = 5,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Seeds of methods that are random.")] = 2,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Decides the folds and the seeds.")
-    ] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes, each on one thread.")] = 1,
+    seeds: Annotated[int, options.value("N", "Seeds of methods that are random.", min=1)] = 2,
+    seed: Annotated[int, options.value("N", "Decides the folds and the seeds.", min=0, max=2**32 - 1)] = 0,
+    jobs: Annotated[int, options.value("N", "Processes, each on one thread.", "--jobs", "-j", min=1)] = 1,
     store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="DIR", help="Folder of finished runs (default: TABLE.compare, here)."),
+        Path | None, options.value("DIR", "Folder of finished runs (default: TABLE.compare, here).")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Compute failed runs again.")] = False,
+    retry: Annotated[bool, options.flag("Compute failed runs again.", "--retry")] = False,
     report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
@@ -67,8 +57,8 @@ def compare(
     na: options.Na = None,
     transpose: options.Transpose = False,
     force: options.Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Compare methods on TABLE: error, accuracy, stability and time.
 
@@ -79,10 +69,12 @@ def compare(
     Stop it at any time and give the same command again: it goes on where it
     was. Finished runs are kept in the folder TABLE.compare.
     """
-    how = options.reading(locals())
+    given = locals()
     with reported(debug, may_drop=True):
+        import pyarrow as pa
+
         from ..experiments import compare as compare_methods
-        from ..io import Table, open_table, table_format
+        from ..io import table_format
         from ._progress import progress
 
         for target, suffixes, what in (
@@ -92,16 +84,14 @@ def compare(
             if target is not None:
                 table_format(target, suffixes, what)
         targets = [target for target in (output, plot, *options.check_report(report)) if target is not None]
-        check_outputs(targets, inputs=options.files_of(table), overwrite=force)
-        data = open_table(table, verbatim=[name for name in (labels, group, *(id_column or ())) if name], **how)
-        if not isinstance(data, Table):
-            raise ValueError(f"{printable(data.name)} is too large to compare methods on; give a part of its rows.")
-        numbers, wanted = _numbers(data, locals())
+        options.check_files(targets, given)
+        data = options.read_whole(given, "compare methods on")
+        numbers, wanted = _numbers(data, given)
         kept = Path(f"{Path(data.name).stem or 'table'}.compare") if store is None else store
         try:
             with progress(quiet=quiet, named=_named) as tell:
                 found = compare_methods(
-                    _frame(numbers),
+                    pa.table(list(numbers.X.T), names=numbers.features),
                     wanted,
                     methods=_methods(method),
                     y=numbers.labels,
@@ -118,35 +108,27 @@ def compare(
         except (KeyboardInterrupt, SystemExit):
             complain(f"Finished runs are kept in {kept}; the same command goes on from there.")
             raise
-        wrote = _write(found, output, plot, data.name, force)
-        if report is not None:
-            with write_whole(report, overwrite=force) as (stream,):
-                stream.write(options.page_of(found, source=data.name, notes=numbers.notes))
-            wrote.append(f"Wrote {printable(str(report))}.")
+        wrote = _write(found, given, data.name, numbers.notes)
         wrote.append(f"Finished runs are kept in {printable(str(kept))}.")
         _report(found, data.name, numbers, scale, wrote, quiet)
 
 
 def _numbers(data: Any, given: dict[str, Any]) -> tuple[LabelledNumbers, Any]:
     """Return the numbers of the table, and how many columns to select."""
+    from ..base import resolve_k
     from ..workflow import RequestError, SelectionRequest, labelled_numbers
 
     wanted = options.parsed_k(given["k"])
     if wanted == "auto":
         raise RequestError("k", "methods are compared with the same number of columns; give a number.")
     drop, ids = (options.columns_named(given[one] or [], data.columns) for one in ("drop_columns", "id_column"))
-    request = SelectionRequest(wanted, scale=given["scale"], drop=drop, id_columns=ids)
-    numbers = labelled_numbers(data, request, labels=given["labels"], group=given["group"], folds=given["folds"])
+    same = {name: given[name] for name in ("scale", "group_column")}
+    request = SelectionRequest(wanted, drop=drop, id_columns=ids, **same)
+    numbers = labelled_numbers(data, request, labels=given["labels"], folds=given["folds"])
     m = len(numbers.features)
-    if wanted is not None and (wanted == m or (isinstance(wanted, float) and math.ceil(round(wanted * m, 9)) == m)):
+    if wanted is not None and resolve_k(wanted, m) == m:
         raise RequestError("k", f"all {m} columns would be selected, so there is nothing to compare; select fewer.")
     return numbers, wanted
-
-
-def _frame(numbers: LabelledNumbers) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.table(list(numbers.X.T), names=numbers.features)
 
 
 def _methods(given: list[str] | None) -> Any:
@@ -167,39 +149,46 @@ def _named(run: Run) -> str:
     return f"{run.method}, fold {run.split + 1}, seed {run.seed}"
 
 
-def _write(found: MethodComparison, output: Path | None, plot: Path | None, source: str, force: bool) -> list[str]:
-    """Write the figures and the picture, the latter where it can be drawn, and return what was done."""
-    said = []
-    if output is not None:
+def _write(found: MethodComparison, given: dict[str, Any], source: str, notes: Sequence[str]) -> list[str]:
+    """Write the figures, the picture, where it can be drawn, and the page; return what was done."""
+
+    def figures(stream: BinaryIO, kind: str) -> None:
         import pyarrow as pa
 
         from ..experiments import MethodRow
         from ..io import write_stream
 
-        names = [field.name for field in fields(MethodRow)]
-        columns = {name: [_cell(getattr(row, name)) for row in found.rows] for name in names}
-        with write_whole(output, overwrite=force) as (stream,):
-            write_stream(pa.table(columns), stream, output.suffix.lower())
-        said.append(f"Wrote {printable(str(output))}.")
-    if plot is not None:
-        try:
-            from ..plot import method_comparison
-        except ImportError as error:
-            return [*said, f"No picture: {error}."]
+        columns = {
+            field.name: pa.array([getattr(row, field.name) for row in found.rows], from_pandas=True)
+            for field in fields(MethodRow)
+        }
+        write_stream(pa.table(columns), stream, kind)
+
+    def picture(stream: BinaryIO, kind: str) -> None:
+        from ..plot import method_comparison  # first: its error says what to install
+
+        # isort: split
         from matplotlib.figure import Figure
 
         drawn = Figure(figsize=(9.6, 1.6 + 0.3 * len(found.rows)), layout="constrained")
         method_comparison(found, figure=drawn)
         of = f"{found.n_features_to_select} of {counted(found.n_features, 'column')}"
         drawn.suptitle(f"{printable(source)}: {of}", x=0.01, horizontalalignment="left", fontsize=11, parse_math=False)
-        with write_whole(plot, overwrite=force) as (stream,):
-            drawn.savefig(stream, format=plot.suffix[1:].lower(), dpi=150)
-        said.append(f"Wrote {printable(str(plot))}.")
+        drawn.savefig(stream, format=kind[1:], dpi=150)
+
+    def page(stream: BinaryIO, kind: str) -> None:
+        stream.write(options.page_of(found, source=source, notes=notes))
+
+    said = []
+    for name, write in (("output", figures), ("plot", picture), ("report", page)):
+        if (path := given[name]) is not None:
+            try:
+                with write_whole(path, overwrite=given["force"]) as (stream,):
+                    write(stream, path.suffix.lower())
+                said.append(f"Wrote {printable(str(path))}.")
+            except ImportError as error:
+                said.append(f"No picture: {error}.")
     return said
-
-
-def _cell(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _report(
@@ -215,7 +204,6 @@ def _report(
     report.print(comparison_legend(scaling))
     for note in found.notes():
         report.print(f"Note: {note}")
-    for note in numbers.notes:
-        report.print(f"Note: {options.with_option(note)}")
+    options.tell(report, numbers.notes)
     for line in last:
         report.print(line)

@@ -1,12 +1,10 @@
-"""Conditions on the choice as options, and lists of columns from files."""
+"""Conditions on the choice as they are typed, and lists of columns from files."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from .._files import printable
 
@@ -14,32 +12,6 @@ if TYPE_CHECKING:
     from ..subset import Conditions
 
 OPTIONS = ("conditions", "budget", "min_distance", "grow_from", "shrink_from")
-Files = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--conditions",
-        metavar="FILE",
-        help="Costs, groups, blocks, distances, penalties, weights: a TOML, or a CSV with a row a column; repeatable.",
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option("--budget", metavar="TOTAL", help="The selected columns cost no more; K is then the most to select."),
-]
-MinDistance = Annotated[
-    float | None,
-    typer.Option("--min-distance", metavar="D", help="Selected columns are at least so far apart (x, y, z of a CSV)."),
-]
-GrowFrom = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grow-from", metavar="PANEL", help="Keep these columns and add to them: names, a text or a selection file."
-    ),
-]
-ShrinkFrom = Annotated[
-    list[str] | None,
-    typer.Option("--shrink-from", metavar="PANEL", help="Select from these columns only: the same."),
-]
 
 
 def conditions_of(given: dict[str, Any], columns: list[str]) -> tuple[Conditions | None, list[str]]:

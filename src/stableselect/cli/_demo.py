@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from .._files import printable, write_whole
-from ._shell import Debug, Quiet, console, program, progress_bar, reported
+from . import _options as options
+from ._shell import console, program, progress_bar, reported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +25,9 @@ _NEW = 10
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")] = Path("demo"),
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Annotated[Path, options.value("DIR", "Folder to write to.", "--output", "-o")] = Path("demo"),
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Select 16 pixels of handwritten digits and reconstruct the digits.
 

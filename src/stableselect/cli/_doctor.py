@@ -107,8 +107,7 @@ def _threads() -> Iterator[str]:
 
 def _gpu() -> Iterator[str]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             torch = import_module("torch")
             names = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
     except ModuleNotFoundError:

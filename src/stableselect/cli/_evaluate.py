@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from .._files import check_outputs, printable, write_whole
+from .._files import printable, write_whole
 from . import _options as options
 from ._conditions import columns_named
-from ._shell import Debug, Quiet, console, counted, progress_bar, reported
+from ._shell import console, counted, progress_bar, reported
 
 if TYPE_CHECKING:
     from ..workflow import TableEvaluation
@@ -20,14 +18,12 @@ def evaluate(
     table: options.TableToRead,
     columns: Annotated[
         list[str],
-        typer.Option(
-            "--columns",
-            metavar="NAMES",
-            help="The panel: names (repeatable, or with commas), a text file of names, or a selection file.",
+        options.value(
+            "NAMES", "The panel: names (repeatable, or with commas), a text file of names, or a selection file."
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="File to write all figures to: .json.")
+        Path | None, options.value("OUT", "File to write all figures to: .json.", "--output", "-o")
     ] = None,
     labels: options.Labels = None,
     group_column: options.GroupColumn = None,
@@ -36,14 +32,11 @@ def evaluate(
     id_column: options.IgnoredIdColumn = None,
     scale: options.Scale = "standard",
     folds: options.Folds = 5,
-    random: Annotated[int, typer.Option("--random", metavar="N", min=1, help="Random panels to compare with.")] = 100,
+    random: Annotated[int, options.value("N", "Random panels to compare with.", min=1)] = 100,
     resamples: Annotated[
-        int | None,
-        typer.Option("--resamples", metavar="N", min=2, help="Select on N parts of the rows, not only on the folds."),
+        int | None, options.value("N", "Select on N parts of the rows, not only on the folds.", min=2)
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of folds and random panels.")
-    ] = 0,
+    seed: Annotated[int, options.value("N", "Seed of folds and random panels.", min=0, max=2**32 - 1)] = 0,
     report: options.Report = None,
     no_header: options.NoHeader = False,
     separator: options.Separator = None,
@@ -52,8 +45,8 @@ def evaluate(
     na: options.Na = None,
     transpose: options.Transpose = False,
     force: options.Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Judge any panel: columns of TABLE that were chosen by hand or elsewhere.
 
@@ -65,9 +58,9 @@ def evaluate(
     With -o OUT all figures are written there as JSON, with --report PAGE as one
     page for people who were not there.
     """
-    how = options.reading(locals())
+    given = locals()
     with reported(debug, may_drop=True):
-        from ..io import Table, open_table, table_format
+        from ..io import table_format
         from ..persistence import as_json
         from ..workflow import EvaluationRequest, evaluate_table
 
@@ -75,26 +68,18 @@ def evaluate(
             table_format(output, (".json",), "a report, ")
         targets = [] if output is None else [output]
         pages = options.check_report(report)
-        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
+        options.check_files([*targets, *pages], given)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
-            data = open_table(
-                table, verbatim=[name for name in (labels, group_column, *(id_column or ())) if name], **how
-            )
-            if not isinstance(data, Table):
-                raise ValueError(f"{printable(data.name)} is too large to be judged at once; give a part of its rows.")
+            data = options.read_whole(given, "be judged at once")
+            same = ("labels", "group_column", "time_column", "scale", "folds", "seed")
             request = EvaluationRequest(
                 columns_named(columns, data.columns, files=True),
-                labels=labels,
-                group_column=group_column,
-                time_column=time_column,
                 drop=columns_named(drop_columns or [], data.columns),
                 id_columns=columns_named(id_column or [], data.columns),
-                scale=scale,
-                folds=folds,
                 n_random=random,
                 n_resamples=resamples or 0,
-                seed=seed,
+                **{name: given[name] for name in same},
             )
             found = evaluate_table(data, request, progress=begin)
             judged = found.evaluation
@@ -122,7 +107,4 @@ def _report(found: TableEvaluation, targets: list[Path], pages: list[Path], quie
     report.print(judged.verdict_on("columns", "rows"))
     file = printable(targets[0].name) if targets else None
     report.print(*evaluation_tables(judged, found.scaling, file), sep="\n")
-    for note in found.notes:
-        report.print(f"Note: {options.with_option(note)}")
-    if targets or pages:
-        report.print(f"Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}.")
+    options.tell(report, found.notes, (*targets, *pages))

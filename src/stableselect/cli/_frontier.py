@@ -7,11 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from .._files import check_outputs, printable, write_whole
+from .._files import printable, write_whole
 from . import _options as options
-from ._shell import Debug, Quiet, console, counted, program, progress_bar, reported
+from ._shell import console, counted, program, progress_bar, reported
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +22,7 @@ def frontier(
     table: options.TableToRead,
     k: options.Keep = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="Picture to write: .png, .svg or .pdf.")
+        Path | None, options.value("OUT", "Picture to write: .png, .svg or .pdf.", "--output", "-o")
     ] = None,
     method: options.Method = "ColumnSubset",
     include: options.Include = None,
@@ -50,8 +48,8 @@ def frontier(
     na: options.Na = None,
     transpose: options.Transpose = False,
     force: options.Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Show what stability costs: a few settings for selecting K columns of TABLE.
 
@@ -74,7 +72,7 @@ def frontier(
             table_format(output, options.PICTURES, "a picture, ")
         targets = [] if output is None else [output, output.with_suffix(".frontier.csv")]
         pages = options.check_report(report)
-        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
+        options.check_files([*targets, *pages], given)
         with progress_bar(2, quiet=quiet) as begin:
             begin("Reading the table")
             found = measure_frontier(*options.read_request(given), progress=begin)
@@ -99,7 +97,7 @@ def _write(found: TableFrontier, targets: list[Path], pages: list[Path], force: 
             write_stream(found.as_table(), streams[len(targets) - 1], ".csv")
         if pages:
             streams[-1].write(options.page_of(found))
-    return f"{missing}Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}."
+    return f"{missing}Wrote {options.names_of([*targets, *pages])}."
 
 
 def _picture(found: TableFrontier) -> Figure:
@@ -157,9 +155,7 @@ def _report(found: TableFrontier, command: str, wrote: str, quiet: bool) -> None
     )
     report.print()
     report.print(frontier_words(found.scaling))
-    notes = [] if frontier.reached else [not_reached(frontier)]
-    for note in (*notes, *found.notes):
-        report.print(f"Note: {options.with_option(note)}")
+    options.tell(report, [*([] if frontier.reached else [not_reached(frontier)]), *found.notes])
     report.print("\nTo select columns with this setting:\n")
     report.print(f"  {printable(command)}", soft_wrap=True)
     report.print(f"\n{wrote or 'Use -o frontier.png to plot every setting.'}")

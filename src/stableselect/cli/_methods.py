@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Annotated
 
-import typer
-
+from . import _options as options
 from ._shell import console
 
 
 def methods(
-    names: Annotated[bool, typer.Option("--names", help="Print the names alone, one a line.")] = False,
+    names: Annotated[bool, options.flag("Print the names alone, one a line.", "--names")] = False,
 ) -> None:
     """List the methods that select and compare can use, also those of other packages."""
     from rich.table import Table

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .._files import PathLike, printable
+from .._files import check_outputs, printable
 from . import _completion
 from ._conditions import OPTIONS as CONDITIONS
 from ._conditions import columns_named, conditions_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.console import Console
 
     from ..io import Table, TableParts
     from ..workflow import SelectionRequest
@@ -88,6 +90,16 @@ def parsed_k(text: str | None) -> Any:
     raise typer.BadParameter(f"must be {allowed}, got '{text}'.", param_hint="-k")
 
 
+def value(metavar: str, text: str, *names: str, **more: Any) -> Any:
+    """Declare an option that takes a value; without names it is called as its parameter is."""
+    return typer.Option(*names, metavar=metavar, help=text, **more)
+
+
+def flag(text: str, *names: str) -> Any:
+    """Declare an option that takes none; it needs a name, or typer adds one that begins with "no"."""
+    return typer.Option(*names, help=text)
+
+
 TableToRead = Annotated[
     list[str],
     typer.Argument(
@@ -100,148 +112,87 @@ Selection = Annotated[
 ]
 Keep = Annotated[
     str | None,
-    typer.Option(
-        "--keep",
-        "-k",
-        metavar="K",
-        help="Number of columns to select, a fraction such as 0.1, or 'auto' (default: half).",
-    ),
+    value("K", "Number of columns to select, a fraction such as 0.1, or 'auto' (default: half).", "--keep", "-k"),
 ]
 Method = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="Selection method; see 'stableselect methods'.",
-        autocompletion=_completion.method,
-    ),
+    str, value("NAME", "Selection method; see 'stableselect methods'.", autocompletion=_completion.method)
 ]
 Include = Annotated[
-    list[str] | None,
-    typer.Option("--include", metavar="NAMES", help="Always select these columns; repeatable, with commas, or a file."),
+    list[str] | None, value("NAMES", "Always select these columns; repeatable, with commas, or a file.")
 ]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", metavar="NAMES", help="Reconstruct these columns but never select them."),
-]
-DropColumns = Annotated[list[str] | None, typer.Option("--drop-columns", metavar="NAMES", help="Ignore these columns.")]
-IdColumn = Annotated[
-    list[str] | None,
-    typer.Option("--id-column", metavar="NAMES", help="Identifier column: copied to the output, never selected."),
-]
+Exclude = Annotated[list[str] | None, value("NAMES", "Reconstruct these columns but never select them.")]
+DropColumns = Annotated[list[str] | None, value("NAMES", "Ignore these columns.")]
+IdColumn = Annotated[list[str] | None, value("NAMES", "Identifier column: copied to the output, never selected.")]
 Scale = Annotated[
     Literal["none", "minmax", "standard"],
-    typer.Option("--scale", metavar="HOW", help="none, minmax or standard: scaling before columns are compared."),
+    value("HOW", "none, minmax or standard: scaling before columns are compared."),
 ]
-Ridge = Annotated[
-    str | None,
-    typer.Option("--ridge", metavar="WEIGHT", help="Ridge weight, a number or auto; larger is more repeatable."),
-]
+Ridge = Annotated[str | None, value("WEIGHT", "Ridge weight, a number or auto; larger is more repeatable.")]
 MinExplainedVariance = Annotated[
-    str | None,
-    typer.Option(
-        "--min-explained-variance",
-        metavar="FRACTION",
-        help="With -k auto: fraction of held-out variance to explain (default 0.9).",
-    ),
+    str | None, value("FRACTION", "With -k auto: fraction of held-out variance to explain (default 0.9).")
 ]
 Criterion = Annotated[
     Literal["error", "stability"] | None,
-    typer.Option(
-        "--criterion", metavar="WHAT", help="error, or stability: prefer columns that other rows would give too."
-    ),
+    value("WHAT", "error, or stability: prefer columns that other rows would give too."),
 ]
 MaxErrorIncrease = Annotated[
-    str | None,
-    typer.Option(
-        "--max-error-increase",
-        metavar="FRACTION",
-        help="Largest relative increase in held-out error accepted for stability (default 0.05).",
-    ),
+    str | None, value("FRACTION", "Largest relative increase in held-out error accepted for stability (default 0.05).")
 ]
 MinStability = Annotated[
     str | None,
-    typer.Option(
-        "--min-stability",
-        metavar="VALUE",
-        help="Give up error, within --max-error-increase, until the stability is at least VALUE (0-1).",
-    ),
+    value("VALUE", "Give up error, within --max-error-increase, until the stability is at least VALUE (0-1)."),
 ]
 Missing = Annotated[
     Literal["raise", "em", "factors"] | None,
-    typer.Option("--missing", metavar="HOW", help="raise, or em: a Gaussian stands in for missing values; or factors."),
+    value("HOW", "raise, or em: a Gaussian stands in for missing values; or factors."),
 ]
-Batch = Annotated[
-    str | None,
-    typer.Option("--batch", metavar="COLUMN", help="Batches (instruments, days): select by what varies within them."),
-]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option("--group-column", metavar="COLUMN", help="Rows with the same entry are held out together."),
-]
+Batch = Annotated[str | None, value("COLUMN", "Batches (instruments, days): select by what varies within them.")]
+GroupColumn = Annotated[str | None, value("COLUMN", "Rows with the same entry are held out together.")]
 Labels = Annotated[
-    str | None,
-    typer.Option("--label-column", "--labels", metavar="COLUMN", help="Column of classes, to compare accuracy too."),
+    str | None, value("COLUMN", "Column of classes, to compare accuracy too.", "--label-column", "--labels")
 ]
-IgnoredIdColumn = Annotated[
-    list[str] | None, typer.Option("--id-column", metavar="NAMES", help="Identifier column, which is ignored too.")
-]
-Folds = Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Number of folds.")]
-TimeColumn = Annotated[
-    str | None,
-    typer.Option("--time-column", metavar="COLUMN", help="Rows are held out in blocks that follow each other in time."),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes for the searches of a choice for stability."),
-]
+IgnoredIdColumn = Annotated[list[str] | None, value("NAMES", "Identifier column, which is ignored too.")]
+Folds = Annotated[int, value("N", "Number of folds.", min=2)]
+TimeColumn = Annotated[str | None, value("COLUMN", "Rows are held out in blocks that follow each other in time.")]
+Jobs = Annotated[int | None, value("N", "Processes for the searches of a choice for stability.", "--jobs", "-j", min=1)]
 Sketch = Annotated[
-    str | None,
-    typer.Option(
-        "--sketch", metavar="R", help="Select from a sketch of R rows, or auto: where memory is too small otherwise."
-    ),
+    str | None, value("R", "Select from a sketch of R rows, or auto: where memory is too small otherwise.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of held-out rows and random methods.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="OUT", help="File to write: .csv, .tsv, .parquet, .npy or .npz."),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option("--separator", metavar="MARK", help="Between columns of text: ';', tab, ... (default: recognised)."),
-]
-Decimal = Annotated[
-    Literal[".", ","] | None,
-    typer.Option("--decimal", metavar="MARK", help="Before decimals: . or , (default: recognised)."),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option("--encoding", metavar="NAME", help="Encoding of text, such as latin-1 (default: recognised)."),
-]
-Na = Annotated[
-    list[str] | None,
-    typer.Option("--na", metavar="WORD", help="A word for missing values, besides NA, -, ? and the like; repeatable."),
-]
+Seed = Annotated[int, value("N", "Seed of held-out rows and random methods.")]
+Output = Annotated[Path | None, value("OUT", "File to write: .csv, .tsv, .parquet, .npy or .npz.", "--output", "-o")]
+Separator = Annotated[str | None, value("MARK", "Between columns of text: ';', tab, ... (default: recognised).")]
+Decimal = Annotated[Literal[".", ","] | None, value("MARK", "Before decimals: . or , (default: recognised).")]
+Encoding = Annotated[str | None, value("NAME", "Encoding of text, such as latin-1 (default: recognised).")]
+Na = Annotated[list[str] | None, value("WORD", "A word for missing values, besides NA, -, ? and the like; repeatable.")]
 Transpose = Annotated[
-    bool, typer.Option("--transpose", help="The rows of the file are the columns (genes as rows); text names them.")
+    bool, flag("The rows of the file are the columns (genes as rows); text names them.", "--transpose")
 ]
-NamingColumn = Annotated[
-    str | None,
-    typer.Option("--id-column", metavar="NAME", help="With --transpose: the column that names the rows of the file."),
-]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The first row is data; columns are called c0, c1, ...")]
+NamingColumn = Annotated[str | None, value("NAME", "With --transpose: the column that names the rows of the file.")]
+NoHeader = Annotated[bool, flag("The first row is data; columns are called c0, c1, ...", "--no-header")]
 QuoteFormulas = Annotated[
     bool,
-    typer.Option(
+    flag(
+        "For spreadsheets: write text that they would run as a formula (=...) with an apostrophe before it.",
         "--quote-formulas",
-        help="For spreadsheets: write text that they would run as a formula (=...) with an apostrophe before it.",
     ),
 ]
-Report = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="PAGE", help="Page to write for people who were not there: .html."),
+Report = Annotated[Path | None, value("PAGE", "Page to write for people who were not there: .html.")]
+Force = Annotated[bool, flag("Overwrite files that exist.", "--force")]
+ConditionsFiles = Annotated[
+    list[Path] | None,
+    value(
+        "FILE",
+        "Costs, groups, blocks, distances, penalties, weights: a TOML, or a CSV with a row a column; repeatable.",
+    ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Budget = Annotated[float | None, value("TOTAL", "The selected columns cost no more; K is then the most to select.")]
+MinDistance = Annotated[float | None, value("D", "Selected columns are at least so far apart (x, y, z of a CSV).")]
+GrowFrom = Annotated[
+    list[str] | None, value("PANEL", "Keep these columns and add to them: names, a text or a selection file.")
+]
+ShrinkFrom = Annotated[list[str] | None, value("PANEL", "Select from these columns only: the same.")]
+Quiet = Annotated[bool, flag("Print no report.", "--quiet", "-q")]
+Debug = Annotated[bool, flag("Show the traceback of an error.", "--debug")]
 
 
 def parsed(options: dict[str, Any]) -> dict[str, Any]:
@@ -281,6 +232,19 @@ def with_option(note: str) -> str:
     return printable(note if found is None else f"{note.removesuffix('.')} ({found}).")
 
 
+def tell(report: Console, notes: Iterable[str], wrote: Iterable[Path] = ()) -> None:
+    """Print notes, with the options that do what they say, and what was written."""
+    for note in notes:
+        report.print(f"Note: {with_option(note)}")
+    if told := names_of(wrote):
+        report.print(f"Wrote {told}.")
+
+
+def names_of(paths: Iterable[Path]) -> str:
+    """Return files as a sentence names them."""
+    return " and ".join(printable(str(path)) for path in paths)
+
+
 def check_report(page: Path | None) -> list[Path]:
     """Return the page to write, if one is; raise at once where it cannot be made."""
     if page is None:
@@ -299,11 +263,12 @@ def page_of(result: Any, **about: Any) -> bytes:
     return b"" if result is None else report_html(result, **about).encode()
 
 
-def files_of(tables: list[str]) -> list[PathLike]:
-    """Return the files that the tables of a command name."""
+def check_files(targets: Iterable[Path], given: dict[str, Any], *more: Path) -> None:
+    """Raise if a file cannot be written, or is one that the command reads: a table, or one of those in ``more``."""
     from ..io import find_parts
 
-    return [] if tables == ["-"] else [*find_parts(tables)]
+    inputs = [] if given["table"] == ["-"] else find_parts(given["table"])
+    check_outputs(targets, inputs=[*more, *inputs], overwrite=given["force"])
 
 
 def reading(given: dict[str, Any]) -> dict[str, Any]:
@@ -318,6 +283,17 @@ def reading(given: dict[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--separator, --decimal or --encoding") from error
     return {"header": not given["no_header"], "style": style, "transpose": given["transpose"]}
+
+
+def read_whole(given: dict[str, Any], what: str) -> Table:
+    """Read the table of a command that needs it in memory."""
+    from ..io import Table, open_table
+
+    kept = [name for name in (given["labels"], given["group_column"], *(given["id_column"] or ())) if name]
+    table = open_table(given["table"], verbatim=kept, **reading(given))
+    if not isinstance(table, Table):
+        raise ValueError(f"{printable(table.name)} is too large to {what}; give a part of its rows.")
+    return table
 
 
 def read_request(given: dict[str, Any]) -> tuple[Table | TableParts, SelectionRequest]:

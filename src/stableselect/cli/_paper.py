@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from .._files import complain
 from .._files import printable as shown
 from . import _completion
-from ._shell import Debug, Quiet, console, reported
+from . import _options as options
+from ._shell import console, counted, reported
 
 paper = typer.Typer(
     name="paper",
@@ -29,44 +31,34 @@ Names = Annotated[
     list[str],
     typer.Argument(metavar="NAME...", help="Experiments; all for every one.", autocompletion=_completion.experiments),
 ]
-Results = Annotated[
-    Path, typer.Option("--results", metavar="DIR", help="Folder of runs and output; fast output goes to DIR/fast.")
-]
+Results = Annotated[Path, options.value("DIR", "Folder of runs and output; fast output goes to DIR/fast.")]
 Protocol = Annotated[
     Literal["paper", "corrected", "both"],
-    typer.Option("--protocol", metavar="HOW", help="paper (as published, faults left out), corrected or both."),
+    options.value("HOW", "paper (as published, faults left out), corrected or both."),
 ]
-Fast = Annotated[bool, typer.Option("--fast", metavar="", help="Four small tables, one split, one seed, few steps.")]
+Fast = Annotated[bool, options.flag("Four small tables, one split, one seed, few steps.", "--fast")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes, each on one thread.")]
 Splits = Annotated[int, typer.Option("--splits", min=1, help="Splits under corrected.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="Seeds of methods that depend on one.")]
-WithFaults = Annotated[
-    bool, typer.Option("--with-faults", metavar="", help="Add the published ranking of test rows, under paper.")
-]
+WithFaults = Annotated[bool, options.flag("Add the published ranking of test rows, under paper.", "--with-faults")]
 Dataset = Annotated[
     list[str] | None,
-    typer.Option(
-        "--dataset",
-        "-d",
-        metavar="NAME",
-        help="Compute this dataset only; repeatable.",
-        autocompletion=_completion.dataset,
+    options.value(
+        "NAME", "Compute this dataset only; repeatable.", "--dataset", "-d", autocompletion=_completion.dataset
     ),
 ]
 Method = Annotated[
     list[str] | None,
-    typer.Option(
-        "--method", "-m", metavar="NAME", help="Compute this method only, named as in the tables; repeatable."
-    ),
+    options.value("NAME", "Compute this method only, named as in the tables; repeatable.", "--method", "-m"),
 ]
-Retry = Annotated[bool, typer.Option("--retry", metavar="", help="Compute failed runs again.")]
-Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Folder of the datasets.")]
+Retry = Annotated[bool, options.flag("Compute failed runs again.", "--retry")]
+Data = Annotated[Path | None, options.value("DIR", "Folder of the datasets.")]
 
 _RESULTS = Path("results")
 
 
 @paper.command("list")
-def list_(debug: Debug = False) -> None:
+def list_(debug: options.Debug = False) -> None:
     """Print the experiments."""
     with reported(debug):
         from ..paper import list_experiments
@@ -89,32 +81,21 @@ def run(
     jobs: Jobs = 1,
     retry: Retry = False,
     data: Data = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Compute experiments and write their tables and figures; what they share is computed once.
 
     Stop it at any time and give the same command again: it goes on where it was.
     Failed runs are left alone without --retry; while there are any, the exit code is 1.
     """
+    given = locals()
     with reported(debug):
         from ..paper import NO_PICTURES, Batch, Request, can_draw
         from ._progress import progress
 
-        request = Request(
-            names,
-            results=results,
-            protocol=protocol,
-            datasets=dataset or None,
-            methods=method or None,
-            splits=splits,
-            seeds=seeds,
-            fast=fast,
-            with_faults=with_faults,
-            jobs=jobs,
-            retry=retry,
-            data_home=data,
-        )
+        known = {field.name: given[field.name] for field in fields(Request) if field.name in given}
+        request = Request(**known, datasets=dataset or None, methods=method or None, data_home=data)
         report = console(quiet=quiet)
         batch = Batch(request)
         if batch.absent:
@@ -130,16 +111,15 @@ def run(
                 batch.run(name, report=tell)
             report.print(f"{name}: wrote {folder}/{name}.md.", soft_wrap=True)
         if failed := batch.failed:
-            count = "1 run" if failed == 1 else f"{failed} runs"
-            print(
-                f"stableselect: {count} failed; 'stableselect paper build' lists why, --retry tries again.",
-                file=sys.stderr,
-            )
+            told = counted(failed, "run")
+            complain(f"{told} failed; 'stableselect paper build' lists why, --retry tries again.")
             raise typer.Exit(1)
 
 
 @paper.command()
-def show(name: Name, results: Results = _RESULTS, fast: Fast = False, data: Data = None, debug: Debug = False) -> None:
+def show(
+    name: Name, results: Results = _RESULTS, fast: Fast = False, data: Data = None, debug: options.Debug = False
+) -> None:
     """Print an experiment from the stored runs, and write its files anew."""
     with reported(debug):
         from ..paper import show as show_experiment
@@ -150,7 +130,11 @@ def show(name: Name, results: Results = _RESULTS, fast: Fast = False, data: Data
 
 @paper.command()
 def build(
-    results: Results = _RESULTS, fast: Fast = False, data: Data = None, quiet: Quiet = False, debug: Debug = False
+    results: Results = _RESULTS,
+    fast: Fast = False,
+    data: Data = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Write the files of every experiment from the stored runs, and a page that links them."""
     with reported(debug):
@@ -163,9 +147,9 @@ def build(
 @paper.command()
 def readme(
     results: Results = Path("docs/results"),
-    write: Annotated[bool, typer.Option("--write", metavar="", help="Put the table into the file.")] = False,
-    file: Annotated[Path, typer.Option("--file", metavar="FILE", help="The README file.")] = Path("README.md"),
-    debug: Debug = False,
+    write: Annotated[bool, options.flag("Put the table into the file.", "--write")] = False,
+    file: Annotated[Path, options.value("FILE", "The README file.")] = Path("README.md"),
+    debug: options.Debug = False,
 ) -> None:
     """Print the results table of the README from the stored runs, or put it between its marks with --write."""
     with reported(debug):

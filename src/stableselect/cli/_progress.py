@@ -6,28 +6,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
 
 from ..base import progress_text
 from ..experiments import Report, Run, Stored
+from ._shell import console
 
 
 @contextmanager
-def progress(
-    stream: TextIO | None = None, *, quiet: bool = False, named: Callable[[Run], str] = str
-) -> Iterator[Report | None]:
-    """Give a function to report to.
+def progress(*, quiet: bool = False, named: Callable[[Run], str] = str) -> Iterator[Report | None]:
+    """Give a function to report to, which writes to standard error.
 
     Parameters
     ----------
-    stream : text stream, optional
-        Where to write; standard error by default.
     quiet : bool
         Write nothing.
     named : callable
         From a run to the words for it.
     """
-    stream = sys.stderr if stream is None else stream
     begun: list[float] = []
 
     def line(item: Stored, ended: int, total: int) -> str:
@@ -39,24 +34,22 @@ def progress(
 
     if quiet:
         yield None
-    elif not stream.isatty():
-        yield lambda item, ended, total: print(line(item, ended, total), file=stream, flush=True)
+    elif not sys.stderr.isatty():
+        yield lambda item, ended, total: print(line(item, ended, total), file=sys.stderr, flush=True)
     else:
-        with _bar(stream, named) as report:
+        with _bar(named) as report:
             yield report
 
 
 @contextmanager
-def _bar(stream: TextIO, named: Callable[[Run], str]) -> Iterator[Report]:
+def _bar(named: Callable[[Run], str]) -> Iterator[Report]:
     from rich import progress as parts
-    from rich.console import Console
 
-    console = Console(file=stream, markup=False, highlight=False, emoji=False)
     left = parts.TextColumn("left", markup=False)
     times = parts.TimeElapsedColumn(), parts.TimeRemainingColumn()
     columns = (parts.BarColumn(20), parts.MofNCompleteColumn(), *times, left)
     # The rate is taken over many runs: quick and slow ones come in turns.
-    with parts.Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar:
+    with parts.Progress(*columns, console=console(stderr=True), transient=True, speed_estimate_period=600) as bar:
         task = bar.add_task("", total=None)
 
         def report(item: Stored, ended: int, total: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -23,6 +25,31 @@ _UNITS = {"none": "in original units", "minmax": "after min-max scaling", "stand
 _SCALE = "1: always the same columns, 0: no better than chance"
 
 
+def selection_report(selection: TableSelection, targets: Sequence[Path]) -> Iterator[RenderableType]:
+    """Yield what there is to say of a selection; ``targets`` are the files that hold it, if any."""
+    k, cost = len(selection.selected), selection.conditions_cost
+    file = printable(targets[1].name) if targets else None
+    of = f"{k} of {counted(len(selection.features), 'column')} of {printable(selection.source)}"
+    ridge = "" if selection.ridge is None else f" Ridge weight: {selection.ridge:.3g}."
+    yield f"{selection.method} selected {of} ({counted(selection.rows, 'row')}).{ridge}"
+    if selection.optimality_gap is not None:
+        yield gap_line(selection.optimality_gap, k, cost is not None)
+    if cost is not None:
+        yield conditions_line(cost, k)
+    if selection.path is not None:
+        yield path_lines(selection.path)
+    if selection.stability is not None:
+        yield stability_lines(selection.stability)
+    if file is not None:
+        yield selected_table(selection, file)
+    if selection.errors is not None:
+        yield errors_table(selection.errors, selection.scaling)
+    if selection.batches is not None:
+        yield batch_table(selection.batches)
+    if selection.explanation is not None:
+        yield from explanation_tables(selection.explanation, file)
+
+
 def selected_table(selection: TableSelection, file: str) -> RenderableType:
     """Return the selected columns in order of selection."""
     table = _table("rank", "column", "position", "score", text=(1,))
@@ -34,10 +61,9 @@ def selected_table(selection: TableSelection, file: str) -> RenderableType:
 
 def gap_line(gap: float, k: int, conditions: bool = False) -> RenderableType:
     """Return how far a selection can be from the best, in one sentence."""
-    if gap == 0 and conditions:
-        return Text("Proven optimal: no other choice that meets the conditions has a lower error on these rows.")
     if gap == 0:
-        return Text(f"Proven optimal: no other choice of {counted(k, 'column')} has a lower error on these rows.")
+        which = "that meets the conditions" if conditions else f"of {counted(k, 'column')}"
+        return Text(f"Proven optimal: no other choice {which} has a lower error on these rows.")
     return Text(f"No other choice can lower the error on these rows by more than {_percent(gap)}.")
 
 

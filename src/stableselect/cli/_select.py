@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from .._files import check_outputs, printable, write_whole
+from .._files import printable, write_whole
 from . import _options as options
-from ._conditions import Budget, Files, GrowFrom, MinDistance, ShrinkFrom
-from ._shell import Debug, Quiet, console, counted, progress_bar, reported
-
-if TYPE_CHECKING:
-    from ..persistence import TableSelection
+from ._shell import console, progress_bar, reported
 
 
 def select(
@@ -30,11 +23,11 @@ def select(
     batch: options.Batch = None,
     group_column: options.GroupColumn = None,
     time_column: options.TimeColumn = None,
-    conditions: Files = None,
-    budget: Budget = None,
-    min_distance: MinDistance = None,
-    grow_from: GrowFrom = None,
-    shrink_from: ShrinkFrom = None,
+    conditions: options.ConditionsFiles = None,
+    budget: options.Budget = None,
+    min_distance: options.MinDistance = None,
+    grow_from: options.GrowFrom = None,
+    shrink_from: options.ShrinkFrom = None,
     scale: options.Scale = "standard",
     ridge: options.Ridge = None,
     min_explained_variance: options.MinExplainedVariance = None,
@@ -45,8 +38,7 @@ def select(
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Explain discarded columns and name replacements for selected ones."),
+        bool, options.flag("Explain discarded columns and name replacements for selected ones.", "--explain")
     ] = False,
     report: options.Report = None,
     no_header: options.NoHeader = False,
@@ -57,8 +49,8 @@ def select(
     transpose: options.Transpose = False,
     quote_formulas: options.QuoteFormulas = False,
     force: options.Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Select the K columns of TABLE from which all others can best be reconstructed.
 
@@ -76,13 +68,14 @@ def select(
         from ..io import apply, check_writable, needed, table_format, write_stream
         from ..persistence import to_json
         from ..workflow import inspect_table, select_table
+        from ._report import selection_report
 
         suffix = "" if output is None else table_format(output)
         options.check_quoting(suffix or ".csv", quote_formulas)
         targets = [] if output is None else [output, output.with_suffix(".selection.json")]
         pages = options.check_report(report)
         notes: list[str] = []
-        check_outputs([*targets, *pages], inputs=options.files_of(table), overwrite=force)
+        options.check_files([*targets, *pages], given)
         with progress_bar(4 if pages else 3, quiet=quiet) as begin:
             begin("Reading the table")
             data, request = options.read_request(given)
@@ -93,8 +86,8 @@ def select(
             looked_at = inspect_table(data, request, progress=begin) if pages else None
             selection = select_table(data, request, progress=begin) if looked_at is None else looked_at.selection
             if targets:
-                with warnings.catch_warnings():  # these are the rows selected on, or some of them
-                    warnings.simplefilter("ignore", NovelSamplesWarning)
+                # These are the rows selected on, or some of them.
+                with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
                     chosen = apply(selection, needed(selection, data))
                 kept, notes = options.for_spreadsheets(chosen, suffix, quote_formulas)
             with write_whole(*targets, *pages, overwrite=force) as streams:
@@ -106,46 +99,6 @@ def select(
         if not targets:
             for column in selection.selected:
                 print(printable(column.name))
-        _report(selection, notes, targets, pages, quiet)
-
-
-def _report(selection: TableSelection, notes: list[str], targets: list[Path], pages: list[Path], quiet: bool) -> None:
-    """Print the report; to standard error where standard output carries the selected columns."""
-    from ._report import (
-        batch_table,
-        conditions_line,
-        errors_table,
-        explanation_tables,
-        gap_line,
-        path_lines,
-        selected_table,
-        stability_lines,
-    )
-
-    report = console(stderr=not targets, quiet=quiet)
-    of = f"{len(selection.selected_names)} of {counted(len(selection.features), 'column')}"
-    ridge = "" if selection.ridge is None else f" Ridge weight: {selection.ridge:.3g}."
-    report.print(
-        f"{selection.method} selected {of} of {printable(selection.source)} ({counted(selection.rows, 'row')}).{ridge}"
-    )
-    if selection.optimality_gap is not None:
-        report.print(gap_line(selection.optimality_gap, len(selection.selected), selection.conditions_cost is not None))
-    if selection.conditions_cost is not None:
-        report.print(conditions_line(selection.conditions_cost, len(selection.selected)))
-    if selection.path is not None:
-        report.print(path_lines(selection.path))
-    if selection.stability is not None:
-        report.print(stability_lines(selection.stability))
-    if targets:
-        report.print(selected_table(selection, printable(targets[1].name)))
-    if selection.errors is not None:
-        report.print(errors_table(selection.errors, selection.scaling))
-    if selection.batches is not None:
-        report.print(batch_table(selection.batches))
-    if selection.explanation is not None:
-        file = printable(targets[1].name) if targets else None
-        report.print(*explanation_tables(selection.explanation, file), sep="\n")
-    for note in (*selection.notes, *notes):
-        report.print(f"Note: {options.with_option(note)}")
-    if targets or pages:
-        report.print(f"Wrote {' and '.join(printable(str(path)) for path in (*targets, *pages))}.")
+        report_on = console(stderr=not targets, quiet=quiet)  # where standard output carries the selected columns
+        report_on.print(*selection_report(selection, targets), sep="\n")
+        options.tell(report_on, (*selection.notes, *notes), (*targets, *pages))

@@ -9,16 +9,12 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from .._files import complain
 from ._options import option
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 def console(*, stderr: bool = False, quiet: bool = False) -> Console:

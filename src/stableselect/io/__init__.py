@@ -9,7 +9,6 @@ except ImportError as error:
     raise ImportError('reading and writing tables needs pyarrow: pip install "stableselect[cli]"') from error
 
 from ._apply import apply, id_columns, needed, reconstruct
-from ._formulas import formulas, quote_formulas
 from ._live import Live
 from ._parts import TableParts, open_table
 from ._read import read_table
@@ -29,7 +28,7 @@ from ._tables import (
     quoted,
 )
 from ._turn import looks_transposed, transposed
-from ._write import check_writable, write_stream, write_table
+from ._write import check_writable, formulas, quote_formulas, write_stream, write_table
 
 __all__ = [
     "FORMATS",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +31,12 @@ class _Plan:
         Identifiers, selected columns, and all columns that can be reconstructed.
     named : bool
         False where columns are known by position alone.
-    reconstruct : callable
-        From the values of the selected columns to those of all features.
-    calibration : Calibration or None
-        How sure the reconstruction is.
+    made : TableSelection or BaseSelector
+        What it is the plan of.
     fills : bool
         Whether missing values of selected columns are filled in.
+    calibration : Calibration or None
+        How sure the reconstruction is.
     """
 
     columns: list[str]
@@ -45,9 +44,30 @@ class _Plan:
     selected: list[str]
     features: list[str]
     named: bool
-    reconstruct: Callable[[np.ndarray], np.ndarray]
+    made: Made
+    fills: bool
     calibration: Calibration | None
-    fills: bool = False
+
+    def rebuilt(self, values: np.ndarray) -> np.ndarray:
+        """Return all features for values of the selected columns, whatever rows these are."""
+        # What is unlike those selected on is told by check, in the words of tables.
+        with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
+            return np.asarray(self.made.reconstruct(values))
+
+    def added(
+        self, values: np.ndarray, interval: float | None = None, noise: Any = None, score: str | None = None
+    ) -> dict[str, np.ndarray]:
+        """Return the columns to add, by name: the ends of intervals, and how unlike those selected on rows are."""
+        found: dict[str, np.ndarray] = {}
+        if interval is not None:
+            with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
+                low, high = self.made.reconstruct_interval(values, interval, noise=noise)
+            for j, name in enumerate(self.features):
+                if noise is not None or name not in self.selected:
+                    found |= {f"{name}_low": low[:, j], f"{name}_high": high[:, j]}
+        if score is not None:
+            found[score] = self.made.novelty(values)
+        return found
 
     def check(self, values: np.ndarray) -> None:
         """Warn of rows that are unlike those selected on."""
@@ -113,7 +133,7 @@ def apply(made: Made, table: Table, *, score: str | None = None) -> pa.Table:
         raise
     plan.check(values)
     made_of = _filled(plan, made_of)
-    return made_of if score is None else _with_columns(made_of, {score: made.novelty(values)})
+    return _with_columns(made_of, plan.added(values, score=score))
 
 
 def reconstruct(
@@ -143,25 +163,18 @@ def reconstruct(
     pyarrow.Table
     """
     plan = plan_of(made)
-    if not plan.named:
-        _check_width(table, len(plan.selected), "the selected columns")
-        table = Table(table.data.rename_columns(plan.selected), table.name)
+    table = Table(table.data, table.name, table.named and plan.named)
     table = _name_columns(table, [*plan.ids, *plan.selected], "the selected columns")
     ids = _present(plan, table)[: -len(plan.selected)]
     values = numeric_matrix(table, plan.selected, missing=plan.fills)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NovelSamplesWarning)  # told below, in the words of tables
-        rebuilt = plan.reconstruct(values)
-        ends = None if interval is None else made.reconstruct_interval(values, interval, noise=noise)
+    rebuilt, added = plan.rebuilt(values), plan.added(values, interval, noise, score)
     plan.check(values)
     table = Table(_filled(plan, table.data, rebuilt), table.name)
     kept = set(plan.selected)
     arrays: list[Any] = [table.data[name] for name in ids]
     for name, column in zip(plan.features, rebuilt.T, strict=True):
         arrays.append(table.data[name] if name in kept else pa.chunked_array([column]))
-    result = pa.Table.from_arrays(arrays, names=[*ids, *plan.features])
-    added = {} if ends is None else interval_columns(plan.features, kept if noise is None else set(), *ends)
-    return _with_columns(result, added if score is None else {**added, score: made.novelty(values)})
+    return _with_columns(pa.Table.from_arrays(arrays, names=[*ids, *plan.features]), added)
 
 
 def _filled(plan: _Plan, data: pa.Table, rebuilt: np.ndarray | None = None) -> pa.Table:
@@ -171,20 +184,11 @@ def _filled(plan: _Plan, data: pa.Table, rebuilt: np.ndarray | None = None) -> p
     if not (plan.fills and gaps):
         return data
     if rebuilt is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NovelSamplesWarning)
-            rebuilt = plan.reconstruct(numeric_matrix(Table(data, ""), names, missing=True))
+        rebuilt = plan.rebuilt(numeric_matrix(Table(data, ""), names, missing=True))
     for j in gaps:
         values = rebuilt[:, plan.features.index(plan.selected[j])]
         data = data.set_column(data.column_names.index(names[j]), names[j], pa.chunked_array([values]))
     return data
-
-
-def interval_columns(features: list[str], without: set[str], low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
-    """Return the ends of intervals by the names of their columns, for all features but some."""
-    ends = {"low": low, "high": high}
-    told = [(j, name) for j, name in enumerate(features) if name not in without]
-    return {f"{name}_{end}": values[:, j] for j, name in told for end, values in ends.items()}
 
 
 def _with_columns(table: pa.Table, added: dict[str, np.ndarray]) -> pa.Table:
@@ -198,14 +202,12 @@ def _with_columns(table: pa.Table, added: dict[str, np.ndarray]) -> pa.Table:
 
 def plan_of(made: Made) -> _Plan:
     if isinstance(made, TableSelection):
-        features, ids, fills = list(made.features), list(made.id_columns), made.completion is not None
-        known = (list(made.columns), ids, made.selected_names, features, True)
-        return _Plan(*known, made.reconstruct, made.calibration, fills)
+        known = (list(made.columns), list(made.id_columns), made.selected_names, list(made.features), True)
+        return _Plan(*known, made, made.completion is not None, made.calibration)
     names = getattr(made, "feature_names_in_", None)
     features = [f"c{j}" for j in range(made.n_features_in_)] if names is None else [str(name) for name in names]
     kept, calibration = [features[j] for j in np.flatnonzero(made.support_)], getattr(made, "calibration_", None)
-    fills = hasattr(made, "location_")
-    return _Plan(features, [], kept, features, names is not None, made.reconstruct, calibration, fills)
+    return _Plan(features, [], kept, features, names is not None, made, hasattr(made, "location_"), calibration)
 
 
 def _present(plan: _Plan, table: Table) -> list[str]:

@@ -29,8 +29,7 @@ def read_excel(stream: BinaryIO, name: str, header: bool) -> tuple[pa.Table, lis
         if max(sizes, default=0) > _SHEET_LIMIT:
             raise TableError(f"{printable(name)} holds a sheet of more than 1 GiB; save it as .csv or .parquet.")
     stream.seek(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and extensions, which are not read
+    with warnings.catch_warnings(action="ignore"):  # about styles and extensions, which are not read
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
         try:
             sheets = book.worksheets

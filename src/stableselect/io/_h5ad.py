@@ -59,25 +59,28 @@ class H5ad:
             called += "_"
         return called
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table: the names of the rows, then the others."""
+        return [self.rows_called, *self.names]
+
     def row_names(self) -> list[str]:
         """Return the names of the rows."""
         return self._index("obs", self.shape[0])
 
     def blocks(self, rows: int) -> Iterator[Matrix]:
         """Yield so many rows at a time, sparse where the file is."""
-        if self._format == "csc_matrix":  # rows are all over the file
-            data, indices, indptr = (self._limited(f"X/{part}") for part in ("data", "indices", "indptr"))
-            whole = sparse.csc_matrix((data, self._within(indices), indptr), shape=self.shape).tocsr()
-            for start in range(0, self.shape[0], rows):
+        starts = range(0, self.shape[0], rows)
+        if self._format != "csr_matrix":
+            whole = self._item("X")
+            if self._format == "csc_matrix":  # rows are all over the file
+                data, indices, indptr = (self._limited(f"X/{part}") for part in ("data", "indices", "indptr"))
+                whole = sparse.csc_matrix((data, self._within(indices), indptr), shape=self.shape).tocsr()
+            for start in starts:
                 yield whole[start : start + rows]
             return
-        if self._format == "dense":
-            X = self._item("X")
-            for start in range(0, self.shape[0], rows):
-                yield np.asarray(X[start : start + rows])
-            return
         indptr, data, indices = self._limited("X/indptr"), self._item("X/data"), self._item("X/indices")
-        for start in range(0, self.shape[0], rows):
+        for start in starts:
             bounds = indptr[start : start + rows + 1].astype(np.int64)
             part = slice(bounds[0], bounds[-1])
             yield sparse.csr_matrix(

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from ..base import NovelSamplesWarning
-from ._apply import Made, interval_columns, plan_of
+from ._apply import Made, plan_of
 from ._tables import NA_WORDS, TableError, check_unique, listed, number_pattern, quoted
 
 
@@ -89,7 +87,8 @@ class Live:
         if missing:
             raise TableError(f"Standard input lacks {len(missing)} of the selected columns: {listed(missing)}.")
         ids = [name for name in plan.ids if name in names]
-        added = self._added(made, np.full((1, len(plan.selected)), 0.0))
+        asked = (self.interval, self.noise, self.score)
+        added = plan.added(np.full((1, len(plan.selected)), 0.0), *asked)
         all_of_it = plan.features if self.how == "reconstruct" else plan.selected
         titles = [*ids, *all_of_it, *added]
         if len(set(titles)) < len(titles):
@@ -119,7 +118,9 @@ class Live:
                 tell(f"Row {number}: {quoted(wrong)} is {known[wrong]!r:.40}, not a number; nothing is made of it.")
             else:
                 try:
-                    made_of = self._made_of(made, plan.features, values)
+                    rebuilt = plan.rebuilt(values)[0] if self.how == "reconstruct" else ()
+                    made_of = {name: column[0] for name, column in plan.added(values, *asked).items()}
+                    made_of |= dict(zip(plan.features, rebuilt, strict=False))
                 except ValueError as error:
                     tell(f"Row {number}: {error}")
                 else:
@@ -135,27 +136,6 @@ class Live:
             yield self._joined([there[name] if name in there else self._text(made_of.get(name)) for name in titles])
         if novel:
             tell(f"{novel} of {number} rows are unlike those selected on.")
-
-    def _made_of(self, made: Made, features: list[str], values: np.ndarray) -> dict[str, float]:
-        found = self._added(made, values)
-        if self.how == "reconstruct":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NovelSamplesWarning)
-                found |= dict(zip(features, made.reconstruct(values)[0], strict=True))
-        return found
-
-    def _added(self, made: Made, values: np.ndarray) -> dict[str, float]:
-        """Return the columns that are added to a row, by name."""
-        plan, found = plan_of(made), {}
-        if self.interval is not None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NovelSamplesWarning)
-                ends = made.reconstruct_interval(values, self.interval, noise=self.noise)
-            without = set(plan.selected) if self.noise is None else set()
-            found = {name: end[0] for name, end in interval_columns(plan.features, without, *ends).items()}
-        if self.score is not None:
-            found[self.score] = made.novelty(values)[0]
-        return found
 
     def _number(self, cell: str) -> float:
         """Return the number in a cell: NaN where it is missing, infinity where it is none."""

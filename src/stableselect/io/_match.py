@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-
 import pyarrow as pa
 
 from .._files import printable
 from ._style import TextError
-from ._tables import Table, TableError, headerless, is_number, is_text, listed, quoted
+from ._tables import Table, TableError, check_unique, headerless, is_number, is_text, listed, quoted
 
 
 def check_names(names: list[str], expected: list[str], part: str, first: str) -> None:
@@ -21,9 +18,7 @@ def check_names(names: list[str], expected: list[str], part: str, first: str) ->
             f"The part {printable(part)} {' and '.join(told)}, unlike {printable(first)}"
             f"{headerless(names) or '; check its names'}."
         )
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise TableError(f"{printable(part)} has more than one column named {listed(repeated)}; rename one of them.")
+    check_unique(names, part)
 
 
 def check_types(piece: Table, first: pa.Schema, name: str, verbatim: set[str]) -> None:
@@ -61,10 +56,12 @@ def joined(pieces: list[Table], verbatim: set[str]) -> pa.Table:
         # Identifiers that are whole numbers in one part and text in another ("007") stay as they are written.
         if any(is_text(table.schema.field(name).type) for table in tables):
             tables = [_cast(table, name, pa.string()) for table in tables]
-    flags = {field.name for table in tables for field in table.schema if pa.types.is_boolean(field.type)}
-    for name in flags:
-        if len({table.schema.field(name).type for table in tables}) > 1:  # numbers in other parts
-            tables = [_cast(table, name, pa.int8(), pa.types.is_boolean) for table in tables]
+    for name in tables[0].column_names:
+        flags = [pa.types.is_boolean(table.schema.field(name).type) for table in tables]
+        if any(flags) and not all(flags):  # numbers in other parts
+            tables = [
+                _cast(table, name, pa.int8()) if flag else table for table, flag in zip(tables, flags, strict=True)
+            ]
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -73,9 +70,6 @@ def joined(pieces: list[Table], verbatim: set[str]) -> pa.Table:
         ) from error
 
 
-def _cast(
-    table: pa.Table, name: str, type_: pa.DataType, which: Callable[[pa.DataType], bool] = lambda type_: True
-) -> pa.Table:
-    """Return a table with one column as another type, if it is of a type that ``which`` is true of."""
-    column = table[name]
-    return table.set_column(table.column_names.index(name), name, column.cast(type_)) if which(column.type) else table
+def _cast(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
+    """Return a table with one column as another type."""
+    return table.set_column(table.column_names.index(name), name, table[name].cast(type_))

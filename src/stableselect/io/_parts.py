@@ -29,6 +29,8 @@ from ._tables import (
 from ._turn import transposed
 
 T = TypeVar("T")
+_STREAMS = (".parquet", ".h5ad")
+"""The kinds of file that are read piece by piece."""
 
 WHOLE_VALUES = 1 << 24
 """Tables of at most so many values (128 MiB as numbers) are held in memory, whatever they are stored in."""
@@ -80,8 +82,11 @@ class TableParts:
                 yield from _h5ad_blocks(path, columns, self.columns, self.paths[0].name)
             return
         for piece in self._pieces(list(columns)):
-            with _named_part(piece.name):
-                yield np.ascontiguousarray(numeric_matrix(piece, columns))
+            try:
+                block = numeric_matrix(piece, columns)
+            except TableError as error:
+                raise type(error)(f"{printable(piece.name)}: {error}") from error
+            yield np.ascontiguousarray(block)
 
     def head(self, columns: Iterable[str]) -> Table:
         """Return the first rows of the named columns."""
@@ -174,7 +179,7 @@ def _open_table(paths: PathLike | Sequence[PathLike], reading: dict[str, Any]) -
     if len(given) == 1 and str(given[0]) == "-":
         return read_table("-", **reading)
     found = find_parts(given)
-    streams = source_format(found[0]) in (".parquet", ".h5ad")
+    streams = source_format(found[0]) in _STREAMS
     if len(found) == 1 and (not streams or _count_values(found) <= WHOLE_VALUES):
         return read_table(found[0], **reading)
     name = part_name(given, found)
@@ -192,12 +197,11 @@ def _count_values(paths: Iterable[Path]) -> float:
     total = 0.0
     for path in paths:
         suffix = source_format(path)
-        if suffix == ".parquet":
-            with _parquet(path) as file:
-                total += file.metadata.num_rows * file.metadata.num_columns
-        elif suffix == ".h5ad":
-            with _h5ad(path) as adata:
-                total += adata.shape[0] * adata.shape[1]
+        if suffix in _STREAMS:
+            with _opened(path) as file:
+                about = file.metadata if suffix == ".parquet" else None
+                rows, columns = file.shape if about is None else (about.num_rows, about.num_columns)
+                total += rows * columns
         else:
             packed = 4 if path.suffix.lower() in COMPRESSED else 1
             total += packed * os.path.getsize(path) / 8 if path.exists() else 0
@@ -206,12 +210,10 @@ def _count_values(paths: Iterable[Path]) -> float:
 
 def _described(path: Path) -> tuple[list[str], bool, list[str], tuple[str, ...]]:
     """Return the columns of a file, without reading them, that they have names, notes, and those that name its rows."""
-    if source_format(path) == ".parquet":
-        with _parquet(path) as file:
-            return list(file.schema_arrow.names), True, [], index_columns(file.schema_arrow)
-    with _h5ad(path) as adata:
-        called = adata.rows_called
-        return [called, *adata.names], True, [], (called,)
+    with _opened(path) as file:
+        if isinstance(file, H5ad):
+            return file.columns, True, [], (file.rows_called,)
+        return list(file.schema_arrow.names), True, [], index_columns(file.schema_arrow)
 
 
 def _read_pieces(
@@ -220,11 +222,11 @@ def _read_pieces(
     """Yield the named columns of a part: one piece after another where the file allows it, else all rows at once."""
     suffix = source_format(path)
     if suffix == ".h5ad":
-        with _h5ad(path) as adata:
-            check_names([adata.rows_called, *adata.names], expected, path.name, first)
+        with _opened(path) as adata:
+            check_names(adata.columns, expected, path.name, first)
             yield from _each(h5ad_pieces(adata, columns, path.name, rows_at_a_time(adata.shape[1])), path)
     elif suffix == ".parquet":
-        with _parquet(path) as file:
+        with _opened(path) as file:
             check_names(list(file.schema_arrow.names), expected, path.name, first)
             if not file.metadata.num_rows:
                 raise TableError(f"{printable(path.name)} is empty (0 rows); leave this part out.")
@@ -268,8 +270,8 @@ def _validated(batch: pa.RecordBatch) -> pa.Table:
 
 def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first: str) -> Iterator[Matrix]:
     """Yield the named columns of a matrix, sparse where it is."""
-    with _h5ad(path) as adata:
-        check_names([adata.rows_called, *adata.names], expected, path.name, first)
+    with _opened(path) as adata:
+        check_names(adata.columns, expected, path.name, first)
         position = {name: j for j, name in enumerate(adata.names)}
         wanted = [position[name] for name in columns]
         for block in _each(adata.blocks(rows_at_a_time(adata.shape[1])), path):
@@ -280,27 +282,11 @@ def _h5ad_blocks(path: Path, columns: Sequence[str], expected: list[str], first:
 
 
 @contextmanager
-def _h5ad(path: Path) -> Iterator[H5ad]:
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file that can be read piece by piece."""
+    suffix = source_format(path)
     with source_of(path).begin() as stream:
-        with read_failures(path.name, ".h5ad"):
-            adata = open_h5ad(stream, path.name)
-        with closing(adata):
-            yield adata
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[pa.parquet.ParquetFile]:
-    with source_of(path).begin() as stream:
-        with read_failures(path.name, ".parquet"):
-            file = pa.parquet.ParquetFile(stream)
-        with file:
+        with read_failures(path.name, suffix):
+            file = open_h5ad(stream, path.name) if suffix == ".h5ad" else pa.parquet.ParquetFile(stream)
+        with closing(file):
             yield file
-
-
-@contextmanager
-def _named_part(name: str) -> Iterator[None]:
-    """Let errors about a piece name the part it is of."""
-    try:
-        yield
-    except TableError as error:
-        raise type(error)(f"{printable(name)}: {error}") from error

@@ -83,7 +83,8 @@ def _read(source: Source, header: bool, verbatim: Iterable[str], style: TextStyl
                 return _h5ad(adata, name)
         if suffix in (".npy", ".npz"):
             X, names = read_numpy(stream, name)
-            return Table(_columns(X, names), name, names is not None)
+            labels = [f"c{j}" for j in range(X.shape[1])] if names is None else names
+            return Table(pa.table(list(X.T), names=labels), name, names is not None)
         limit = max(ARCHIVE_LIMIT, stream.seek(0, os.SEEK_END))
         stream.seek(0)
         if suffix in ARROW:
@@ -146,10 +147,5 @@ def _h5ad(file: H5ad, name: str) -> Table:
             f"{ARCHIVE_LIMIT / 2**30:.3g} are read; use a method that reads it piece by piece, or give fewer rows."
         )
     check_unique(file.names, name)
-    pieces = list(h5ad_pieces(file, [file.rows_called, *file.names], name, 4096))
+    pieces = list(h5ad_pieces(file, file.columns, name, 4096))
     return replace(pieces[0], data=pa.concat_tables([piece.data for piece in pieces]))
-
-
-def _columns(X: np.ndarray, names: list[str] | None) -> pa.Table:
-    labels = [f"c{j}" for j in range(X.shape[1])] if names is None else names
-    return pa.Table.from_arrays([pa.array(column) for column in X.T], names=labels)

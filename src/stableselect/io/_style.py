@@ -91,6 +91,8 @@ class Layout:
         What the first column is called, where the header lacks its name.
     empty_last : bool
         Whether all rows, but not the header, end in a separator.
+    names : tuple of str
+        The names that the header has, where it has fewer than the rows have cells.
     """
 
     skipped: int = 0
@@ -98,6 +100,7 @@ class Layout:
     hashed: bool = False
     row_names: str = ""
     empty_last: bool = False
+    names: tuple[str, ...] = ()
 
     def notes(self) -> list[str]:
         notes = []
@@ -136,9 +139,9 @@ def recognised(head: bytes, marks: str, style: TextStyle, header: bool) -> tuple
             pass  # more likely thousands than names, which would be lost
         elif any(row[-1].strip() for row in rows[1:]):
             row_names = next(name for name in ("row", "row_name", "row_names", "row ") if name not in rows[0])
-            layout = replace(layout, row_names=row_names)
+            layout = replace(layout, row_names=row_names, names=tuple(rows[0]))
         else:
-            layout = replace(layout, empty_last=True)
+            layout = replace(layout, empty_last=True, names=tuple(rows[0]))
     return TextStyle(separator, decimal, encoding, style.na), layout
 
 

@@ -185,12 +185,8 @@ def plain(data: pa.Table) -> pa.Table:
     return pa.table(columns, names=data.column_names)
 
 
-def _may_be_number(type_: pa.DataType) -> bool:
-    return is_number(type_) or bool(pa.types.is_null(type_))
-
-
 def _check_numbers(data: pa.Table) -> None:
-    other = [j for j, field in enumerate(data.schema) if not _may_be_number(field.type)]
+    other = [j for j, field in enumerate(data.schema) if not (is_number(field.type) or pa.types.is_null(field.type))]
     if not other:
         return
     columns = data.column_names  # made anew each time that it is asked for

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from io import StringIO
-from itertools import islice
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -14,8 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from .._files import printable
-from ._style import Layout, TextError, TextStyle, recognised, split_rows
-from ._tables import NA_WORDS, Table, TableError, is_number, is_text
+from ._style import Layout, TextError, TextStyle, recognised
+from ._tables import NA_WORDS, Table, TableError, is_number, is_text, number_pattern
 
 _BLOCK_BYTES = 1 << 26
 """A row must fit in one block, so this bounds the width of a text file: 64 MiB, some five million values."""
@@ -78,7 +76,7 @@ def read_text(
             encoding = printable(style.encoding)
             raise TextError(f"{printable(name)} is not text in {encoding}; name its encoding.") from error
         if known.encoding == "utf-8":
-            again = TextStyle(style.separator, style.decimal, "windows-1252", style.na)
+            again = replace(style, encoding="windows-1252")
             read = read_text(begin, name, marks, again, header=header, verbatim=verbatim)
             note = f"{printable(name)} was read with encoding windows-1252."
             return read if any("encoding" in note for note in read.notes) else replace(read, notes=(note, *read.notes))
@@ -96,8 +94,7 @@ def read_text(
             "close the quote, or take it out."
         )
     told = known.told(default)
-    said = TextStyle(style.separator, style.decimal, style.encoding).told(default)
-    notes = [f"{printable(name)} was read with {told}."] * bool(told and told != said)
+    notes = [f"{printable(name)} was read with {told}."] * bool(told and told != style.told(default))
     ids = (layout.row_names,) if layout.row_names else ()
     if layout.empty_last:
         if table.columns[-1].null_count < table.num_rows:
@@ -115,9 +112,8 @@ def _read(
     if layout.row_names:
         types[layout.row_names] = pa.string()
     names = None
-    if layout.row_names or layout.empty_last:
-        first, last = [layout.row_names] * bool(layout.row_names), [_EMPTY_LAST] * layout.empty_last
-        names = [*first, *_names(begin, style, layout.skipped), *last]
+    if layout.names:
+        names = [*[layout.row_names] * bool(layout.row_names), *layout.names, *[_EMPTY_LAST] * layout.empty_last]
     encoding = "utf8" if style.encoding == "utf-8" else style.encoding
     with begin() as stream:
         table = pa.csv.read_csv(
@@ -155,14 +151,6 @@ def _restore_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return numbers if pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py() else column
 
 
-def _names(begin: Callable[[], BinaryIO], style: TextStyle, skipped: int) -> list[str]:
-    with begin() as stream:
-        head = stream.read(_HEAD_BYTES)
-    text = codecs.getincrementaldecoder(style.encoding or "utf-8")(errors="replace").decode(head)
-    first = next(islice(StringIO(text.removeprefix("\ufeff"), newline=""), skipped, None))
-    return split_rows([first], style.separator or ",")[0]
-
-
 def _unclosed_quote(begin: Callable[[], BinaryIO], table: pa.Table, separator: str, decimal: str) -> int:
     """Return the row, from 1, of a cell that holds other rows, as a quote that is not closed makes it; 0 if none does.
 
@@ -194,17 +182,10 @@ def _are_rows(lines: Sequence[str], numbers: list[bool], column: int, separator:
         if line and len(cells) != end - begin:
             return False
         held = [cell for cell, number in zip(cells, numbers[begin:end], strict=False) if number and cell]
-        if not all(_is_number(cell.replace(decimal, ".")) for cell in held):
+        if not all(cell in NA_WORDS or re.fullmatch(number_pattern(decimal), cell) for cell in held):
             return False
         found += len(held)
     return found > 0
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return cell in NA_WORDS or float(cell) is not None
-    except ValueError:
-        return False
 
 
 def _end(begin: Callable[[], BinaryIO]) -> bytes:

@@ -2,7 +2,7 @@
 
 from ._save_load import load, save
 from ._selection import BatchFigures, Completion, SelectedColumn, TableSelection
-from ._selection_file import as_json, to_json
+from ._selection_file import as_json, software_versions, to_json
 
 __all__ = [
     "BatchFigures",
@@ -12,5 +12,6 @@ __all__ = [
     "as_json",
     "load",
     "save",
+    "software_versions",
     "to_json",
 ]

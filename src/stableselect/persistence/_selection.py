@@ -195,13 +195,14 @@ class TableSelection:
         pandas.DataFrame
             With the columns name, index and score.
         """
-        names = ("name", "index", "score")
-        return data_frame({name: [getattr(column, name) for column in self.selected] for name in names})
+        return data_frame(self._listed())
 
     def _repr_html_(self) -> str:
         of = f"{len(self.selected)} of {len(self.features)} columns of {self.source}, by {self.method}"
-        names = ("name", "index", "score")
-        return html_table(of, {name: [getattr(column, name) for column in self.selected] for name in names})
+        return html_table(of, self._listed())
+
+    def _listed(self) -> dict[str, list[Any]]:
+        return {name: [getattr(column, name) for column in self.selected] for name in ("name", "index", "score")}
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X.

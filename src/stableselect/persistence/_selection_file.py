@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 from dataclasses import fields, is_dataclass
+from importlib.metadata import version
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from .. import __version__
 from ._checks import ADVICE, Refusal, check_version, no_constant
 from ._selection import TableSelection
 
@@ -17,6 +20,12 @@ FORMAT = "stableselect selection"
 VERSION = 1
 _LATER = ("calibration", "conditions_cost", "completion", "batches")
 """Parts that files of earlier versions do not have."""
+
+
+def software_versions() -> dict[str, str]:
+    """Return the versions of the software that is running, as results state them."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {"stableselect": __version__, "python": platform.python_version(), **packages}
 
 
 def to_json(selection: TableSelection) -> str:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import __version__
 from .._registry import all_selectors
 from ..base import BaseSelector, Calibration
 from ._checks import ADVICE, Refusal, check_version, no_constant
@@ -55,8 +56,6 @@ def check_selector(selector: BaseSelector) -> None:
 
 def _describe(selector: BaseSelector) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the record of a selector and the arrays that it names."""
-    from .. import __version__
-
     packer, stored, given, fitted = Packer(), {}, [], {}
     parameters = selector.get_params(deep=False)
     for name, value in parameters.items():

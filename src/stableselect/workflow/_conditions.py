@@ -23,21 +23,7 @@ _LISTS = ("include", "only_reconstruct", "only_choose", "choose_from")
 _LIMITS = ("budget", "min_distance")
 _KEYS = (*_LIMITS, *_TABLES, "groups", "blocks", *_LISTS)
 _GROUP = ("columns", "at_least", "at_most", "exactly")
-_HEADINGS = (
-    "name",
-    "cost",
-    "penalty",
-    "weight",
-    "x",
-    "y",
-    "z",
-    "group",
-    "at_least",
-    "at_most",
-    "exactly",
-    "block",
-    "role",
-)
+_HEADINGS = ("name", "cost", "penalty", "weight", "x", "y", "z", "group", *_GROUP[1:], "block", "role")
 _ROLES = ("include", "only_reconstruct", "only_choose")
 
 
@@ -239,6 +225,13 @@ def _number(text: str, key: str, row: str) -> float:
     return number
 
 
+def unknown(name: str, columns: list[str]) -> str:
+    """Return what there is to say of a column that a table does not have."""
+    close = get_close_matches(name, columns, n=1)
+    hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
+    return f"the table has no column {quoted(name)}; {hint}"
+
+
 def positions_of(
     conditions: Conditions,
     features: list[str],
@@ -266,8 +259,6 @@ def positions_of(
         if name in gone:
             raise ValueError(f"{quoted(name)} {gone[name]}.")
         if name not in features:
-            close = get_close_matches(name, features, n=1)
-            hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(features)}."
-            raise ValueError(f"the table has no column {quoted(name)}; {hint}")
+            raise ValueError(unknown(name, features))
     resolve_choice(conditions, k, len(features), features, include, exclude, called="column")
     return in_indices(conditions, len(features), features)

@@ -112,15 +112,8 @@ def evaluate_table(
         raise RequestError("columns", "names no column; name one or more.")
     if twice := sorted({name for name in columns if columns.count(name) > 1}):
         raise RequestError("columns", f"{listed(twice)} is named twice; name each column once.")
-    wanted = SelectionRequest(
-        len(columns),
-        include=columns,
-        drop=request.drop,
-        id_columns=request.id_columns,
-        scale=request.scale,
-        group_column=request.group_column,
-        time_column=request.time_column,
-    )
+    same = {name: getattr(request, name) for name in ("drop", "id_columns", "scale", "group_column", "time_column")}
+    wanted = SelectionRequest(len(columns), include=columns, **same)
     try:
         read = labelled_numbers(table, wanted, labels=request.labels, folds=request.folds)
     except RequestError as error:
@@ -133,8 +126,7 @@ def evaluate_table(
     X = read.X
     fingerprint = table_summary(X, read.features).fingerprint
     progress("Judging the panel")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         evaluation = evaluate(
             columns,
             pa.table(list(X.T), names=read.features),

@@ -84,8 +84,7 @@ def measure_frontier(
     numbers, selector = numbers_of(asked, request), asked.selector
     about = table_notes(asked, numbers, request)
     fingerprint = table_summary(numbers.sample, asked.features).fingerprint  # before the rows are scaled in place
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         numbers.fit(selector)
     k = len(selector.selected_)
     _check_choice(asked, k)

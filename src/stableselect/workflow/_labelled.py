@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..io import Table, listed, numeric_matrix, quoted
+from ..io import Table, numeric_matrix, quoted
 from ._notes import left_out_note
 from ._numbers import Scaler, fitted_scaler
-from ._prepare import RequestError, SelectionRequest, prepare
+from ._prepare import RequestError, SelectionRequest, check_known, prepare
 from ._together import labels_of, rows_together
 
 
@@ -40,7 +40,7 @@ class LabelledNumbers:
 
 
 def labelled_numbers(
-    table: Table, request: SelectionRequest, *, labels: str | None = None, group: str | None = None, folds: int = 2
+    table: Table, request: SelectionRequest, *, labels: str | None = None, folds: int = 2
 ) -> LabelledNumbers:
     """Check a request against a table that is to be judged on held-out rows, and return the numbers.
 
@@ -50,8 +50,8 @@ def labelled_numbers(
         The table, as :func:`~stableselect.io.read_table` gives it.
     request : SelectionRequest
         What to select.
-    labels, group : str, optional
-        Columns of classes, and of groups of rows that are held out together; neither is selected.
+    labels : str, optional
+        Column of classes, which is not selected.
     folds : int, default=2
         Number of folds, which need as many rows and groups.
 
@@ -74,10 +74,9 @@ def labelled_numbers(
     >>> found.features, found.labels.tolist()
     (['a', 'b'], ['x', 'y', 'x', 'y'])
     """
-    if group is not None:
-        request = replace(request, group_column=group)
-    aside = [] if labels is None else [_known(table, labels)]
-    asked = prepare(table, replace(request, drop=[*request.drop, *aside]))
+    if labels is not None:
+        check_known("labels", labels, table.columns)
+    asked = prepare(table, request if labels is None else replace(request, drop=[*request.drop, labels]))
     X = numeric_matrix(table, asked.features)
     if len(X) < folds:
         raise RequestError("folds", f"{folds} folds need as many rows and the table has {len(X)}; lower it.")
@@ -89,15 +88,6 @@ def labelled_numbers(
         raise RequestError("folds", f"{folds} folds need as many {what} and there are {found}; lower it.")
     notes = (*asked.table.notes, *left_out_note(asked.left_out))
     return LabelledNumbers(asked.features, X, classes, groups, fitted_scaler(request.scale, X), notes)
-
-
-def _known(table: Table, name: str) -> str:
-    """Return the name of a column; raise if the table has no such column."""
-    if name not in table.columns:
-        raise RequestError(
-            "labels", f"the table has no column {quoted(name)}; the columns are {listed(table.columns)}."
-        )
-    return name
 
 
 def _classes(table: Table, name: str) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 
@@ -33,11 +32,8 @@ def header_notes(names: list[str], named: bool) -> list[str]:
     """Return a note where the names look like a row of data; wavelengths and the like rise or fall."""
     if not named or not looks_like_data(names):
         return []
-    numbers = [float(name) for name in names]
-    ordered = len(numbers) > 4 and (
-        all(a < b for a, b in pairwise(numbers)) or all(a > b for a, b in pairwise(numbers))
-    )
-    if ordered:
+    steps = np.diff([float(name) for name in names])
+    if len(names) > 4 and ((steps > 0).all() or (steps < 0).all()):
         return []
     return ["All column names are numbers; if the first row is data, read the table without a header."]
 
@@ -151,20 +147,15 @@ def _counts_rows(column: np.ndarray) -> bool:
 
 def _copies(X: np.ndarray, columns: np.ndarray) -> list[tuple[int, int]]:
     """Return pairs of equal columns: the first, and one that repeats it."""
-    first: dict[bytes, int] = {}
-    pairs = []
     # Most columns differ in their first values, which are compared before the rest.
-    start = {j: X[:8, j].tobytes() for j in columns.tolist()}
-    seen: dict[bytes, list[int]] = {}
-    for j, key in start.items():
-        seen.setdefault(key, []).append(j)
-    for alike in seen.values():
+    starts: dict[bytes, list[int]] = {}
+    for j in columns.tolist():
+        starts.setdefault(X[:8, j].tobytes(), []).append(j)
+    pairs = []
+    for alike in starts.values():
+        first: dict[bytes, int] = {}
         if len(alike) > 1:
-            first.clear()
-            for j in alike:
-                original = first.setdefault(X[:, j].tobytes(), j)
-                if original != j:
-                    pairs.append((original, j))
+            pairs += [(original, j) for j in alike if (original := first.setdefault(X[:, j].tobytes(), j)) != j]
     return sorted(pairs, key=lambda pair: pair[1])
 
 

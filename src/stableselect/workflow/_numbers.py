@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias, get_args
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -49,16 +49,8 @@ class AnyRangeScaler(MinMaxScaler):
 Scaler: TypeAlias = "StandardScaler | AnyRangeScaler | None"
 
 
-def check_scaling(scaling: str) -> None:
-    """Raise if there is no such scaling."""
-    choices = get_args(Scaling)
-    if scaling not in choices:
-        raise RequestError("scale", f"must be one of {', '.join(choices)}, got '{scaling}'.")
-
-
 def fitted_scaler(scaling: Scaling, X: np.ndarray) -> Scaler:
     """Return the scaler fitted to X, which will scale in place; None for "none"."""
-    check_scaling(scaling)
     if scaling == "none":
         return None
     scaler = StandardScaler(copy=False) if scaling == "standard" else AnyRangeScaler(copy=False)
@@ -149,9 +141,8 @@ class Numbers:
 
 def numbers_of(asked: Prepared, request: SelectionRequest) -> Numbers:
     """Read what the selector needs, in one pass over the table."""
-    check_scaling(request.scale)
     table, selector, notes = asked.table, asked.selector, []
-    completes = request.missing in ("em", "factors")
+    completes = request.completes
     if isinstance(table, TableParts):
         sketched = _sketch_rows(asked, request)
         if isinstance(selector, StreamingSelector) and (sketched or selector._moments_folds() is not None):
@@ -226,7 +217,7 @@ def _held(table: TableParts, asked: Prepared, who: str, completes: bool) -> Any:
 def _sketch_rows(asked: Prepared, request: SelectionRequest) -> int:
     """Return the number of rows of the sketch to gather instead of exact moments; 0 for exact ones."""
     asked_for = getattr(asked.selector, "sketch", False)
-    completes = request.missing in ("em", "factors")
+    completes = request.completes
     exact = completes or request.batch is not None
     if exact and asked_for not in (False, "auto"):
         why = "needs complete rows; fill them in first, or" if completes else "cannot be divided into batches;"

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from inspect import signature
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from .._registry import all_selectors, find_selector
 from ..base import resolve_k
 from ..io import NotNumericError, Table, TableParts, listed, quoted
 from ..subset import Conditions
-from ._conditions import positions_of
+from ._conditions import positions_of, unknown
 
 AnyTable: TypeAlias = Table | TableParts
 Scaling = Literal["none", "minmax", "standard"]
@@ -141,6 +140,8 @@ class SelectionRequest:
     conditions: Conditions | None = None
 
     def __post_init__(self) -> None:
+        if self.scale not in get_args(Scaling):
+            raise RequestError("scale", f"must be one of {', '.join(get_args(Scaling))}, got '{self.scale}'.")
         if self.min_explained_variance is not None and self.k != "auto":
             raise RequestError("min_explained_variance", "applies only to an automatic number of columns (auto).")
         if self.max_error_increase is not None and not self.asks_for_stability:
@@ -149,7 +150,7 @@ class SelectionRequest:
             )
         if self.group_column is not None and self.time_column is not None:
             raise RequestError("time_column", "holds out blocks of time, which would part groups; name one of the two.")
-        if self.batch is not None and self.missing in ("em", "factors"):
+        if self.batch is not None and self.completes:
             raise RequestError("batch", "needs complete rows; fill in missing values first, or leave it out.")
         if self.sketch not in (None, "auto") and (self.k == "auto" or self.asks_for_stability):
             raise RequestError(
@@ -166,6 +167,11 @@ class SelectionRequest:
     def aside(self) -> list[str]:
         """Columns that say which rows belong together; they are never selected."""
         return [name for name in (self.batch, self.group_column, self.time_column) if name is not None]
+
+    @property
+    def completes(self) -> bool:
+        """Whether a model stands in for missing values."""
+        return self.missing in ("em", "factors")
 
     @property
     def asks_for_stability(self) -> bool:
@@ -218,7 +224,7 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
     ids = [name for name in table.columns if name in {*ids, *table.ids} - {*dropped}]
     for parameter in ("batch", "group_column", "time_column"):
         if (name := getattr(request, parameter)) is not None:
-            _known(parameter, name, table.columns)
+            check_known(parameter, name, table.columns)
     taken = {*dropped, *ids, *request.aside}
     features = [name for name in table.columns if name not in taken]
     if not features:
@@ -228,22 +234,17 @@ def prepare(table: AnyTable, request: SelectionRequest) -> Prepared:
         told = ", ".join(f"{quoted(name)}: {held}" for name, held in list(reasons.items())[:2])
         raise NotNumericError(f"No column holds numbers ({told}); only columns of numbers can be used.")
     features = [name for name in features if name not in reasons]
+    gone = dict.fromkeys(taken, "is dropped or an id column, or says which rows belong together")
+    gone |= {name: f"does not hold numbers ({held})" for name, held in reasons.items()}
     for parameter in ("include", "exclude"):
-        for name in sorted({*getattr(request, parameter)} & {*reasons}):
-            raise RequestError(parameter, f"{quoted(name)} does not hold numbers ({reasons[name]}).")
-    for parameter in ("include", "exclude"):
-        if unused := sorted({*getattr(request, parameter)} & taken):
-            raise RequestError(
-                parameter, f"{listed(unused)} is dropped or an id column, or says which rows belong together."
-            )
+        for name in sorted({*getattr(request, parameter)} & {*gone}):
+            raise RequestError(parameter, f"{quoted(name)} {gone[name]}.")
     include, exclude = (_named(request, parameter, features) for parameter in ("include", "exclude"))
     k = _check_numbers(request, len(features), include, exclude)
     position = {name: j for j, name in enumerate(features)}
     roles = {"include": [position[name] for name in include], "exclude": [position[name] for name in exclude]}
     given: dict[str, Any] = {role: positions for role, positions in roles.items() if positions}
     if request.conditions is not None:
-        gone = dict.fromkeys(taken, "is dropped or an id column")
-        gone |= {name: f"does not hold numbers ({held})" for name, held in reasons.items()}
         try:
             given["conditions"] = positions_of(request.conditions, features, gone, k, **roles)
         except ValueError as error:
@@ -256,16 +257,14 @@ def _named(request: SelectionRequest, parameter: str, columns: list[str]) -> lis
     """Return the columns that a field of the request names, in table order, each once."""
     wanted = set(getattr(request, parameter))
     for name in sorted(wanted):
-        _known(parameter, name, columns)
+        check_known(parameter, name, columns)
     return [name for name in columns if name in wanted]
 
 
-def _known(parameter: str, name: str, columns: list[str]) -> None:
+def check_known(parameter: str, name: str, columns: list[str]) -> None:
     """Raise if there is no such column."""
     if name not in columns:
-        close = get_close_matches(name, columns, n=1)
-        hint = f"did you mean {quoted(close[0])}?" if close else f"the columns are {listed(columns)}."
-        raise RequestError(parameter, f"the table has no column {quoted(name)}; {hint}")
+        raise RequestError(parameter, unknown(name, columns))
 
 
 def _check_numbers(request: SelectionRequest, m: int, include: list[str], exclude: list[str]) -> int | None:

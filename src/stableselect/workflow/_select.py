@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import platform
 import warnings
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import scipy
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .. import __version__
 from .._core import GaussianModel, splits_of
 from ..base import (
     Calibration,
@@ -31,7 +27,7 @@ from ..base import (
     whole_fits,
 )
 from ..inspection import HeldOutErrors, SelectionOverview, held_out_report, overview, table_summary
-from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection
+from ..persistence import BatchFigures, Completion, SelectedColumn, TableSelection, software_versions
 from ..subset import Conditions, ConditionsCost
 from ._notes import header_notes, left_out_note, map_notes, order_notes, together_notes, turned_notes, value_notes
 from ._numbers import Numbers, Scaler, affine, hold_together, numbers_of, unscale_map
@@ -144,8 +140,7 @@ def _selected(
     numbers = numbers_of(asked, request)
     about = table_notes(asked, numbers, request)
     summary = table_summary(numbers.sample, features) if inspect else None  # before the rows are scaled in place
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         progress("Measuring the error on held-out rows")
         left: list[HeldOutResiduals] = []
         errors, why_not = _errors(asked, numbers, request, left)
@@ -202,13 +197,7 @@ def _selected(
         intercept=intercept,
         coefficients=coefficients,
         calibration=Calibration.of(known, left, numbers.rows) if request.batch is None and _covers(left) else None,
-        versions={
-            "stableselect": __version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "scikit-learn": version("scikit-learn"),
-        },
+        versions=software_versions(),
         completion=completion,
         batches=_batches(selector, request, features),
     )
