@@ -26,7 +26,7 @@ _FLATTERED = 0.1
 def stability(page: Document, results: Results) -> None:
     """Show how stable every method is with samples, seed and both varied, and its error."""
     found, fast = find(results), results.mode == "fast"
-    page.add(*_introduction(results))
+    page.introduce(results, "stability.introduction", threshold=THRESHOLD)
     wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=fast)))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
         page.add(f"Datasets without a run: {', '.join(absent)}.")
@@ -38,15 +38,6 @@ def stability(page: Document, results: Results) -> None:
     page.add(*(table for baseline in _BASELINES if (table := _asked_for(found, baseline)).rows))
     page.add(*(_table(dataset, items, fast=fast) for dataset, items in found.items()))
     page.data = _data(found)
-
-
-def _introduction(results: Results) -> list[str]:
-    text = [
-        prose("stability.introduction", threshold=THRESHOLD),
-    ]
-    if results.mode == "fast":
-        text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
-    return text
 
 
 def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:

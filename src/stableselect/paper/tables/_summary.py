@@ -27,10 +27,10 @@ def summary(page: Document, results: Results) -> None:
         tables += [table, _differences(results, measure, title, rows)]
         page.data += rows
     standing = Standing(results, page.data)
-    page.add(*not_won(standing), *which_when(standing), "## Every method", prose("tables.summary"), *tables)
+    page.add(*not_won(standing), *which_when(standing), "## Every method")
+    page.introduce(results, "tables.summary")
+    page.add(*tables)
     page.add(*(printed_beside(results, measure) for measure in ("least_squares", "accuracy")))
-    if results.mode == "fast":
-        page.add("A fast run: four tables, one split, few steps. Not for comparison.")
 
 
 def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line]]:
@@ -61,10 +61,12 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
     rows, data = [], []
     for i in order:
         method = methods[i]
-        pairs, against_splits = _against_random(results, method, measure)
+        beside = _pairs(results, measure, method, "random")
+        pairs = [(_mean(both, method), _mean(both, "random")) for both in beside]
+        against_splits = sum(len(both.splits) for both in beside)
         wins = sum(sign * value < sign * chance for value, chance in pairs)
         ties = sum(value == chance for value, chance in pairs)
-        sides = _sides(results, method, measure)
+        sides = _sides(beside, method, sign)
         ratios = [value / chance for value, chance in pairs if chance > 0]
         times = [time for name in results.tables if (time := results.seconds(name, method, "corrected")) is not None]
         median = float(np.median(times)) if times else None
@@ -147,45 +149,32 @@ def _twins(
     return twins
 
 
-def _against_random(results: Results, method: str, measure: str) -> tuple[list[tuple[float, float]], int]:
-    """Return, for each dataset, a method's figure and that of random features on the splits that both have.
+def _pairs(results: Results, measure: str, *methods: str) -> list[Comparison[str]]:
+    """Return, for each dataset on which all of these methods share splits, their comparison.
 
-    Returns
-    -------
-    pairs : list of (float, float)
-        Means over the splits.
-    splits : int
-        Their number over all datasets.
+    It is that of all methods, as in the tables, or of these alone where they share more splits.
     """
-    pairs, count = [], 0
+    found = []
     for name in results.tables:
-        both = _pair(results, name, measure, (method, "random"))
-        if both.splits and {method, "random"} <= set(both.labels):
-            pairs.append((_mean(both, method), _mean(both, "random")))
-            count += len(both.splits)
-    return pairs, count
+        these = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
+        every = results.compared(name, "corrected", measure)
+        both = every if set(these.labels) <= set(every.labels) and every.splits == these.splits else these
+        if both.splits and set(methods) <= set(both.labels):
+            found.append(both)
+    return found
 
 
-def _sides(results: Results, method: str, measure: str) -> dict[str, int]:
+def _sides(pairs: list[Comparison[str]], method: str, sign: float) -> dict[str, int]:
     """Return on how many datasets a method is better than random features, no different, and worse.
 
     No different: Student's 95 % interval of the difference over the splits holds 0, or there is one split only.
     """
-    sign = -1.0 if measure == "accuracy" else 1.0
     sides = {"won": 0, "tied": 0, "lost": 0}
-    for name in results.tables if method != "random" else ():
-        found = _pair(results, name, measure, (method, "random")).difference(method, "random")
-        if found is not None:
+    for both in pairs if method != "random" else ():
+        if found := both.difference(method, "random"):
             low, high = sorted((sign * found.low, sign * found.high))
             sides["won" if high < 0 else "lost" if low > 0 else "tied"] += 1
     return sides
-
-
-def _pair(results: Results, dataset: str, measure: str, methods: tuple[str, ...]) -> Comparison[str]:
-    """Return the comparison of all methods, as in the tables, or of these alone where they share more splits."""
-    pair = results.compared(dataset, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
-    every = results.compared(dataset, "corrected", measure)
-    return every if set(pair.labels) <= set(every.labels) and every.splits == pair.splits else pair
 
 
 def _differences(results: Results, measure: str, title: str, data: list[Line]) -> Table:
@@ -218,14 +207,13 @@ def _differences(results: Results, measure: str, title: str, data: list[Line]) -
 def _paired(results: Results, method: str, rival: str, measure: str) -> list[list[float]]:
     """Return, for each dataset, the differences on the splits that both have finished."""
     found = []
-    for name in results.tables:
-        methods = (method, rival) if measure == "accuracy" else (method, rival, "mean predictor")
-        compared = _pair(results, name, measure, methods)
-        ours, theirs, *unit = (compared.by_split(label) for label in methods)
-        shared = [split for split in ours if split in theirs and (not unit or unit[0].get(split, 0.0) > 0)]
-        if shared:
-            found.append([(ours[s] - theirs[s]) / (unit[0][s] if unit else 1.0) for s in shared])
-    return found
+    units = [] if measure == "accuracy" else ["mean predictor"]
+    for compared in _pairs(results, measure, method, rival, *units):
+        ours, theirs, *unit = (compared.by_split(label) for label in (method, rival, *units))
+        found.append(
+            [(ours[s] - theirs[s]) / (unit[0][s] if unit else 1.0) for s in ours if not unit or unit[0][s] > 0]
+        )
+    return [part for part in found if part]
 
 
 def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
