@@ -88,7 +88,7 @@ class Betas(Groups):
             return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
 
         super().__init__(results, TASK, key)
-        self.network = network
+        self.network, self.sizes = network, FAST_SIZES if self.fast else SIZES
 
     def of(self, *setting: Any, weight: float = PUBLISHED_WEIGHT, change: str = ROW) -> list[Stored]:
         """Return the repeats of a setting."""
