@@ -61,10 +61,7 @@ def assumption2(found: Found) -> Iterator[Block]:
         notes = [prose("assumptions.core_note")]
         yield found.table(f"Assumption 2, {protocol}: 50 core samples", ["dataset", *_COLUMNS], rows, notes)
         header = ["dataset", "|eta| max", "|eta| median", "|alpha| max"]
-        notes = [
-            prose("assumptions.slopes_note"),
-            *reading,
-        ]
+        notes = [prose("assumptions.slopes_note"), *reading]
         yield found.table(f"Assumption 2, {protocol}: slopes", header, slopes, notes)
 
 
@@ -90,13 +87,8 @@ def _verdict(name: str, found: Found, where: tuple[Any, ...], slope: PowerLawFit
 def published_procedure(found: Found) -> Iterator[Block]:
     """Show the published check of Assumption 2 beside the exact one."""
     limit = epochs(NETWORK, fast=found.results.mode == "fast")
-    yield (
-        prose(
-            "assumptions.published",
-            epochs=PUBLISHED_EPOCHS,
-            here="" if limit == PUBLISHED_EPOCHS else f", here {limit}",
-        )
-    )
+    here = "" if limit == PUBLISHED_EPOCHS else f", here {limit}"
+    yield prose("assumptions.published", epochs=PUBLISHED_EPOCHS, here=here)
     rows, reading = [], []
     for name, protocol in product(NETWORK_CORE_SIZES, PROTOCOLS):
         trained, searched = ((name, protocol, method) for method in (NETWORK, SEARCH))
@@ -119,10 +111,7 @@ def published_procedure(found: Found) -> Iterator[Block]:
             )
     reading += _falls(found)
     header = ["dataset", "printed", "repeated", "same samples, least squares", "searched samples", "random samples"]
-    notes = [
-        prose("assumptions.published_note"),
-        *reading,
-    ]
+    notes = [prose("assumptions.published_note"), *reading]
     yield found.table("Assumption 2, published procedure", header, rows, notes)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...datasets import info
 from .._report import Block, csv_repeats, prose
-from ..methods import PROTOCOLS, Protocol
+from ..methods import PROTOCOLS, Protocol, fraction
 from ._found import MAPS, Found, holds1, holds3, over_left_out, text
 from ._plan import DATASETS, WEIGHTS
 from ._task import SEARCH
@@ -124,11 +124,7 @@ def assumption3(found: Found) -> Iterator[Block]:
             if count["of"]
         ]
         header = ["dataset", "holds", "left / right, median", "largest"]
-        notes = [
-            "Of all samples left out in all repeats, and t = 0.1 to 0.9; at t = 0 and 1 both sides are 0.",
-            *reading,
-        ]
-        yield found.table(f"Assumption 3, {protocol}", header, rows, notes)
+        yield found.table(f"Assumption 3, {protocol}", header, rows, [prose("assumptions.inequality_note"), *reading])
 
 
 def proposition1(found: Found) -> Iterator[Block]:
@@ -142,7 +138,7 @@ def proposition1(found: Found) -> Iterator[Block]:
             n, entries = found.at_largest(maps, *where, weight=weight)
             if not entries:
                 continue
-            row = [f"{info(name).title}, {maps}, lambda = {_fraction(weight)}"]
+            row = [f"{info(name).title}, {maps}, lambda = {fraction(weight)}"]
             for side in ("printed", "turned"):
                 count, total, ratio = holds1(entries, side)
                 every.update({side: count, f"pairs, {side}": total})
@@ -191,7 +187,3 @@ def constants(found: Found) -> Iterator[Block]:
     header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
     notes = [prose("assumptions.constants_note")]
     yield found.table("The constants, lambda = 1/128", header, rows, notes)
-
-
-def _fraction(weight: float) -> str:
-    return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"

@@ -130,13 +130,14 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         "columns": {},
     }
     columns: dict[str, list[dict[str, Any]]] = record["columns"]
+    measured = (train, test, core, weight)
     if run.method == SEARCH:
         M, C = full.scorer[:-1, :-1], train[:, :-1].T @ train[:, :-1] / n
         columns["held"] = []
         for j in left_out[: details["held"]]:
             x = train[j, :-1]
             factors = held_factors(C - np.outer(x, x) / n, M, selector.decoder_, selector.support_, weight)
-            found = _compare(full, rescaled(full, factors), train, test, core, j, kappa1, weight)
+            found = _compare((full, rescaled(full, factors)), *measured, j, kappa1)
             scores = selector.score_weights_ * factors
             inside = bool(scores[selector.support_].min() >= scores[~selector.support_].max(initial=0.0))
             columns["held"].append(found | {"same_set": inside, "at_zero": int(np.sum(factors == 0))})
@@ -145,7 +146,7 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         other = fit(np.delete(X, j, axis=0))
         # The appended 1 is a coordinate that moves here: refitting moves the mean.
         longest = float(np.hypot(kappa1, 1.0))
-        found = _compare(full, fitted_maps(other, centre), train, test, core, j, longest, weight)
+        found = _compare((full, fitted_maps(other, centre)), *measured, j, longest)
         shared = int(np.sum(other.support_ & selector.support_))
         columns["refitted"].append(found | {"same_set": shared == len(selector.selected_), "shared": shared})
     return record
@@ -156,24 +157,18 @@ def _selector_losses(samples: np.ndarray, maps: Maps) -> np.ndarray:
 
 
 def _compare(
-    full: Maps,
-    other: Maps,
-    train: np.ndarray,
-    test: np.ndarray,
-    core: np.ndarray,
-    left_out: int,
-    kappa1: float,
-    weight: float,
+    maps: tuple[Maps, Maps], train: np.ndarray, test: np.ndarray, core: np.ndarray, weight: float, j: int, kappa1: float
 ) -> dict[str, Any]:
-    """Measure two pairs of maps against Assumptions 1 and 3 and Proposition 1."""
+    """Measure two pairs of maps, on all samples and without sample j, against Assumptions 1 and 3 and Proposition 1."""
+    full, other = maps
     N, D = (combination(full, other, path, 1.0, -1.0) for path in ("selector", "scorer"))
     above, below = (np.linalg.norm(test @ part, axis=1) for part in (N, D))
     moved = below > _VANISHES * below.max()
     ratios = above[moved] / below[moved]
     exact, outside, rank_selector, rank_scorer = largest_ratio(N, D)
     losses = losses_along_path(train, full, other)
-    left, right = assumption3_sides(losses, core, left_out)
-    printed, turned, bound = proposition1_sides(losses, left_out, full, other, kappa1, weight)
+    left, right = assumption3_sides(losses, core, j)
+    printed, turned, bound = proposition1_sides(losses, j, full, other, kappa1, weight)
     return {
         "ratio_max": float(ratios.max()) if len(ratios) else None,
         "ratio_99": float(np.quantile(ratios, 0.99)) if len(ratios) else None,

@@ -187,8 +187,7 @@ def _draw(betas: Betas, figure: Figure) -> None:
     for axis in panels[-1]:
         plain_ticks(axis.yaxis)
     if full:
-        panels[-1, -1].set_xlim(-0.5, len(WEIGHTS) - 0.5)
-        panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
+        panels[-1, -1].set(xlim=(-0.5, len(WEIGHTS) - 0.5), xlabel="lambda1 (steps of the grid, not to scale)")
         panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
     drawn_legend(figure, ncols=3)
 

@@ -163,8 +163,7 @@ def _draw(gaps: Gaps, figure: Figure) -> None:
             if protocol == "paper" and not gaps.fast:
                 _stars(axis, sweep, measure)
             axis.grid(alpha=0.3)
-            words = "error difference, test - training" if measure == _DIFFERENCE else "test error"
-            axis.set_title(f"{protocol}: {words}")
+            axis.set_title(f"{protocol}: {'error difference, test - training' if unit > 1 else 'test error'}")
         row[0].set_ylabel("error difference, thousandths")
         row[1].set_ylabel("test error (mean squared error)")
     for axis in panels[-1]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...experiments import Run, Value
 from .._plots import error_bars
 from .._report import Document, Line, compact, csv_repeats
-from ..methods import Options, Protocol, Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, find_method, first_run, load_rows
 from ._shared import (
     COIL,
     FASHION,
@@ -24,7 +24,6 @@ from ._shared import (
     WORDS,
     Groups,
     bounded_test_samples,
-    first_run,
     fit_record,
     mean_losses,
     over_repeats,
@@ -134,7 +133,7 @@ def sweep_runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
     number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     runs: list[Run] = []
     for method, setting in product(METHODS, sweep.settings(fast=options.fast)):
-        first = first_run(dataset(fast=options.fast), method, protocol, setting.k, options)
+        first = first_run(dataset(fast=options.fast), method, protocol, options, setting.k)
         runs += repeated(first.of_task(TASK, share=setting.share, weight=setting.weight), number)
     return runs
 

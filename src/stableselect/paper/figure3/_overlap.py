@@ -13,8 +13,8 @@ from sklearn.model_selection import train_test_split
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
 from .._report import NONE, Document, Experiment, Line, compact, interval, published
-from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, load_rows, of_one
-from ._shared import COIL, FASHION, SEARCH, Groups, epochs, first_run, fit_record, mean_losses
+from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, first_run, load_rows, of_one
+from ._shared import COIL, FASHION, SEARCH, Groups, epochs, fit_record, mean_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +36,7 @@ def overlap_runs(network: str, protocol: Protocol, options: Options) -> list[Run
     for name, k in (FAST_KS if options.fast else KS).items():
         for split in range(FAST_SPLITS if options.fast else SPLITS):
             for method, seed in dict.fromkeys([(network, 0), (network, split), (SEARCH, 0)]):
-                first = first_run(name, method, protocol, k, options)
-                runs.append(replace(first, split=split, seed=seed).of_task(TASK))
+                runs.append(first_run(name, method, protocol, options, k, split=split, seed=seed).of_task(TASK))
     return runs
 
 
