@@ -12,7 +12,7 @@ from .._files import replace_file
 from ..datasets import info
 from ..experiments import Stored, stale_words
 from ._plots import Picture
-from ._report import Document, Table
+from ._report import Document, Table, prose
 from .methods import Results
 
 INDEX = "index.md"
@@ -73,13 +73,7 @@ def readme_table(results: Results) -> str:
         splits |= {len(compared.splits)}
         runs += [item for method in _IN_README for item in results.stored(name, method, "corrected")]
         lines.append(f"| {info(name).title}, {info(name).k} | {' | '.join(f'{value.mean:.4f}' for value in values)} |")
-    text = (
-        "Mean squared error on held-out samples (averaged over samples and features, features scaled to [0, 1] by the "
-        f"training samples), when all features are reconstructed from the k selected ones by ridge regression. Mean of "
-        f"{' or '.join(map(str, sorted(splits)))} splits, the same for all methods; random: of ten draws a split. "
-        "k principal components are a guide, not a bound, on held-out samples. "
-        f"{stale_words(runs)}"
-    )
+    text = prose("tables.readme", splits=" or ".join(map(str, sorted(splits))), stale=stale_words(runs))
     return "\n".join([*wrap(text, 120), "", *lines])
 
 

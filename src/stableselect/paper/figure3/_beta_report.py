@@ -126,14 +126,8 @@ def _reading(betas: Betas) -> list[str]:
                 ratios += _ratio(betas.value(measure, *where, change=ORDER), betas.value(measure, *where))
             over += _ratio(betas.value(_BETA, *where), betas.value(_BETA, dataset, SEARCH, "paper", n))
         if noise[_MEAN]:
-            texts.append(
-                f"{info(dataset).title}, paper: the same samples in another order, with the same start, move the "
-                f"network's losses {span(noise[_MEAN])} times as far as leaving a sample out does in the mean over "
-                f"the test samples, and {span(noise[_BETA])} times at the largest (beta). That is one pair of fits "
-                "for each n beside the mean over the seeds, so the mean over the test samples is the surer of the two. "
-                "The published figure cannot tell a sample's influence from the noise of training where these are near "
-                "1."
-            )
+            words = {"title": info(dataset).title, "mean": span(noise[_MEAN]), "largest": span(noise[_BETA])}
+            texts.append(prose("figure3.noise", **words))
         if over:
             texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
         texts += _of_the_search(betas, dataset, grid)
@@ -156,11 +150,8 @@ def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]
         texts.append(f"{title}: another order moves the search's losses by {max(order):.1g} at most.")
     kept, moved, held = (every(PROTOCOLS[1], measure) for measure in ("unchanged", _BETA, _HELD))
     if kept and moved and held:
-        texts.append(
-            f"{title}, {PROTOCOLS[1]}: the search keeps its features in {100 * fmean(kept):.0f} % of the refits. "
-            f"Its beta is {fmean(moved):.2g} on average, and {fmean(held):.2g} with its features held: the rest is the "
-            "choice of features, which jumps where it changes."
-        )
+        means = {"kept": 100 * fmean(kept), "moved": fmean(moved), "held": fmean(held)}
+        texts.append(prose("figure3.search", title=title, protocol=PROTOCOLS[1], **means))
     return texts
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from .._report import NONE, Document, Experiment, Line, compact, interval, published
+from .._report import NONE, Document, Experiment, Line, compact, interval, prose, published
 from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, first_run, load_rows, of_one
 from ._shared import COIL, FASHION, SEARCH, Groups, epochs, fit_record, mean_losses
 
@@ -164,19 +164,9 @@ def _reading(overlaps: Overlaps, network: str, protocol: Protocol, dataset: str)
     fixed, free = (overlaps[protocol, dataset][words.format(network)] for words in (_FIXED, _FREE))
     if fixed.measures is None or free.measures is None:
         return []
-    values = fixed.measures.nogueira, free.measures.nogueira
-    title = f"{info(dataset).title}, {protocol}"
-    if values[0] <= values[1]:
-        return [
-            f"{title}: freeing the seed does not lower the stability (Nogueira {values[0]:.2f} with the seed fixed, "
-            f"{values[1]:.2f} with the seed free)."
-        ]
-    return [
-        f"{title}: with the seed fixed, {fixed.distinct} features share the {KS[dataset]} places of {fixed.runs} "
-        f"splits (Nogueira {values[0]:.2f}); with the seed free, {free.distinct} do (Nogueira {values[1]:.2f}). The "
-        "published design has the first figure only: it shows how far other samples move a network that starts from "
-        "one place, and hides how far the start decides what is selected."
-    ]
+    lower = fixed.measures.nogueira > free.measures.nogueira
+    words = {"title": info(dataset).title, "protocol": protocol, "k": KS[dataset], "fixed": fixed, "free": free}
+    return [prose("figure3.seed_lowers", **words) if lower else prose("figure3.seed_does_not", **words)]
 
 
 def _draw(overlaps: Overlaps, figure: Figure) -> None:

@@ -119,16 +119,12 @@ def _reading(results: Results) -> list[str]:
         found = {weight: value.mean for weight, value in _values(results, solver, "validation.own").items()}
         if found:
             best = min(found, key=lambda weight: found[weight])
-            text.append(
-                f"Least own error, {words}: {number(found[best], 'error')} at {fraction(best)}; over the weights it "
-                f"goes up to {number(max(found.values()), 'error')}."
-            )
+            least, most = (number(end, "error") for end in (found[best], max(found.values())))
+            text.append(prose("figures.least_error", solver=words, least=least, weight=fraction(best), most=most))
     seeds = by_repeat(results.stored(_BY_WEIGHT, "|W|", "paper"), "validation.own").values()
     if len(seeds) > 1:
-        text.append(
-            f"At the published weight alone, {len(seeds)} seeds of the network go from {number(min(seeds), 'error')} "
-            f"to {number(max(seeds), 'error')}: differences of that size say nothing about the weight."
-        )
+        least, most = (number(end, "error") for end in (min(seeds), max(seeds)))
+        text.append(prose("figures.seeds", number=len(seeds), least=least, most=most))
     return text
 
 

@@ -124,18 +124,21 @@ def disagreements() -> list[str]:
     lower, higher = _won(errors, "least_squares"), _won(accuracies, "accuracy")
     first = [dataset for dataset in alike if _is_first(dataset, published_value)]
     still = [dataset for dataset in alike if _is_first(dataset, _earlier)]
-    return [
-        f"- The same method, dataset, number of features and measure, but other figures: {len(far)} of {len(pairs)} "
-        f"errors differ by more than a factor of {_LARGE:g}. Furthest apart of AEFS, PFA and CAE, later and earlier: "
-        f"{named}.",
-        f"- The later paper has no row for FAE. Its network (the better of |W| and W^2) and FAE (the better of its "
-        f"forms), by error on {len(alike)} datasets of one scale: FAE is lower on {_titles(lower[1])}; the network on "
-        f"{_titles(lower[0])}. By accuracy on {len(accuracies)} datasets: FAE is higher on {_titles(higher[1])}; the "
-        f"network on {_titles(higher[0])}. Differences of rounding are left out.",
-        f"- In the later paper its network has the lowest error on {len(first)} of these {len(alike)} datasets. With "
-        f"the baselines' errors of the earlier paper in their place, and FAE among them, on {len(still)}: "
-        f"{_titles(still)}.",
-    ]
+    counts = {"far": len(far), "pairs": len(pairs), "alike": len(alike), "first": len(first), "still": len(still)}
+    (network_error, fae_error), (network_accuracy, fae_accuracy) = (map(_titles, won) for won in (lower, higher))
+    text = prose(
+        "tables.disagreements",
+        **counts,
+        factor=_LARGE,
+        named=named,
+        accuracies=len(accuracies),
+        fae_error=fae_error,
+        network_error=network_error,
+        fae_accuracy=fae_accuracy,
+        network_accuracy=network_accuracy,
+        still_titles=_titles(still),
+    )
+    return text.split("\n\n")
 
 
 def _best(dataset: str, measure: str) -> tuple[float, float]:

@@ -15,6 +15,11 @@ from ._losses import Standing, not_won, which_when
 
 _LEVEL = 0.05
 _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
+_UNITS = {
+    "ridge": "of the relative error, in per cent of the mean predictor's on the same split; below 0 is better",
+    "accuracy": "in points of accuracy; above 0 is better",
+}
+"""Of differences."""
 _RIVALS = ("random", "ColumnSubset")
 
 
@@ -105,18 +110,10 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
     header = ["method", "average rank", "better than random", "won / tied / lost", "splits"]
     header += ["ratio to random", "median s", "largest s"]
     notes = _verdict(scores[single], {info(name).title: len(splits) for name, splits in shared.items()})
-    notes += [
-        f"{method} selects the same features as {first} on every one of these splits, and the two count once in the "
-        f"ranks."
-        for method, first in twins.items()
-    ]
+    notes += [prose("tables.twins", method=method, first=first) for method, first in twins.items()]
     if unranked:
         notes.append(f"Not ranked, since they lack some of these splits: {', '.join(unranked)}.")
-    notes += about_others(results)
-    notes.append(
-        "Seconds: the median over splits and seeds of each dataset; here the median and the largest of these. They "
-        "were taken on several machines, some of them busy: read them as orders of size."
-    )
+    notes += [*about_others(results), prose("tables.seconds_note")]
     return Table(title, header, rows, notes), data
 
 
@@ -191,15 +188,7 @@ def _differences(results: Results, measure: str, title: str, data: list[Line]) -
                 line[f"difference_to_{rival}{name}"] = "" if found is None else found[i]
             row.append(f"{len(pairs)} / {sum(map(len, pairs))}" if found else NONE)
         rows.append(row)
-    unit = (
-        "in points of accuracy; above 0 is better"
-        if measure == "accuracy"
-        else "of the relative error, in per cent of the mean predictor's on the same split; below 0 is better"
-    )
-    notes = [
-        f"Mean difference {unit}. In brackets the 95 % interval of a paired bootstrap: 10,000 draws of datasets, and "
-        "of splits within each. With few datasets such intervals are too short; read them beside the ranks.",
-    ]
+    notes = [prose("tables.differences_note", unit=_UNITS[measure])]
     header = ["method", *(text for rival in _RIVALS for text in (f"less {rival}", "datasets / splits"))]
     return Table(f"{title}: differences", header, rows, notes)
 
@@ -223,16 +212,14 @@ def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
     if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
         return ["Too few methods or datasets, or too much alike, for a test.", ratio]
     statistic = friedmanchisquare(*scores)
-    p = "below 0.001" if statistic.pvalue < 0.001 else f"{statistic.pvalue:.3f}"
-    difference = critical_difference(methods, datasets)
-    titles = ", ".join(f"{title} ({count})" for title, count in splits.items())
-    return [
-        f"Ranks of {methods} methods over {datasets} datasets, on the {sum(splits.values())} splits that all of them "
-        f"finished (in brackets those of each dataset): {titles}. Friedman's test: chi-squared "
-        f"{statistic.statistic:.1f}, p {p}. Critical difference of the average ranks: "
-        f"{difference:.2f}.",
-        ratio,
-    ]
+    words = {
+        "splits": sum(splits.values()),
+        "titles": ", ".join(f"{title} ({count})" for title, count in splits.items()),
+        "statistic": statistic.statistic,
+        "p": "below 0.001" if statistic.pvalue < 0.001 else f"{statistic.pvalue:.3f}",
+        "width": critical_difference(methods, datasets),
+    }
+    return [prose("tables.verdict", methods=methods, datasets=datasets, **words), ratio]
 
 
 def critical_difference(methods: int, datasets: int) -> float:
