@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...experiments import Run
 from ..methods import Options, Protocol, cap, first_run
@@ -61,12 +62,13 @@ def plan_runs(protocol: Protocol, options: Options) -> list[Run]:
     runs: list[Run] = []
     for name in core:
         for split in range(splits):
-            run = first_run(name, SEARCH, protocol, options, split=split)
+            run = replace(first_run(name, SEARCH, protocol, options), split=split)
             runs += [_core(run, n) for n in core[name]]
             runs += [_removal(run, n, PUBLISHED_WEIGHT) for n in removal[name]]
             runs += [_removal(run, removal[name][-1], weight) for weight in weights]
         for seed in range(repeats):
-            run = first_run(name, NETWORK, protocol, options, split=0 if protocol == "paper" else seed, seed=seed)
+            run = first_run(name, NETWORK, protocol, options)
+            run = replace(run, split=0 if protocol == "paper" else seed, seed=seed)
             runs += [_core(run, n) for n in network_core.get(name, ())]
             if seed < _NETWORK_REMOVAL_REPEATS:
                 runs += [_removal(run, n, PUBLISHED_WEIGHT) for n in network_removal.get(name, ())]

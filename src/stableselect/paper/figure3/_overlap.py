@@ -36,7 +36,8 @@ def overlap_runs(network: str, protocol: Protocol, options: Options) -> list[Run
     for name, k in (FAST_KS if options.fast else KS).items():
         for split in range(FAST_SPLITS if options.fast else SPLITS):
             for method, seed in dict.fromkeys([(network, 0), (network, split), (SEARCH, 0)]):
-                runs.append(first_run(name, method, protocol, options, k, split=split, seed=seed).of_task(TASK))
+                first = first_run(name, method, protocol, options, k)
+                runs.append(replace(first, split=split, seed=seed).of_task(TASK))
     return runs
 
 

@@ -288,19 +288,10 @@ def is_other(name: str) -> bool:
     return name in OTHERS or find_method(name).kind == "own"
 
 
-def first_run(
-    dataset: str,
-    method: str,
-    protocol: Protocol,
-    options: Options,
-    k: int | None = None,
-    *,
-    split: int = 0,
-    seed: int = 0,
-) -> Run:
-    """Return a run with the step limit of its mode; k is the published one by default."""
+def first_run(dataset: str, method: str, protocol: Protocol, options: Options, k: int | None = None) -> Run:
+    """Return the run of split 0 and seed 0, with the step limit of its mode; k is the published one by default."""
     limit = cap(method, protocol, dataset, fast=options.fast)
-    return Run(dataset, method, protocol, split, seed, info(dataset).k if k is None else k, options.mode, limit)
+    return Run(dataset, method, protocol, 0, 0, info(dataset).k if k is None else k, options.mode, limit)
 
 
 def plan(

@@ -20,8 +20,7 @@ from .._report import (
     prose,
     published,
     texts,
-    with_spread,
-    without_spread,
+    written,
 )
 from ..methods import (
     FAULTY,
@@ -96,7 +95,7 @@ def _overview(results: Results, measure: str, title: str) -> Table:
 
     def cell(dataset: str, method: str) -> str:
         missing = "n/a" if results.reason(dataset, method, "corrected") == NOT_AVAILABLE else NONE
-        return without_spread(results.value(dataset, method, "corrected", measure), measure, missing)
+        return written(results.value(dataset, method, "corrected", measure), measure, missing, spread=False)
 
     rows = [[method, *(cell(name, method) for name in shown)] for method in (*METHODS, *results.others)]
     notes = [prose("tables.overview_note"), *about_others(results)]
@@ -140,10 +139,10 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
             # Nothing was selected, so there is no accuracy to have.
             empty = value is None and bool(results.records(dataset, method, protocol))
             empty |= method in results.others and protocol == "paper"
-            row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
+            row.append(NONE if empty else written(value, measure, results.reason(dataset, method, protocol)))
         if faulty:
             fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
-            row.insert(_FAULT_PLACE, with_spread(fault, compared))
+            row.insert(_FAULT_PLACE, written(fault, compared))
         ours = results.value(dataset, method, "paper", compared)
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
@@ -223,7 +222,7 @@ def _own_errors(results: Results) -> Table:
                 seeds = by_repeat(results.stored(dataset, method, "paper"), f"own.{path}").values()
                 row = [f"{info(dataset).title} {method} {path}", number(theirs[path], "own")]
                 row += [
-                    with_spread(ours, "own", missing),
+                    written(ours, "own", missing),
                     *([NONE, NONE] if ratio is None else [f"{ratio:.2f}", within]),
                 ]
                 rows.append([*row, f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE])

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ...datasets import info, names
-from .._report import NONE, Document, Table, experiment, number, prose, published, with_spread, without_spread
+from .._report import NONE, Document, Table, experiment, number, prose, published, written
 from ..methods import NOT_AVAILABLE, Protocol, Results
 from ._comparison import printed, published_value
 
@@ -61,7 +61,7 @@ def _networks(results: Results, measure: str, title: str, here: dict[str, str]) 
         row += [number(_earlier(dataset, form, measure), measure) for form in FORMS]
         for method in here.values():
             missing = "n/a" if results.reason(dataset) == NOT_AVAILABLE else NONE
-            row.append(with_spread(results.value(dataset, method, _PAPER, measure), measure, missing))
+            row.append(written(results.value(dataset, method, _PAPER, measure), measure, missing))
         rows.append(row)
     header = ["dataset, k", *NETWORKS, *FORMS, *here]
     return Table(title, header, rows, [prose("tables.fae_note")])
@@ -88,7 +88,7 @@ def _curves(results: Results, dataset: str) -> Table:
         cells = []
         for k in ks:
             values = {measure: results.value(dataset, method, _PAPER, measure, k) for measure in _MEASURES}
-            texts = [without_spread(value, measure) for measure, value in values.items()]
+            texts = [written(value, measure, spread=False) for measure, value in values.items()]
             cells.append(" / ".join(texts) if values["least_squares"] else NONE)
         if set(cells) != {NONE}:
             rows.append([f"{method}, run here", *cells])

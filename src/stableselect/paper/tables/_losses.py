@@ -86,6 +86,13 @@ class Standing:
                     found.append(Loss(dataset, method, ours, figures[method], better, len(other)))
         return found
 
+    def firsts(self, measure: str) -> list[Loss]:
+        """Return the best of these on each dataset."""
+        found: dict[str, Loss] = {}
+        for loss in self.losses(measure):
+            found.setdefault(loss.dataset, loss)
+        return list(found.values())
+
     def datasets(self, measure: str) -> list[str]:
         """Return the datasets on which the default has a figure."""
         return [name for name in self.results.tables if DEFAULT in self.figures(name, measure)]
@@ -145,10 +152,9 @@ def _table(standing: Standing, measure: str) -> Table:
 
 
 def _errors(standing: Standing) -> str:
-    losses, datasets = standing.losses("ridge"), standing.datasets("ridge")
+    first, datasets = standing.firsts("ridge"), standing.datasets("ridge")
     if not datasets:
         return ""
-    first = _firsts(losses)
     text = f"Error: {DEFAULT} is not the best on {len(first)} of {len(datasets)} datasets"
     words = []
     for loss in first:
@@ -169,15 +175,13 @@ def _ranks(standing: Standing) -> str:
 
 
 def _accuracies(standing: Standing) -> str:
-    losses, datasets = standing.losses("accuracy"), standing.datasets("accuracy")
+    first, datasets = standing.firsts("accuracy"), standing.datasets("accuracy")
     if not datasets:
         return ""
-    first = _firsts(losses)
-    words = [
-        f"{info(loss.dataset).title} {loss.method}, by {100 * (loss.theirs - loss.ours):.2g} points" for loss in first
-    ]
-    text = f"Accuracy, which is not what is optimised: another is better on {len(first)} of {len(datasets)} datasets"
-    text += f" (the best on each: {'; '.join(words)})." if words else "."
+    gaps = {f"{info(loss.dataset).title} {loss.method}": 100 * (loss.theirs - loss.ours) for loss in first}
+    words = "; ".join(f"{name}, by {gap:.2g} points" for name, gap in gaps.items())
+    best = f" (the best on each: {words})" if words else ""
+    text = prose("losses.accuracy", number=len(first), datasets=len(datasets), best=best)
     ranked = {name: row["average_rank"] for name, row in standing.rows["accuracy"].items() if row["average_rank"] != ""}
     before = [f"{name} {rank:.2f}" for name, rank in ranked.items() if rank < ranked.get(DEFAULT, 0.0)]
     if before:
@@ -300,14 +304,6 @@ def _not_for_this(standing: Standing) -> str:
         return ""
     words = ", ".join(f"{name} ({rows[name]['lost']} of {rows[name]['compared']})" for name in poor)
     return prose("losses.poor", names=words)
-
-
-def _firsts(losses: Iterable[Loss]) -> list[Loss]:
-    """Return the best of each dataset."""
-    found: dict[str, Loss] = {}
-    for loss in losses:
-        found.setdefault(loss.dataset, loss)
-    return list(found.values())
 
 
 def _timed(standing: Standing, methods: Iterable[str]) -> str:
