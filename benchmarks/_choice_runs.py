@@ -22,7 +22,7 @@ import stableselect
 from _choice_tables import TABLES, NotAvailableError, Samples, load_table, scale
 from stableselect import AEFS, ColumnSubset, PivotedQR, VarianceScore
 from stableselect.base import TargetNotReachedWarning
-from stableselect.datasets import TEST_SIZE, hold_out_groups, hold_out_rows
+from stableselect.datasets import TEST_SIZE, hold_out
 from stableselect.experiments import CURRENT, Revision, Run
 from stableselect.metrics import (
     mean_predictor_error,
@@ -152,10 +152,7 @@ def _stated(run: Run, data_home: str | None, folder: str | None) -> dict[str, An
 def _repeated(run: Run, data_home: str | None, folder: str | None) -> dict[str, Any]:
     samples = _scaled_once(run, data_home, folder)
     rows, groups = np.arange(len(samples.X)), samples.groups
-    if groups is None:
-        kept, left = hold_out_rows(rows, TEST_SIZE, run.split)
-    else:
-        kept, left = hold_out_groups(rows, groups, TEST_SIZE, run.split)
+    kept, left = hold_out(rows, TEST_SIZE, run.split, groups)
     train, test = samples.X[kept], samples.X[left]
     selector = _asked(run, train, None if groups is None else groups[kept])
     return {
@@ -173,7 +170,7 @@ def _error(run: Run, data_home: str | None, folder: str | None) -> dict[str, Any
         train, test = rows.X_fit, rows.X_test
     else:
         X = load_table(run.dataset, folder, data_home).X
-        kept, left = hold_out_rows(np.arange(len(X)), TEST_SIZE, run.split)
+        kept, left = hold_out(np.arange(len(X)), TEST_SIZE, run.split)
         units = scale(X[kept], table.scaling)
         train, test = units.apply(X[kept]), units.apply(X[left])
     if run.method == MEAN:

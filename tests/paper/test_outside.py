@@ -77,7 +77,7 @@ def test_a_process_that_dies_is_an_error_and_no_more(tall, monkeypatch):
 
 
 def test_the_wrong_number_of_features_is_refused(tall):
-    @module._of_varying()
+    @module._of_varying
     def stuck(X, k):
         return np.zeros(k, dtype=int)
 

@@ -4,7 +4,7 @@ from ._dataset import Dataset, load, verify
 from ._fetch import fetch
 from ._own import add, own_names
 from ._registry import DatasetError, DatasetInfo, info, names, registry
-from ._splits import FASHION_TRAIN, TEST_SIZE, Scale, Split, cut, hold_out_groups, hold_out_rows
+from ._splits import FASHION_TRAIN, TEST_SIZE, Scale, Split, cut, hold_out
 from ._storage import resolve_home
 
 __all__ = [
@@ -18,8 +18,7 @@ __all__ = [
     "add",
     "cut",
     "fetch",
-    "hold_out_groups",
-    "hold_out_rows",
+    "hold_out",
     "info",
     "load",
     "names",

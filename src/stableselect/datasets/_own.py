@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._files import write_whole
+from .._files import replace_file
 from ._registry import DatasetError, DatasetInfo, FrozenMapping, own, registry
 from ._storage import LABEL_DTYPE, digest, resolve_home, write_arrays
 
 _ENDING = ".dataset.json"
-_KEPT = ("title", "n_rows", "n_columns", "n_classes", "k", "batch_size", "sha256")
-"""What the file holds; the rest is the same for all."""
+_COUNTS = ("n_rows", "n_columns", "n_classes", "k", "batch_size")
+_KEPT = {"title": str, **dict.fromkeys(_COUNTS, int), "sha256": dict}
+"""What the file holds, and of which kind; the rest is the same for all."""
 
 
 def add(
@@ -108,8 +109,7 @@ def add(
     home.mkdir(parents=True, exist_ok=True)
     write_arrays(home / f"{name}.npz", arrays)
     content = {key: getattr(found, key) for key in _KEPT} | {"sha256": dict(found.sha256 or {})}
-    with write_whole(home / f"{name}{_ENDING}", overwrite=True) as (stream,):
-        stream.write((json.dumps(content, indent=2) + "\n").encode())
+    replace_file(home / f"{name}{_ENDING}", (json.dumps(content, indent=2) + "\n").encode())
     own_names(home)
     return home / f"{name}.npz"
 
@@ -141,19 +141,18 @@ def own_names(data_home: str | os.PathLike[str] | None = None) -> list[str]:
     return found
 
 
-def _info(name: str, **known: object) -> DatasetInfo:
-    given = {
-        "dtype": "float64",
-        "scaling": "minmax",
-        "published_split": "random",
-        "page": "",
-        "licence": "",
-        "note": "added by datasets.add",
-        "sources": (),
-    } | known
-    for field, kind in (("title", str), ("k", int), ("n_rows", int), ("n_columns", int), ("sha256", dict)):
-        if not isinstance(given[field], kind):
-            raise TypeError(f"{field} is {given[field]!r}")
-    given["sha256"] = FrozenMapping(given["sha256"])  # type: ignore[arg-type]
-    allowed = {field.name for field in fields(DatasetInfo)}
-    return DatasetInfo(name=name, **{key: value for key, value in given.items() if key in allowed})  # type: ignore[arg-type]
+def _info(name: str, **known: Any) -> DatasetInfo:
+    for field, kind in _KEPT.items():
+        if not isinstance(known[field], kind):
+            raise TypeError(f"{field} is {known[field]!r}")
+    return DatasetInfo(
+        name=name,
+        dtype="float64",
+        scaling="minmax",
+        published_split="random",
+        page="",
+        licence="",
+        note="added by datasets.add",
+        sources=(),
+        **known | {"sha256": FrozenMapping(known["sha256"])},
+    )

@@ -127,13 +127,11 @@ def split_rows(
         if info.published_split == "fashion":
             sizes = {"train_size": FASHION_TRAIN, "test_size": FASHION_TEST}
         train, test = train_test_split(np.arange(n_rows), random_state=seed, **sizes)
-        train, valid = hold_out_rows(train, valid_size or 0.0, seed)
-        return train, valid, test
+        return *hold_out(train, valid_size or 0.0, seed), test
     if groups is None:
         raise ValueError(f"{info.title} has no groups of rows; take kind='random'.")
-    train, test = hold_out_groups(np.arange(n_rows), groups, TEST_SIZE, seed)
-    train, valid = hold_out_groups(train, groups, valid_size or 0.0, seed)
-    return train, valid, test
+    train, test = hold_out(np.arange(n_rows), TEST_SIZE, seed, groups)
+    return *hold_out(train, valid_size or 0.0, seed, groups), test
 
 
 def cut(X: np.ndarray, y: np.ndarray, info: DatasetInfo, rows: Rows, protocol: Protocol) -> Split:
@@ -149,13 +147,11 @@ def cut(X: np.ndarray, y: np.ndarray, info: DatasetInfo, rows: Rows, protocol: P
 def _published_rows(info: DatasetInfo, n_rows: int) -> Rows:
     if info.published_split == "random":
         train, test = train_test_split(np.arange(n_rows), test_size=TEST_SIZE, random_state=0)
-        train, valid = hold_out_rows(train, PUBLISHED_VALID_SIZE, 0)
-        return train, valid, test
+        return *hold_out(train, PUBLISHED_VALID_SIZE, 0), test
     parts = info.parts or ()
     boundary = sum(parts[:-1])
     if info.published_split == "last_part":
-        train, valid = hold_out_rows(np.arange(boundary), PUBLISHED_VALID_SIZE, 0)
-        return train, valid, np.arange(boundary, n_rows)
+        return *hold_out(np.arange(boundary), PUBLISHED_VALID_SIZE, 0), np.arange(boundary, n_rows)
     test = np.arange(parts[-1])
     # The same stream as numpy.random.seed(0), without touching the global one.
     np.random.RandomState(0).shuffle(test)
@@ -163,17 +159,15 @@ def _published_rows(info: DatasetInfo, n_rows: int) -> Rows:
     return np.arange(last), np.arange(last, FASHION_TRAIN), boundary + test[:FASHION_TEST]
 
 
-def hold_out_rows(rows: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def hold_out(
+    rows: np.ndarray, fraction: float, seed: int, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hold out a fraction of the rows, or of the groups, each with all its rows."""
     if fraction == 0:
         return rows, rows[:0]
-    kept, held = train_test_split(rows, test_size=fraction, random_state=seed)
-    return kept, held
-
-
-def hold_out_groups(rows: np.ndarray, groups: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Hold out a fraction of the groups, each with all its rows."""
-    if fraction == 0:
-        return rows, rows[:0]
+    if groups is None:
+        kept, held = train_test_split(rows, test_size=fraction, random_state=seed)
+        return kept, held
     splitter = GroupShuffleSplit(n_splits=1, test_size=fraction, random_state=seed)
     kept, held = next(splitter.split(rows, groups=groups[rows]))
     return rows[kept], rows[held]

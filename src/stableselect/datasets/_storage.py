@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._files import write_whole
+from .._files import replace_file, write_whole
 from ._registry import MEBIBYTE, DatasetError, DatasetInfo
 
 MAX_STORED_BYTES = 512 * MEBIBYTE
@@ -194,8 +194,7 @@ def read_record(path: Path) -> dict[str, str] | None:
 def write_record(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Note the digests of the arrays."""
     noted = {name: digest(array) for name, array in arrays.items()}
-    with write_whole(path, overwrite=True) as (stream,):
-        stream.write((json.dumps(noted, indent=2) + "\n").encode())
+    replace_file(path, (json.dumps(noted, indent=2) + "\n").encode())
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:

@@ -193,21 +193,31 @@ class _Task:
             )
         method, mean = self.methods[run.method], mean_predictor_error(train, test)
         record: dict[str, Any] = {"selected": None, "seconds": None, "error": None}
+        features: Sequence[int] | np.ndarray | None = None
         start = time.perf_counter()
         if method.selector is not None:
-            chosen, told, labelled = self._selected(method, run, train, rows)
+            features, told, labelled = self._selected(method, run, train, rows)
             record |= {"seconds": time.perf_counter() - start, "warnings": told, "labelled": labelled}
-            record["selected"] = chosen.tolist()
-            record["error"] = reconstruction_error(train, test, chosen, refit="ridge")
+            record |= {
+                "selected": features.tolist(),
+                "error": reconstruction_error(train, test, features, refit="ridge"),
+            }
         elif run.method == COMPONENTS:
             record["error"] = pca_reconstruction_error(train, test, run.k)
             record["seconds"] = time.perf_counter() - start
         elif run.method == MEAN:
             record["error"] = mean
+        else:
+            features = range(train.shape[1])
         if record["error"] is not None and mean > 0:
             record["explained"] = 1 - record["error"] / mean
         if self.y is not None:
-            record["accuracy"] = self._accuracy(run.method, train, rows, test, held, record["selected"])
+            record["accuracy"] = None
+            if features is not None:
+                record["accuracy"] = downstream_accuracy(train, self.y[rows], test, self.y[held], features)
+            elif run.method == MEAN:
+                values, counts = np.unique(self.y[rows], return_counts=True)
+                record["accuracy"] = float(np.mean(self.y[held] == values[np.argmax(counts)]))
         return record
 
     def _selected(
@@ -233,24 +243,6 @@ class _Task:
         if not chosen.size:
             raise ValueError("no feature was selected")
         return chosen, list(dict.fromkeys(text for _, text in fit.warned))[:5], labelled
-
-    def _accuracy(
-        self,
-        name: str,
-        train: np.ndarray,
-        rows: np.ndarray,
-        test: np.ndarray,
-        held: np.ndarray,
-        selected: list[int] | None,
-    ) -> float | None:
-        assert self.y is not None
-        if name == MEAN:
-            values, counts = np.unique(self.y[rows], return_counts=True)
-            return float(np.mean(self.y[held] == values[np.argmax(counts)]))
-        if name == COMPONENTS:
-            return None
-        features = np.arange(train.shape[1]) if selected is None else selected
-        return downstream_accuracy(train, self.y[rows], test, self.y[held], features)
 
 
 def _plan(task: _Task, fingerprint: str, k: int, n_seeds: int) -> dict[str, list[Run]]:

@@ -141,7 +141,8 @@ class MethodComparison:
         pandas.DataFrame
             One column for each attribute of :class:`~stableselect.experiments.MethodRow`.
         """
-        return data_frame({name: [getattr(row, name) for row in self.rows] for name in _names()})
+        names = [field.name for field in fields(MethodRow)]
+        return data_frame({name: [getattr(row, name) for row in self.rows] for name in names})
 
     def cells(self) -> list[list[str]]:
         """Return the printed table: the headings, then one list of texts for each row.
@@ -204,10 +205,6 @@ class MethodComparison:
             f"<MethodComparison: {_count(methods, 'method')}, {self.n_features_to_select} of {self.n_features} "
             f"features, {_count(self.n_splits, 'split')}; {best}>"
         )
-
-
-def _names() -> list[str]:
-    return [field.name for field in fields(MethodRow)]
 
 
 def _ratio(row: MethodRow) -> str:

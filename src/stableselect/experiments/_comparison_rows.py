@@ -7,6 +7,7 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -47,14 +48,14 @@ def compared(
     fair = {one.name for one in methods if all(_size(item) <= k for item in stored[one.name])}
     names = [one.name for one in methods if one.name in fair and error.value(one.name) is not None]
     best = min(names, key=lambda name: _mean(error.value(name)), default=None)
-    shared = {(split, seed) for split, seed in error.repeats}
+    shared = set(error.repeats)
 
     def row(method: Method) -> MethodRow:
         name, items = method.name, stored[method.name]
         failed = [item for item in items if item.status == "failed"]
-        kind = "method" if method in methods else "reference"
+        kind: Literal["method", "reference"] = "method" if method in methods else "reference"
         if method not in taken:
-            return MethodRow(name, kind, n_failed=len(failed), note=_why(failed, len(items)))  # type: ignore[arg-type]
+            return MethodRow(name, kind, n_failed=len(failed), note=_why(failed, len(items)))
         value, accuracy = error.value(name), of["accuracy"].value(name)
         ratio = None if best is None else error.ratio(name, best)
         whole = method.seeded and name != RANDOM
@@ -70,7 +71,7 @@ def compared(
         seconds = of["seconds"].median(name)
         return MethodRow(
             name,
-            kind,  # type: ignore[arg-type]
+            kind,
             *_mean_and_spread(value),
             _mean(of["explained"].value(name)),
             *_ends(ratio),

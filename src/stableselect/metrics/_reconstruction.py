@@ -83,8 +83,15 @@ def reconstruction_error(
     """
     train, test = _centred(X_train, X_test)
     chosen = check_some_selected(selected, train.shape[1])
-    _check_refit(refit, ridge)
-    return _refit_error(train, test, chosen, refit, ridge, where)
+    if refit not in ("least_squares", "ridge"):
+        raise ValueError(f"refit must be 'least_squares' or 'ridge' but is {refit!r}; choose one of the two.")
+    is_weight = isinstance(ridge, (int, float, np.number)) and not isinstance(ridge, bool) and 0 <= ridge < np.inf
+    if ridge != "auto" and not is_weight:
+        raise ValueError(f"ridge must be 'auto' or a finite number of at least 0 but is {ridge!r}; change ridge.")
+    maps = LinearRefit(train, chosen)
+    if refit == "least_squares":
+        return maps.least_squares_error(test, where)
+    return maps.ridge_error(test, None if ridge == "auto" else ridge, where)
 
 
 def mean_predictor_error(X_train: ArrayLike, X_test: ArrayLike, *, where: np.ndarray | None = None) -> float:
@@ -192,42 +199,18 @@ def random_error(
     >>> 0.05 < mean < 0.2
     True
     """
-    train, test = _centred(X_train, X_test)
+    train, test = check_pair(X_train, X_test)
     k = check_count(n_features_to_select, "n_features_to_select", 1, train.shape[1])
     n_draws = check_count(n_draws, "n_draws", 2)
-    _check_refit(refit, ridge)
     rng = check_random_state(random_state)
     draws = [np.sort(rng.choice(train.shape[1], k, replace=False)) for _ in range(n_draws)]
-    errors = [_refit_error(train, test, chosen, refit, ridge) for chosen in draws]
+    errors = [reconstruction_error(train, test, chosen, refit=refit, ridge=ridge) for chosen in draws]
     return float(np.mean(errors)), float(np.std(errors, ddof=1))
-
-
-def _check_refit(refit: object, ridge: object) -> None:
-    if refit not in ("least_squares", "ridge"):
-        raise ValueError(f"refit must be 'least_squares' or 'ridge' but is {refit!r}; choose one of the two.")
-    is_weight = isinstance(ridge, (int, float, np.number)) and not isinstance(ridge, bool) and 0 <= ridge < np.inf
-    if ridge != "auto" and not is_weight:
-        raise ValueError(f"ridge must be 'auto' or a finite number of at least 0 but is {ridge!r}; change ridge.")
 
 
 def _centred(X_train: ArrayLike, X_test: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return both tables, checked, less the mean training sample, which gives every map here its intercept."""
     return centred(*check_pair(X_train, X_test))
-
-
-def _refit_error(
-    train: np.ndarray,
-    test: np.ndarray,
-    chosen: np.ndarray,
-    refit: Refit,
-    ridge: float | Literal["auto"],
-    where: np.ndarray | None = None,
-) -> float:
-    """Return the error of the refitted map; both tables come from :func:`_centred`."""
-    maps = LinearRefit(train, chosen)
-    if refit == "least_squares":
-        return maps.least_squares_error(test, where)
-    return maps.ridge_error(test, None if ridge == "auto" else ridge, where)
 
 
 def _principal_directions(table: np.ndarray, n_components: int) -> np.ndarray:

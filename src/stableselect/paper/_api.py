@@ -139,11 +139,9 @@ class Batch:
         return self._ended("failed")
 
     def _ended(self, status: Status) -> int:
-        if not has_results(self.request.results):
-            return 0
         keys = {run.key for runs in self._runs.values() for run in runs}
-        runs = Store(self.request.results, rename=renamed, current=current).runs()
-        return sum(item.status == status and item.run.key in keys for item in runs)
+        found = read(self.request.results, fast=self.request.fast, empty=True)
+        return sum(item.status == status and item.run.key in keys for item in found.everything())
 
 
 def read(results: Folder, *, fast: bool | None = None, data_home: Folder | None = None, empty: bool = False) -> Results:

@@ -12,19 +12,12 @@ from .._files import replace_file
 from ..datasets import info
 from ..experiments import Stored, stale_words
 from ._plots import Picture
-from ._report import Document, Table
+from ._report import Document, Table, prose
 from .methods import Results
 
 INDEX = "index.md"
 START, END = "<!-- results -->", "<!-- end of results -->"
-_IN_README = {
-    "random": "random",
-    "|W|": "published network",
-    "AEFS": "AEFS",
-    "ScorerSelector": "ScorerSelector",
-    "ColumnSubset": "ColumnSubset",
-    "PCA, k components": "PCA, k components",
-}
+_IN_README = ("random", "|W|", "AEFS", "ScorerSelector", "ColumnSubset", "PCA, k components")
 
 
 def write_document(folder: str | os.PathLike[str], document: Document) -> list[Path]:
@@ -67,11 +60,12 @@ def _provenance(results: Results) -> list[str]:
 
 def readme_table(results: Results) -> str:
     """Return the table: error of each dataset after a ridge refit, on the splits and seeds that all methods share."""
-    lines = [f"| dataset, k | {' | '.join(_IN_README.values())} |", "|---" * (len(_IN_README) + 1) + "|"]
+    heads = ("published network" if name == "|W|" else name for name in _IN_README)
+    lines = [f"| dataset, k | {' | '.join(heads)} |", "|---" * (len(_IN_README) + 1) + "|"]
     splits: set[int] = set()
     runs: list[Stored] = []
     for name in results.datasets:
-        compared = results.compared(name, "corrected", "ridge", methods=tuple(_IN_README))
+        compared = results.compared(name, "corrected", "ridge", methods=_IN_README)
         found = [compared.value(method) for method in _IN_README]
         values = [value for value in found if value is not None]
         if len(values) < len(found) or any(value.splits < value.splits_begun for value in values):
@@ -79,13 +73,7 @@ def readme_table(results: Results) -> str:
         splits |= {len(compared.splits)}
         runs += [item for method in _IN_README for item in results.stored(name, method, "corrected")]
         lines.append(f"| {info(name).title}, {info(name).k} | {' | '.join(f'{value.mean:.4f}' for value in values)} |")
-    text = (
-        "Mean squared error on held-out samples (averaged over samples and features, features scaled to [0, 1] by the "
-        f"training samples), when all features are reconstructed from the k selected ones by ridge regression. Mean of "
-        f"{' or '.join(map(str, sorted(splits)))} splits, the same for all methods; random: of ten draws a split. "
-        "k principal components are a guide, not a bound, on held-out samples. "
-        f"{stale_words(runs)}"
-    )
+    text = prose("tables.readme", splits=" or ".join(map(str, sorted(splits))), stale=stale_words(runs))
     return "\n".join([*wrap(text, 120), "", *lines])
 
 

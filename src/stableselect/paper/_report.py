@@ -104,7 +104,7 @@ class Document:
     def cell(self, line: Line, value: Value | None, measure: str, otherwise: str = NONE, *, spread: bool = True) -> str:
         """Add a value to the CSV file, beside what ``line`` says of it, and return it for a table."""
         self.data.append(line | csv_value(value))
-        return (with_spread if spread else without_spread)(value, measure, otherwise)
+        return written(value, measure, otherwise, spread=spread)
 
     def draw(
         self,
@@ -222,17 +222,12 @@ def number(value: float | None, measure: str) -> str:
     return f"{value:.4f}" if value < 1 else f"{value:.4g}" if value < 1e4 else f"{value:.2g}"
 
 
-def with_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
+def written(value: Value | None, measure: str, otherwise: str = NONE, *, spread: bool = True) -> str:
     """Write a value, its spread, and what sets it apart from the others: "(3 of 5 splits)", "(10 seeds)"."""
     if value is None:
         return otherwise
-    spread = "" if value.spread is None else f" ± {number(value.spread, measure)}"
-    return number(value.mean, measure) + spread + _mark(value)
-
-
-def without_spread(value: Value | None, measure: str, otherwise: str = NONE) -> str:
-    """Write a value, and what sets it apart from the others."""
-    return otherwise if value is None else number(value.mean, measure) + _mark(value)
+    beside = f" ± {number(value.spread, measure)}" if spread and value.spread is not None else ""
+    return number(value.mean, measure) + beside + _mark(value)
 
 
 def csv_value(value: Value | None) -> Line:

@@ -61,10 +61,7 @@ def assumption2(found: Found) -> Iterator[Block]:
         notes = [prose("assumptions.core_note")]
         yield found.table(f"Assumption 2, {protocol}: 50 core samples", ["dataset", *_COLUMNS], rows, notes)
         header = ["dataset", "|eta| max", "|eta| median", "|alpha| max"]
-        notes = [
-            prose("assumptions.slopes_note"),
-            *reading,
-        ]
+        notes = [prose("assumptions.slopes_note"), *reading]
         yield found.table(f"Assumption 2, {protocol}: slopes", header, slopes, notes)
 
 
@@ -82,21 +79,15 @@ def _verdict(name: str, found: Found, where: tuple[Any, ...], slope: PowerLawFit
     first, last = (
         f"{text(found.number('plain.eta_max', 'core', *where, n=n), n)} at n = {n:,}" for n in (sizes[0], sizes[-1])
     )
-    return (
-        f"{info(name).title}: the {'interval' if several else 'slope'} {side} -1; n |eta| goes from {first} to {last}."
-    )
+    what = "interval" if several else "slope"
+    return f"{info(name).title}: the {what} {side} -1; n |eta| goes from {first} to {last}."
 
 
 def published_procedure(found: Found) -> Iterator[Block]:
     """Show the published check of Assumption 2 beside the exact one."""
     limit = epochs(NETWORK, fast=found.results.mode == "fast")
-    yield (
-        prose(
-            "assumptions.published",
-            epochs=PUBLISHED_EPOCHS,
-            here="" if limit == PUBLISHED_EPOCHS else f", here {limit}",
-        )
-    )
+    here = "" if limit == PUBLISHED_EPOCHS else f", here {limit}"
+    yield prose("assumptions.published", epochs=PUBLISHED_EPOCHS, here=here)
     rows, reading = [], []
     for name, protocol in product(NETWORK_CORE_SIZES, PROTOCOLS):
         trained, searched = ((name, protocol, method) for method in (NETWORK, SEARCH))
@@ -113,16 +104,11 @@ def published_procedure(found: Found) -> Iterator[Block]:
                 found.add(2, trained, "published", n, measure, values[measure])
         if ranges:
             low, high = min(pair[0] for pair in ranges), max(pair[1] for pair in ranges)
-            reading.append(
-                f"{info(name).title}, {protocol}: the scores, all near 1 at the start, lie between {low:.3f} and "
-                f"{high:.3f} at the end. The penalty's gradient is 0.1 for each of them."
-            )
+            where = f"{info(name).title}, {protocol}"
+            reading.append(prose("assumptions.scores", where=where, low=low, high=high))
     reading += _falls(found)
     header = ["dataset", "printed", "repeated", "same samples, least squares", "searched samples", "random samples"]
-    notes = [
-        prose("assumptions.published_note"),
-        *reading,
-    ]
+    notes = [prose("assumptions.published_note"), *reading]
     yield found.table("Assumption 2, published procedure", header, rows, notes)
 
 
@@ -138,10 +124,8 @@ def _falls(found: Found) -> list[str]:
                 parts.append(f"{label} ({protocol}) {_fall(pair[0].mean, pair[1].mean)}")
     if len(parts) == 1:
         return []
-    return [
-        f"Change of the root mean square on {info(PUBLISHED).title} from n = {first:,} to {last:,}: "
-        f"{', '.join(parts)}. Falling as 1/n it would be {_fall(last**2, first**2)}."
-    ]
+    title, needed = info(PUBLISHED).title, _fall(last**2, first**2)
+    return [prose("assumptions.falls", title=title, first=first, last=last, parts=", ".join(parts), needed=needed)]
 
 
 def _fall(before: float, after: float) -> str:

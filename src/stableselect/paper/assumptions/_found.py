@@ -111,10 +111,9 @@ class Found:
     def add(self, part: object, where: Sequence[str], column: str, n: object, measure: str, values: Values) -> None:
         """Add a line to the CSV file; ``where`` is dataset, protocol and method."""
         part = f"assumption {part}" if isinstance(part, int) else part
-        name, protocol, method = where
-        line = {"part": part, "dataset": name, "protocol": protocol, "method": method, "column": column, "n": n}
-        found = values if isinstance(values, dict) else csv_repeats(values, spread="spread")
-        self.data.append(line | {"measure": measure} | found)
+        names = ("part", "dataset", "protocol", "method", "column", "n", "measure")
+        line = dict(zip(names, (part, *where, column, n, measure), strict=True))
+        self.data.append(line | (values if isinstance(values, dict) else csv_repeats(values, spread="spread")))
 
     def table(self, title: str, header: list[str], rows: list[list[str]], notes: list[str]) -> Table:
         """Return a table, with the reason in place of its rows where there are none."""

@@ -37,11 +37,7 @@ def assumptions(page: Document, results: Results) -> None:
     page.add(*assumption1(found), *assumption2(found))
     if found.any("core"):
         published = any(found.runs("core", PUBLISHED, *pair) for pair in product(PROTOCOLS, (NETWORK, SEARCH)))
-        caption = (
-            "Assumption 2: largest error and largest coefficients of 50 core samples against n"
-            f"{', and the published measure' if published else ''}. Bars: standard deviation over splits (corrected) "
-            "or seeds (paper)."
-        )
+        caption = prose("assumptions.core_caption", measure=", and the published measure" if published else "")
         page.draw("assumptions_core", caption, (12.5, 5.2), partial(_draw_core, found, published))
     page.add(*published_procedure(found), *assumption3(found))
     if found.any("removal"):

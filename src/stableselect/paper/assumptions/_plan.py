@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import replace
 
-from ...datasets import info
 from ...experiments import Run
-from ..methods import Options, Protocol, cap
+from ..methods import Options, Protocol, cap, first_run
 from ._task import NETWORK, SEARCH, TASK
 
 U = 50
@@ -40,8 +40,8 @@ _LEFT_OUT = {
 }
 """How many samples are left out, one at a time, with the maps held and refitted."""
 _SPLITS = 3
-_NETWORK_CORE_REPEATS = {"paper": 5, "corrected": 3}
-_NETWORK_REMOVAL_REPEATS = {"paper": 3, "corrected": 3}
+_NETWORK_CORE_REPEATS: dict[Protocol, int] = {"paper": 5, "corrected": 3}
+_NETWORK_REMOVAL_REPEATS = 3
 
 
 def plan_runs(protocol: Protocol, options: Options) -> list[Run]:
@@ -50,7 +50,29 @@ def plan_runs(protocol: Protocol, options: Options) -> list[Run]:
     Under "paper" the samples are the published ones, so the search, which has no seed, runs once and the networks run
     with several seeds; under the corrected protocol every repeat is a split and a seed of its own.
     """
-    return list(_fast(protocol, options) if options.fast else _full(protocol, options))
+    grids: list[Mapping[str, tuple[int, ...]]] = [CORE_SIZES, REMOVAL_SIZES, NETWORK_CORE_SIZES, NETWORK_REMOVAL_SIZES]
+    weights = [weight for weight in WEIGHTS if weight != PUBLISHED_WEIGHT]
+    splits = 1 if protocol == "paper" else max(_SPLITS, options.splits)
+    repeats = _NETWORK_CORE_REPEATS[protocol]
+    if options.fast:
+        first, last = ({name: (sizes[place],) for name, sizes in _FAST_SIZES.items()} for place in (0, -1))
+        grids = [_FAST_SIZES, last, {"coil20": first["coil20"]}, {"coil20": last["coil20"]}]
+        weights, splits, repeats = [1.0], 1, 1
+    core, removal, network_core, network_removal = grids
+    runs: list[Run] = []
+    for name in core:
+        for split in range(splits):
+            run = replace(first_run(name, SEARCH, protocol, options), split=split)
+            runs += [_core(run, n) for n in core[name]]
+            runs += [_removal(run, n, PUBLISHED_WEIGHT) for n in removal[name]]
+            runs += [_removal(run, removal[name][-1], weight) for weight in weights]
+        for seed in range(repeats):
+            run = first_run(name, NETWORK, protocol, options)
+            run = replace(run, split=0 if protocol == "paper" else seed, seed=seed)
+            runs += [_core(run, n) for n in network_core.get(name, ())]
+            if seed < _NETWORK_REMOVAL_REPEATS:
+                runs += [_removal(run, n, PUBLISHED_WEIGHT) for n in network_removal.get(name, ())]
+    return runs
 
 
 def is_current(run: Run) -> bool:
@@ -58,48 +80,6 @@ def is_current(run: Run) -> bool:
     counts = _LEFT_OUT[run.method, run.mode] if run.details["part"] == "removal" else {}
     limit = cap(run.method, run.protocol, run.dataset, fast=run.mode == "fast")
     return run.cap == limit and all(run.details[name] == count for name, count in counts.items())
-
-
-def _full(protocol: Protocol, options: Options) -> Iterator[Run]:
-    splits = range(1 if protocol == "paper" else max(_SPLITS, options.splits))
-    for name in DATASETS:
-        searches = [_run(name, SEARCH, protocol, split, 0, options) for split in splits]
-        for run in searches:
-            for n in CORE_SIZES[name]:
-                yield _core(run, n)
-            for n in REMOVAL_SIZES[name]:
-                yield _removal(run, n, PUBLISHED_WEIGHT)
-            for weight in WEIGHTS:
-                if weight != PUBLISHED_WEIGHT:
-                    yield _removal(run, REMOVAL_SIZES[name][-1], weight)
-        for run in _networks(name, protocol, _NETWORK_CORE_REPEATS[protocol], options):
-            for n in NETWORK_CORE_SIZES.get(name, ()):
-                yield _core(run, n)
-        for run in _networks(name, protocol, _NETWORK_REMOVAL_REPEATS[protocol], options):
-            for n in NETWORK_REMOVAL_SIZES.get(name, ()):
-                yield _removal(run, n, PUBLISHED_WEIGHT)
-
-
-def _fast(protocol: Protocol, options: Options) -> Iterator[Run]:
-    for name, sizes in _FAST_SIZES.items():
-        search = _run(name, SEARCH, protocol, 0, 0, options)
-        for n in sizes:
-            yield _core(search, n)
-        for weight in (PUBLISHED_WEIGHT, 1.0):
-            yield _removal(search, sizes[-1], weight)
-    network = _run("coil20", NETWORK, protocol, 0, 0, options)
-    yield _core(network, _FAST_SIZES["coil20"][0])
-    yield _removal(network, _FAST_SIZES["coil20"][-1], PUBLISHED_WEIGHT)
-
-
-def _networks(name: str, protocol: Protocol, repeats: int, options: Options) -> Iterator[Run]:
-    for i in range(repeats):
-        yield _run(name, NETWORK, protocol, 0 if protocol == "paper" else i, i, options)
-
-
-def _run(name: str, method: str, protocol: Protocol, split: int, seed: int, options: Options) -> Run:
-    limit = cap(method, protocol, name, fast=options.fast)
-    return Run(name, method, protocol, split, seed, info(name).k, options.mode, limit)
 
 
 def _core(run: Run, n: int) -> Run:

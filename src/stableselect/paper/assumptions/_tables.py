@@ -12,7 +12,7 @@ import numpy as np
 
 from ...datasets import info
 from .._report import Block, csv_repeats, prose
-from ..methods import PROTOCOLS, Protocol
+from ..methods import PROTOCOLS, Protocol, fraction
 from ._found import MAPS, Found, holds1, holds3, over_left_out, text
 from ._plan import DATASETS, WEIGHTS
 from ._task import SEARCH
@@ -90,15 +90,14 @@ def assumption1(found: Found) -> Iterator[Block]:
         header = ["dataset", "kappa_2", "99 %", "median", "mean square", "unmoved", "no bound", "ranks", "set changed"]
         notes = [prose("assumptions.ratio_note")]
         if every:
-            found_at = ", ".join(f"{worst[label]:.3g} ({label})" for label in MAPS if label in worst)
-            unbounded = sum(entry["ratio_exact"] is None for entry in every)
-            by_rank = sum(entry["ranks"][0] <= entry["ranks"][1] for entry in every)
             at_zero = [entry["at_zero"] > 0 for entry in every if "at_zero" in entry]
-            notes.append(
-                f"On the test samples a kappa_2 exists, at most {found_at}. Over all x it does not for {unbounded} of "
-                f"the {len(every)} samples left out, although the paper's inequality of ranks holds for {by_rank} of "
-                f"them. With the maps held phi >= 0 was binding for {sum(at_zero)} of {len(at_zero)}."
-            )
+            values = {
+                "largest": ", ".join(f"{worst[label]:.3g} ({label})" for label in MAPS if label in worst),
+                "unbounded": sum(entry["ratio_exact"] is None for entry in every),
+                "by_rank": sum(entry["ranks"][0] <= entry["ranks"][1] for entry in every),
+            }
+            binding = {"binding": sum(at_zero), "held": len(at_zero)}
+            notes.append(prose("assumptions.ratio_found", every=len(every), **values, **binding))
         yield found.table(f"Assumption 1, {protocol}", header, rows, notes)
 
 
@@ -124,11 +123,7 @@ def assumption3(found: Found) -> Iterator[Block]:
             if count["of"]
         ]
         header = ["dataset", "holds", "left / right, median", "largest"]
-        notes = [
-            "Of all samples left out in all repeats, and t = 0.1 to 0.9; at t = 0 and 1 both sides are 0.",
-            *reading,
-        ]
-        yield found.table(f"Assumption 3, {protocol}", header, rows, notes)
+        yield found.table(f"Assumption 3, {protocol}", header, rows, [prose("assumptions.inequality_note"), *reading])
 
 
 def proposition1(found: Found) -> Iterator[Block]:
@@ -142,7 +137,7 @@ def proposition1(found: Found) -> Iterator[Block]:
             n, entries = found.at_largest(maps, *where, weight=weight)
             if not entries:
                 continue
-            row = [f"{info(name).title}, {maps}, lambda = {_fraction(weight)}"]
+            row = [f"{info(name).title}, {maps}, lambda = {fraction(weight)}"]
             for side in ("printed", "turned"):
                 count, total, ratio = holds1(entries, side)
                 every.update({side: count, f"pairs, {side}": total})
@@ -155,10 +150,7 @@ def proposition1(found: Found) -> Iterator[Block]:
         header = ["dataset", "holds, printed", "left / right", "holds, turned", "left / right"]
         notes = ["Pairs (j, t), t = 0.1 to 1, at the largest n of each dataset; left / right is the largest."]
         if every:
-            notes.append(
-                f"As printed it holds for {every['printed']} of {every['pairs, printed']} pairs, turned for "
-                f"{every['turned']} of {every['pairs, turned']}. The left side is at most {worst:.1e} times the right."
-            )
+            notes.append(prose("assumptions.proposition_found", every=every, worst=worst))
         yield found.table(f"Proposition 1, {protocol}", header, rows, notes)
 
 
@@ -191,7 +183,3 @@ def constants(found: Found) -> Iterator[Block]:
     header = ["dataset", "kappa_1", "kappa_2, held", "kappa_2, refitted", "kappa_3", "kappa_4", "kappa_5"]
     notes = [prose("assumptions.constants_note")]
     yield found.table("The constants, lambda = 1/128", header, rows, notes)
-
-
-def _fraction(weight: float) -> str:
-    return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"

@@ -9,25 +9,9 @@ import numpy as np
 
 from ...experiments import Run
 from ..methods import find_method, load_rows
-from ._core_samples import (
-    best_reconstruction,
-    core_samples,
-    published_core_samples,
-    published_reconstruction,
-    representation,
-)
-from ._measures import (
-    Maps,
-    assumption3_sides,
-    combination,
-    fitted_maps,
-    held_factors,
-    largest_ratio,
-    losses_along_path,
-    proposition1_sides,
-    rescaled,
-    with_one,
-)
+from . import _core_samples as cores
+from . import _measures as measures
+from ._measures import Maps
 
 TASK = "assumptions"
 SEARCH, NETWORK = "ScorerSelector", "|W|"
@@ -76,12 +60,12 @@ def _core(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     """Reconstruct the test samples from searched and from random core samples, as they are and less their mean."""
     rng, u = np.random.default_rng([run.split, len(X)]), run.details["u"]
     mean = X.mean(axis=0)
-    chosen = core_samples(X, u)
-    draws = [representation(X[rng.permutation(len(X))[:u]], X_test) for _ in range(_RANDOM_DRAWS)]
+    chosen = cores.core_samples(X, u)
+    draws = [cores.representation(X[rng.permutation(len(X))[:u]], X_test) for _ in range(_RANDOM_DRAWS)]
     return {
         "chosen": chosen.tolist(),
-        "plain": representation(X[chosen], X_test),
-        "centred": representation(X[core_samples(X - mean, u)] - mean, X_test - mean),
+        "plain": cores.representation(X[chosen], X_test),
+        "centred": cores.representation(X[cores.core_samples(X - mean, u)] - mean, X_test - mean),
         "random": {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]},
     }
 
@@ -90,13 +74,13 @@ def _published_core(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, An
     """Do what the paper did, and measure the same core samples by least squares beside it."""
     rng, u = np.random.RandomState(1000 * run.split + run.seed), run.details["u"]
     epochs = {} if run.cap is None else {"epochs": run.cap}
-    chosen, scores = published_core_samples(X, u, rng, **epochs)
+    chosen, scores = cores.published_core_samples(X, u, rng, **epochs)
     return {
         "chosen": chosen.tolist(),
         "scores": [float(scores.min()), float(scores.max())],
-        "network_mse": published_reconstruction(X[chosen], X_test, rng, **epochs),
-        "best_mse": best_reconstruction(X[chosen], X_test),
-        "plain": representation(X[chosen], X_test),
+        "network_mse": cores.published_reconstruction(X[chosen], X_test, rng, **epochs),
+        "best_mse": cores.best_reconstruction(X[chosen], X_test),
+        "plain": cores.representation(X[chosen], X_test),
     }
 
 
@@ -111,10 +95,10 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         return selector.fit(samples)
 
     centre = X.mean(axis=0)
-    train, test = with_one(X, centre), with_one(X_test, centre)
-    core = core_samples(X - centre, details["u"])
+    train, test = measures.with_one(X, centre), measures.with_one(X_test, centre)
+    core = cores.core_samples(X - centre, details["u"])
     selector = fit(X)
-    full = fitted_maps(selector, centre)
+    full = measures.fitted_maps(selector, centre)
     kappa1 = float(max(np.linalg.norm(part[:, :-1], axis=1).max() for part in (train, test)))
     # The published design leaves the last sample out.
     rng = np.random.default_rng([run.split, n])
@@ -130,13 +114,14 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         "columns": {},
     }
     columns: dict[str, list[dict[str, Any]]] = record["columns"]
+    measured = (train, test, core, weight)
     if run.method == SEARCH:
         M, C = full.scorer[:-1, :-1], train[:, :-1].T @ train[:, :-1] / n
         columns["held"] = []
         for j in left_out[: details["held"]]:
             x = train[j, :-1]
-            factors = held_factors(C - np.outer(x, x) / n, M, selector.decoder_, selector.support_, weight)
-            found = _compare(full, rescaled(full, factors), train, test, core, j, kappa1, weight)
+            factors = measures.held_factors(C - np.outer(x, x) / n, M, selector.decoder_, selector.support_, weight)
+            found = _compare((full, measures.rescaled(full, factors)), *measured, j, kappa1)
             scores = selector.score_weights_ * factors
             inside = bool(scores[selector.support_].min() >= scores[~selector.support_].max(initial=0.0))
             columns["held"].append(found | {"same_set": inside, "at_zero": int(np.sum(factors == 0))})
@@ -145,7 +130,7 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         other = fit(np.delete(X, j, axis=0))
         # The appended 1 is a coordinate that moves here: refitting moves the mean.
         longest = float(np.hypot(kappa1, 1.0))
-        found = _compare(full, fitted_maps(other, centre), train, test, core, j, longest, weight)
+        found = _compare((full, measures.fitted_maps(other, centre)), *measured, j, longest)
         shared = int(np.sum(other.support_ & selector.support_))
         columns["refitted"].append(found | {"same_set": shared == len(selector.selected_), "shared": shared})
     return record
@@ -156,24 +141,18 @@ def _selector_losses(samples: np.ndarray, maps: Maps) -> np.ndarray:
 
 
 def _compare(
-    full: Maps,
-    other: Maps,
-    train: np.ndarray,
-    test: np.ndarray,
-    core: np.ndarray,
-    left_out: int,
-    kappa1: float,
-    weight: float,
+    maps: tuple[Maps, Maps], train: np.ndarray, test: np.ndarray, core: np.ndarray, weight: float, j: int, kappa1: float
 ) -> dict[str, Any]:
-    """Measure two pairs of maps against Assumptions 1 and 3 and Proposition 1."""
-    N, D = (combination(full, other, path, 1.0, -1.0) for path in ("selector", "scorer"))
+    """Measure two pairs of maps, on all samples and without sample j, against Assumptions 1 and 3 and Proposition 1."""
+    full, other = maps
+    N, D = (measures.combination(full, other, path, 1.0, -1.0) for path in ("selector", "scorer"))
     above, below = (np.linalg.norm(test @ part, axis=1) for part in (N, D))
     moved = below > _VANISHES * below.max()
     ratios = above[moved] / below[moved]
-    exact, outside, rank_selector, rank_scorer = largest_ratio(N, D)
-    losses = losses_along_path(train, full, other)
-    left, right = assumption3_sides(losses, core, left_out)
-    printed, turned, bound = proposition1_sides(losses, left_out, full, other, kappa1, weight)
+    exact, outside, rank_selector, rank_scorer = measures.largest_ratio(N, D)
+    losses = measures.losses_along_path(train, full, other)
+    left, right = measures.assumption3_sides(losses, core, j)
+    printed, turned, bound = measures.proposition1_sides(losses, j, full, other, kappa1, weight)
     return {
         "ratio_max": float(ratios.max()) if len(ratios) else None,
         "ratio_99": float(np.quantile(ratios, 0.99)) if len(ratios) else None,

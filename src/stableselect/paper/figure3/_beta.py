@@ -12,7 +12,7 @@ from sklearn.base import clone
 from ...experiments import Run, Stored, Value
 from ...inspection import LossChange, path_losses, uniform_stability
 from .._report import Line, compact, csv_repeats
-from ..methods import Options, Protocol, Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, find_method, first_run, load_rows
 from ._gap import WEIGHTS
 from ._shared import (
     COIL,
@@ -22,7 +22,6 @@ from ._shared import (
     SEARCH,
     Groups,
     bounded_test_samples,
-    first_run,
     over_repeats,
     repeated,
 )
@@ -53,7 +52,7 @@ def beta_runs(network: str, protocol: Protocol, options: Options) -> list[Run]:
 
 
 def _of_method(name: str, sizes: tuple[int, ...], method: str, protocol: Protocol, options: Options) -> list[Run]:
-    first = first_run(name, method, protocol, K, options)
+    first = first_run(name, method, protocol, options, K)
     rows = _left_out(first)
     number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     runs = [
@@ -88,7 +87,7 @@ class Betas(Groups):
             return run.dataset, run.method, run.protocol, details["n"], details["weight"], details["change"]
 
         super().__init__(results, TASK, key)
-        self.network = network
+        self.network, self.sizes = network, FAST_SIZES if self.fast else SIZES
 
     def of(self, *setting: Any, weight: float = PUBLISHED_WEIGHT, change: str = ROW) -> list[Stored]:
         """Return the repeats of a setting."""

@@ -12,28 +12,21 @@ from ...datasets import info
 from ...experiments import Stored, Value, by_repeat
 from ...inspection import fit_power_law
 from .._plots import BLACK, GREY, SKY, drawn_legend, plain_ticks, protocol_panels
-from .._report import NONE, Document, Experiment, prose, span, written_rate
+from .._report import NONE, Document, Experiment, prose, published, span, written_rate
 from ..methods import PROTOCOLS, Protocol, Results, rate
-from ._beta import FAST_SIZES, ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, Sizes, beta_runs
+from ._beta import ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, beta_runs
 from ._gap import WEIGHTS
-from ._shared import BOUNDED, COIL, FASHION, LOOKS, REPEATS, SEARCH, WORDS, epochs
+from ._shared import BOUNDED, FASHION, LOOKS, REPEATS, SEARCH, WORDS, epochs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PRINTED: dict[tuple[str, str], tuple[float, ...]] = {
-    ("|W|", FASHION): (0.2002, 0.1299, 0.1025, 0.0734),
-    ("W^2", FASHION): (0.35, 0.12, 0.07, 0.06),
-    ("|W|", COIL): (0.0642, 0.0402, 0.0281, 0.0266, 0.0142),
-}
-"""Of the total loss, one pair of fits each: from the authors' logs for |W|, read off their figure for W^2."""
 _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 
 def _fill(network: str, page: Document, results: Results) -> None:
     betas = Betas(results, network)
-    sizes = FAST_SIZES if betas.fast else SIZES
     page.introduce(
         results,
         "figure3.beta",
@@ -44,16 +37,16 @@ def _fill(network: str, page: Document, results: Results) -> None:
         fewer=WEIGHT_REPEATS[network],
         fashion=info(FASHION).title,
     )
-    for dataset, protocol in product(sizes, PROTOCOLS):
+    for dataset, protocol in product(betas.sizes, PROTOCOLS):
         _table(page, betas, dataset, protocol)
-    _rates(page, betas, sizes)
+    _rates(page, betas)
     if not betas.fast:
         _weights(page, betas)
     if not page.empty:
-        columns = max(2, len(sizes) + (len(sizes) == len(SIZES)))
+        columns = max(2, len(betas.sizes) + (not betas.fast))
         caption = f"{page.title}; bars: from the least to the largest repeat."
-        page.draw(page.name, caption, (4.2 * columns, 7.4), partial(_draw, betas, sizes))
-    page.add(*_reading(betas, sizes))
+        page.draw(page.name, caption, (4.2 * columns, 7.4), partial(_draw, betas))
+    page.add(*_reading(betas))
 
 
 def _series(network: str) -> tuple[tuple[str, str, str, dict[str, Any]], ...]:
@@ -67,14 +60,14 @@ def _series(network: str) -> tuple[tuple[str, str, str, dict[str, Any]], ...]:
 
 def _printed(betas: Betas, dataset: str) -> dict[int, float]:
     """Return the printed values by n; none beside a fast run."""
-    values = _PRINTED.get((betas.network, dataset))
+    values = published()["figure3"]["beta"][betas.network].get(dataset)
     return {} if betas.fast or values is None else dict(zip(SIZES[dataset], values, strict=True))
 
 
 def _table(page: Document, betas: Betas, dataset: str, protocol: Protocol) -> None:
     rows = []
     network, printed = betas.network, _printed(betas, dataset)
-    for n in (FAST_SIZES if betas.fast else SIZES)[dataset]:
+    for n in betas.sizes[dataset]:
         own, searched = ((dataset, method, protocol, n) for method in (network, SEARCH))
         row = [str(n), *betas.texts(("beta.selector", "beta.scorer", _BETA, _MEAN, "shared"), *own)]
         row += betas.texts((_BETA, _MEAN), *own, change=ORDER) if protocol == "paper" else [NONE, NONE]
@@ -90,16 +83,14 @@ def _table(page: Document, betas: Betas, dataset: str, protocol: Protocol) -> No
     page.table(f"{info(dataset).title}, {WORDS[network]}, {protocol}: beta", header, rows)
 
 
-def _rates(page: Document, betas: Betas, sizes: Sizes) -> None:
+def _rates(page: Document, betas: Betas) -> None:
     rows = []
-    network = betas.network
-    for dataset, grid in sizes.items():
-        for protocol in PROTOCOLS:
-            for method, part, words, _ in _series(network):
-                items = [betas.of(dataset, method, protocol, n) for n in grid]
-                found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
-                repeats = "0" if found[0] is None else str(len(found[0].slopes))
-                rows.append([f"{info(dataset).title}, {protocol}, {words}", *map(written_rate, found), repeats])
+    for dataset, grid in betas.sizes.items():
+        for protocol, (method, part, words, _) in product(PROTOCOLS, _series(betas.network)):
+            items = [betas.of(dataset, method, protocol, n) for n in grid]
+            found = [rate(grid, items, part + measure) for measure in (_BETA, _MEAN)]
+            repeats = "0" if found[0] is None else str(len(found[0].slopes))
+            rows.append([f"{info(dataset).title}, {protocol}, {words}", *map(written_rate, found), repeats])
         if printed := _printed(betas, dataset):
             slope = fit_power_law(grid, list(printed.values()))
             rows.append([f"{info(dataset).title}, printed", written_rate(slope), NONE, "1"])
@@ -123,10 +114,10 @@ def _weights(page: Document, betas: Betas) -> None:
     page.table(f"{info(FASHION).title}, n = {WEIGHT_SIZE}: beta against lambda1", header, rows, [note])
 
 
-def _reading(betas: Betas, sizes: Sizes) -> list[str]:
+def _reading(betas: Betas) -> list[str]:
     """Say how much of beta is noise, how it compares with the search's, and what that is made of."""
     texts = []
-    for dataset, grid in sizes.items():
+    for dataset, grid in betas.sizes.items():
         noise: dict[str, list[float]] = {_BETA: [], _MEAN: []}
         over: list[float] = []
         for n in grid:
@@ -135,14 +126,8 @@ def _reading(betas: Betas, sizes: Sizes) -> list[str]:
                 ratios += _ratio(betas.value(measure, *where, change=ORDER), betas.value(measure, *where))
             over += _ratio(betas.value(_BETA, *where), betas.value(_BETA, dataset, SEARCH, "paper", n))
         if noise[_MEAN]:
-            texts.append(
-                f"{info(dataset).title}, paper: the same samples in another order, with the same start, move the "
-                f"network's losses {span(noise[_MEAN])} times as far as leaving a sample out does in the mean over "
-                f"the test samples, and {span(noise[_BETA])} times at the largest (beta). That is one pair of fits "
-                "for each n beside the mean over the seeds, so the mean over the test samples is the surer of the two. "
-                "The published figure cannot tell a sample's influence from the noise of training where these are near "
-                "1."
-            )
+            words = {"title": info(dataset).title, "mean": span(noise[_MEAN]), "largest": span(noise[_BETA])}
+            texts.append(prose("figure3.noise", **words))
         if over:
             texts.append(f"{info(dataset).title}, paper: the network's beta is {span(over, '.3g')} times the search's.")
         texts += _of_the_search(betas, dataset, grid)
@@ -165,18 +150,15 @@ def _of_the_search(betas: Betas, dataset: str, grid: Sequence[int]) -> list[str]
         texts.append(f"{title}: another order moves the search's losses by {max(order):.1g} at most.")
     kept, moved, held = (every(PROTOCOLS[1], measure) for measure in ("unchanged", _BETA, _HELD))
     if kept and moved and held:
-        texts.append(
-            f"{title}, {PROTOCOLS[1]}: the search keeps its features in {100 * fmean(kept):.0f} % of the refits. "
-            f"Its beta is {fmean(moved):.2g} on average, and {fmean(held):.2g} with its features held: the rest is the "
-            "choice of features, which jumps where it changes."
-        )
+        means = {"kept": 100 * fmean(kept), "moved": fmean(moved), "held": fmean(held)}
+        texts.append(prose("figure3.search", title=title, protocol=PROTOCOLS[1], **means))
     return texts
 
 
-def _draw(betas: Betas, sizes: Sizes, figure: Figure) -> None:
+def _draw(betas: Betas, figure: Figure) -> None:
     from matplotlib.ticker import NullLocator
 
-    full = len(sizes) == len(SIZES)
+    full, sizes = not betas.fast, betas.sizes
     panels = protocol_panels(figure, len(sizes) + full)
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (dataset, grid) in zip(row, sizes.items(), strict=False):
@@ -196,8 +178,7 @@ def _draw(betas: Betas, sizes: Sizes, figure: Figure) -> None:
     for axis in panels[-1]:
         plain_ticks(axis.yaxis)
     if full:
-        panels[-1, -1].set_xlim(-0.5, len(WEIGHTS) - 0.5)
-        panels[-1, -1].set_xlabel("lambda1 (steps of the grid, not to scale)")
+        panels[-1, -1].set(xlim=(-0.5, len(WEIGHTS) - 0.5), xlabel="lambda1 (steps of the grid, not to scale)")
         panels[-1, -1].set_xticks(range(len(WEIGHTS)), [f"{weight:g}" for weight in WEIGHTS], fontsize="small")
     drawn_legend(figure, ncols=3)
 

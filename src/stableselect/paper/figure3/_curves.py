@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
 from .._plots import BLACK, GREY, drawn_legend, protocol_panels
-from .._report import NONE, Document, Experiment, compact, prose, span
+from .._report import NONE, Document, Experiment, compact, prose, published, span
 from ..methods import PROTOCOLS, Protocol, Results, rate
 from ._gap import METHODS, SWEEPS, Gaps, Setting, Sweep, sweep_runs
 from ._shared import BOUNDED, NETWORKS, SEARCH, WORDS
@@ -23,9 +22,6 @@ _DIFFERENCE, _TEST = "difference", "test.selector"
 _THOUSAND = 1e3
 """Differences are shown in thousandths."""
 _UNITS = {_DIFFERENCE: _THOUSAND, _TEST: 1.0}
-
-
-_SWEEP = SWEEPS[-1]
 _KINDS = {
     "product": "‖W_E W_D‖, the paper's text",
     "norms": "‖[W_E; b_E]‖ ‖[W_D; b_D]‖, its notebooks",
@@ -35,28 +31,24 @@ _PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "all": ("all features", {"linestyle": "-"}),
     "kept": ("selected features", {"linestyle": ":", "markerfacecolor": "none"}),
 }
-_PRINTED = {"all": 271.3, "kept": 210.4}
-"""The second norm, of the authors' notebook with |W| and k = 85."""
-_PRINTED_K = 85
 
 
 def _fill(sweep: Sweep, page: Document, results: Results) -> None:
-    gaps = Gaps(results)
-    settings = sweep.fast if gaps.fast else sweep.settings
+    gaps = Gaps(results, sweep)
     page.introduce(results, "figure3.curves", dataset=info(gaps.dataset).title, bounded=BOUNDED)
     for protocol in PROTOCOLS:
-        _table(page, sweep, gaps, protocol, settings)
+        _table(page, gaps, protocol)
     if not page.empty:
         caption = (
             f"{sweep.title}, as two panels instead of two axes of one; error bars: standard deviation over repeats."
         )
-        page.draw(sweep.name, caption, (10, 7.2), partial(_draw, sweep, gaps, settings))
-    page.add(*_reading(sweep, gaps, settings))
+        page.draw(sweep.name, caption, (10, 7.2), partial(_draw, gaps))
+    page.add(*_reading(gaps))
 
 
-def _table(page: Document, sweep: Sweep, gaps: Gaps, protocol: Protocol, settings: Sequence[Setting]) -> None:
-    rows, notes = [], []
-    for setting in settings:
+def _table(page: Document, gaps: Gaps, protocol: Protocol) -> None:
+    rows, notes, sweep = [], [], gaps.sweep
+    for setting in gaps.settings:
         row = [_written(sweep, setting)]
         for method, (measure, unit) in product(METHODS, _UNITS.items()):
             line = {sweep.symbol: sweep.tick(setting), "measure": measure}
@@ -77,21 +69,26 @@ def _written(sweep: Sweep, setting: Setting) -> str:
 
 
 def _printed(sweep: Sweep, place: int) -> str:
+    found = published()["figure3"][sweep.name]
     texts = [
         f"{method} {_THOUSAND * (test - train):.2f}, {test:.4f}"
-        for method, (where, train, test) in sweep.printed.items()
+        for method, (where, train, test) in found["printed"].items()
         if where == place
     ]
-    if not texts and place in sweep.read_off:
-        difference, test = sweep.read_off[place]
-        texts = [f"~{NONE if difference is None else f'{_THOUSAND * difference:.2g}'}, {test:.4f}"]
-    return "; ".join(texts) or NONE
+    return "; ".join(texts) or next(
+        (
+            f"~{NONE if difference is None else f'{_THOUSAND * difference:.2g}'}, {test:.4f}"
+            for where, difference, test in found["read_off"]
+            if where == place
+        ),
+        NONE,
+    )
 
 
-def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
+def _reading(gaps: Gaps) -> list[str]:
     """Say what the runs show."""
-    texts = []
-    ends = settings[0], settings[-1]
+    texts, sweep = [], gaps.sweep
+    ends = gaps.settings[0], gaps.settings[-1]
     for protocol in PROTOCOLS:
         found = []
         differences, tests = ([gaps.values(protocol, end, measure) for end in ends] for measure in (_DIFFERENCE, _TEST))
@@ -100,23 +97,23 @@ def _reading(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting]) -> list[str]
                 continue
             changes = " to ".join(compact(values[method], unit=_THOUSAND) for values in differences)
             errors = " to ".join(compact(values[method]) for values in tests)
-            power = _rate(gaps, method, protocol, settings) if sweep.symbol == "n" else ""
+            power = _rate(gaps, method, protocol) if sweep.symbol == "n" else ""
             found.append(f"{WORDS[method]}: difference {changes} thousandths{power}, test error {errors}")
         if found:
-            first, last = (_written(sweep, settings[i]) for i in (0, -1))
+            first, last = (_written(sweep, end) for end in ends)
             texts.append(f"{protocol.capitalize()}, from {sweep.symbol} = {first} to {last}. {'; '.join(found)}.")
         if found and sweep.symbol == "n" and protocol == PROTOCOLS[0]:
             texts.append(prose("figure3.bound"))
-        texts += _against_search(gaps, protocol, settings)
+        texts += _against_search(gaps, protocol)
         if sweep.symbol == "lambda1" and protocol == "paper":
-            texts += _role_of_the_scorer(gaps, settings)
+            texts += _role_of_the_scorer(gaps)
     return texts
 
 
-def _rate(gaps: Gaps, method: str, protocol: Protocol, settings: Sequence[Setting]) -> str:
+def _rate(gaps: Gaps, method: str, protocol: Protocol) -> str:
     """Return the power of n by which the difference changes, and what its interval is over."""
-    items = [gaps.of(method, protocol, setting) for setting in settings]
-    found = rate([setting.share for setting in settings], items, _DIFFERENCE)
+    items = [gaps.of(method, protocol, setting) for setting in gaps.settings]
+    found = rate([setting.share for setting in gaps.settings], items, _DIFFERENCE)
     if found is None:
         return ""
     interval = ""
@@ -127,15 +124,13 @@ def _rate(gaps: Gaps, method: str, protocol: Protocol, settings: Sequence[Settin
     return f", {'falling' if found.slope < 0 else 'growing'} as n to the {found.slope:.2f}{interval}"
 
 
-def _against_search(gaps: Gaps, protocol: Protocol, settings: Sequence[Setting]) -> list[str]:
+def _against_search(gaps: Gaps, protocol: Protocol) -> list[str]:
     """Compare the networks' test errors with the search's."""
     ratios = []
-    for setting in settings:
-        for method in NETWORKS:
-            pair = gaps.values(protocol, setting, _TEST, (method, SEARCH))
-            trained, searched = pair[method], pair[SEARCH]
-            if searched is not None and trained is not None:
-                ratios.append(trained.mean / searched.mean)
+    for setting, method in product(gaps.settings, NETWORKS):
+        trained, searched = gaps.values(protocol, setting, _TEST, (method, SEARCH)).values()
+        if searched is not None and trained is not None:
+            ratios.append(trained.mean / searched.mean)
     if not ratios:
         return []
     return [
@@ -143,15 +138,12 @@ def _against_search(gaps: Gaps, protocol: Protocol, settings: Sequence[Setting])
     ]
 
 
-def _role_of_the_scorer(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
+def _role_of_the_scorer(gaps: Gaps) -> list[str]:
     """Set the change of the test error from lambda1 = 0 to the best lambda1 beside the spread over seeds."""
-    texts = []
+    texts, settings = [], gaps.settings
     for method in METHODS:
-        means = {
-            setting: value
-            for setting in settings
-            if (value := gaps.values("paper", setting, _TEST)[method]) is not None
-        }
+        values = {setting: gaps.values("paper", setting, _TEST)[method] for setting in settings}
+        means = {setting: value for setting, value in values.items() if value is not None}
         if len(means) < 2 or settings[0] not in means:
             continue
         best = min(means, key=lambda setting: means[setting].mean)
@@ -162,32 +154,31 @@ def _role_of_the_scorer(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
     return [f"Does the scorer help? {'; '.join(texts)}."] if texts else []
 
 
-def _draw(sweep: Sweep, gaps: Gaps, settings: Sequence[Setting], figure: Figure) -> None:
-    panels = protocol_panels(figure, 2)
-    places = {setting: float(place) for place, setting in enumerate(settings)}
+def _draw(gaps: Gaps, figure: Figure) -> None:
+    panels, sweep = protocol_panels(figure, 2), gaps.sweep
+    places = {setting: float(place) for place, setting in enumerate(gaps.settings)}
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (measure, unit) in zip(row, _UNITS.items(), strict=True):
             gaps.curves(axis, protocol, {measure: ("", {})}, places, 0.07, unit)
-            if protocol == "paper" and len(settings) == len(sweep.settings):
+            if protocol == "paper" and not gaps.fast:
                 _stars(axis, sweep, measure)
             axis.grid(alpha=0.3)
-            words = "error difference, test - training" if measure == _DIFFERENCE else "test error"
-            axis.set_title(f"{protocol}: {words}")
+            axis.set_title(f"{protocol}: {'error difference, test - training' if unit > 1 else 'test error'}")
         row[0].set_ylabel("error difference, thousandths")
         row[1].set_ylabel("test error (mean squared error)")
     for axis in panels[-1]:
-        axis.set_xticks(range(len(settings)), [sweep.tick(setting) for setting in settings])
+        axis.set_xticks(range(len(places)), map(sweep.tick, places))
         axis.set_xlabel(sweep.label)
     drawn_legend(figure, ncols=6)
 
 
 def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
     """Draw the printed values, and the few points read off the printed curves, which say nothing of what is between."""
-    unit, which = _UNITS[measure], list(_UNITS).index(measure)
-    read = {place: unit * value for place, pair in sweep.read_off.items() if (value := pair[which]) is not None}
+    unit, which, found = _UNITS[measure], list(_UNITS).index(measure), published()["figure3"][sweep.name]
+    read = {place: unit * pair[which] for place, *pair in found["read_off"] if pair[which] is not None}
     looks: dict[str, Any] = {"color": GREY, "marker": "x", "markersize": 8, "zorder": 3}
     axis.plot(list(read), list(read.values()), linestyle="none", label="read off the printed figure", **looks)
-    for method, (place, train, test) in sweep.printed.items():
+    for method, (place, train, test) in found["printed"].items():
         value = unit * (test - train if measure == _DIFFERENCE else test)
         fill = BLACK if method == "|W|" else "none"
         looks = {"color": BLACK, "markerfacecolor": fill, "markersize": 10, "zorder": 4}
@@ -195,8 +186,8 @@ def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
 
 
 def _fill_norms(page: Document, results: Results) -> None:
-    gaps = Gaps(results)
-    settings = _SWEEP.fast if gaps.fast else _SWEEP.settings
+    gaps, printed = Gaps(results, SWEEPS[-1]), published()["figure3"]["norms"]
+    settings = gaps.settings
     page.introduce(results, "figure3.norms", dataset=info(gaps.dataset).title)
     for protocol, kind in product(PROTOCOLS, _KINDS):
         rows = []
@@ -206,58 +197,53 @@ def _fill_norms(page: Document, results: Results) -> None:
                 line = {"k": setting.k, "norm": kind, "columns": part}
                 row.append(gaps.cell(page, line, method, protocol, setting, f"norms.{kind}.{part}", 1.0))
             rows.append(row)
-        notes = [
-            f"Printed for |W| and k = {_PRINTED_K}: {_PRINTED['all']} for all features, {_PRINTED['kept']} for the "
-            "selected ones."
-        ]
-        shown = kind == "norms" and protocol == "paper" and not gaps.fast
-        header = ["method", *(f"k = {setting.k}" for setting in settings)]
-        page.table(f"{_KINDS[kind]}, {protocol}", header, rows, notes if shown else [])
+        notes = []
+        if kind == "norms" and protocol == "paper" and not gaps.fast:
+            words = "{all} for all features, {kept} for the selected ones.".format(**printed)
+            notes = [f"Printed for |W| and k = {printed['k']}: {words}"]
+        page.table(
+            f"{_KINDS[kind]}, {protocol}", ["method", *(f"k = {setting.k}" for setting in settings)], rows, notes
+        )
     if not page.empty:
         caption = "Size of the weights against k, in three ways; error bars: standard deviation over repeats."
-        page.draw("figure3d", caption, (11, 7), partial(_draw_norms, gaps, settings))
-    page.add(*_read_norms(gaps, settings))
+        page.draw("figure3d", caption, (11, 7), partial(_draw_norms, gaps))
+    page.add(*_read_norms(gaps))
 
 
-def _read_norms(gaps: Gaps, settings: Sequence[Setting]) -> list[str]:
+def _read_norms(gaps: Gaps) -> list[str]:
     """Say by what factor the error difference and each norm of the selected features change over k."""
-    texts = []
+    texts, ends = [], (gaps.settings[0], gaps.settings[-1])
+    measures = {"error difference": _DIFFERENCE}
+    measures |= {words.split(",")[0]: f"norms.{kind}.kept" for kind, words in _KINDS.items()}
     for protocol in PROTOCOLS:
         found = []
         for method in METHODS:
-            ratios = {}
-            for measure in ("difference", *(f"norms.{kind}.{part}" for kind in _KINDS for part in _PARTS)):
-                first, last = (
-                    gaps.values(protocol, setting, measure)[method] for setting in (settings[0], settings[-1])
-                )
+            ratios = []
+            for words, measure in measures.items():
+                first, last = (gaps.values(protocol, end, measure)[method] for end in ends)
                 if first is not None and last is not None and first.mean > 0:
-                    ratios[measure] = last.mean / first.mean
-            if "difference" in ratios and len(ratios) == 1 + len(_KINDS) * len(_PARTS):
-                sizes = ", ".join(
-                    f"{words.split(',')[0]} {ratios[f'norms.{kind}.kept']:.3g}" for kind, words in _KINDS.items()
-                )
-                found.append(f"{WORDS[method]}: error difference {ratios['difference']:.3g}, {sizes}")
+                    ratios.append(f"{words} {last.mean / first.mean:.3g}")
+            if len(ratios) == len(measures):
+                found.append(f"{WORDS[method]}: {', '.join(ratios)}")
         if found:
-            over = f"from k = {settings[0].k} to {settings[-1].k}"
-            texts.append(
-                f"{protocol.capitalize()}, selected features, last over first value {over}. {'; '.join(found)}."
-            )
+            over = f"last over first value from k = {ends[0].k} to {ends[1].k}"
+            texts.append(f"{protocol.capitalize()}, selected features, {over}. {'; '.join(found)}.")
     return texts
 
 
-def _draw_norms(gaps: Gaps, settings: Sequence[Setting], figure: Figure) -> None:
+def _draw_norms(gaps: Gaps, figure: Figure) -> None:
     from matplotlib.ticker import LogFormatter, StrMethodFormatter
 
-    panels = protocol_panels(figure, 3)
-    places = {setting: float(setting.k) for setting in settings}
+    panels, printed = protocol_panels(figure, 3), published()["figure3"]["norms"]
+    places = {setting: float(setting.k) for setting in gaps.settings}
     for protocol, row in zip(PROTOCOLS, panels, strict=True):
         for axis, (kind, words) in zip(row, _KINDS.items(), strict=True):
             curves = {f"norms.{kind}.{part}": (f", {features}", looks) for part, (features, looks) in _PARTS.items()}
             gaps.curves(axis, protocol, curves, places, 0.8, 1.0)
-            if kind == "norms" and protocol == "paper" and len(settings) == len(_SWEEP.settings):
+            if kind == "norms" and protocol == "paper" and not gaps.fast:
                 for part, (features, looks) in _PARTS.items():
                     stars = {"color": BLACK, "markersize": 11, "zorder": 4} | looks | {"linestyle": "none"}
-                    axis.plot([_PRINTED_K], [_PRINTED[part]], marker="*", label=f"printed |W|, {features}", **stars)
+                    axis.plot([printed["k"]], [printed[part]], marker="*", label=f"printed |W|, {features}", **stars)
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
@@ -265,12 +251,12 @@ def _draw_norms(gaps: Gaps, settings: Sequence[Setting], figure: Figure) -> None
             axis.grid(alpha=0.3)
         row[0].set_ylabel("Frobenius norm, log scale")
     for axis in panels[-1]:
-        axis.set_xticks([setting.k for setting in settings])
+        axis.set_xticks(list(places.values()))
         axis.set_xlabel("selected features k")
     drawn_legend(figure, ncols=4)
 
 
 EXPERIMENTS = (
     *(Experiment(sweep.name, sweep.title, partial(sweep_runs, sweep), partial(_fill, sweep)) for sweep in SWEEPS),
-    Experiment("figure3d", "Figure 3d: size of the weights against k", partial(sweep_runs, _SWEEP), _fill_norms),
+    Experiment("figure3d", "Figure 3d: size of the weights against k", partial(sweep_runs, SWEEPS[-1]), _fill_norms),
 )

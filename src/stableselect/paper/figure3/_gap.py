@@ -12,7 +12,7 @@ import numpy as np
 from ...experiments import Run, Value
 from .._plots import error_bars
 from .._report import Document, Line, compact, csv_repeats
-from ..methods import Options, Protocol, Results, find_method, load_rows
+from ..methods import Options, Protocol, Results, find_method, first_run, load_rows
 from ._shared import (
     COIL,
     FASHION,
@@ -24,7 +24,6 @@ from ._shared import (
     WORDS,
     Groups,
     bounded_test_samples,
-    first_run,
     fit_record,
     mean_losses,
     over_repeats,
@@ -77,67 +76,51 @@ class Sweep:
         Of the experiment.
     symbol, label : str
         What is varied, for the table and for the axis.
-    settings, fast : tuple of Setting
-        The published grid, and that of a fast run.
-    ticks : tuple of str
-        How the settings are written.
-    printed : dict
-        From a network to the place in the grid, the printed training and the printed test error.
-    read_off : dict
-        From places in the grid to the difference and the test error read off the printed figure.
+    varied : str
+        The attribute of a setting that is varied.
+    grid, fast : tuple of float
+        The published values, and those of a fast run.
     """
 
     name: str
     title: str
     symbol: str
     label: str
-    settings: tuple[Setting, ...]
-    fast: tuple[Setting, ...]
-    ticks: tuple[str, ...]
-    printed: dict[str, tuple[int, float, float]]
-    read_off: dict[int, tuple[float | None, float]]
+    varied: str
+    grid: tuple[Any, ...]
+    fast: tuple[Any, ...]
+
+    def settings(self, *, fast: bool) -> list[Setting]:
+        """Return the settings."""
+        return [Setting(**{self.varied: value}) for value in (self.fast if fast else self.grid)]
 
     def tick(self, setting: Setting) -> str:
         """Write a setting of the grid."""
-        return self.ticks[self.settings.index(setting)]
+        return f"{getattr(setting, self.varied):g}"
 
 
+_AGAINST = "error difference and test error against"
 SWEEPS = (
     Sweep(
         "figure3a",
-        "Figure 3a: error difference and test error against the number of samples",
+        f"Figure 3a: {_AGAINST} the number of samples",
         "n",
         "training samples, % (100 %: 5,400 images of MNIST-Fashion)",
-        tuple(Setting(share=share) for share in SHARES),
-        (Setting(share=SHARES[0]), Setting(share=SHARES[-1])),
-        tuple(str(share) for share in SHARES),
-        {"|W|": (9, 0.02088, 0.02156), "W^2": (9, 0.02144, 0.02226)},
-        {0: (2.5e-3, 0.0275), 9: (7e-4, 0.0215)},
+        "share",
+        SHARES,
+        (SHARES[0], SHARES[-1]),
     ),
     Sweep(
         "figure3b",
-        "Figure 3b: error difference and test error against lambda1",
+        f"Figure 3b: {_AGAINST} lambda1",
         "lambda1",
         "scorer's weight lambda1 (steps of the grid, not to scale)",
-        tuple(Setting(weight=weight) for weight in WEIGHTS),
-        (Setting(weight=WEIGHTS[0]), Setting(weight=WEIGHTS[4])),
-        tuple(f"{weight:g}" for weight in WEIGHTS),
-        {"|W|": (2, 0.02121, 0.02193), "W^2": (2, 0.02161, 0.02237)},
-        {0: (9e-4, 0.025), 2: (None, 0.022), 8: (1.7e-4, 0.034)},
+        "weight",
+        WEIGHTS,
+        (WEIGHTS[0], WEIGHTS[4]),
     ),
-    Sweep(
-        "figure3c",
-        "Figure 3c: error difference and test error against k",
-        "k",
-        "selected features k",
-        tuple(Setting(k=k) for k in KS),
-        tuple(Setting(k=k) for k in KS[:2]),
-        tuple(str(k) for k in KS),
-        {"|W|": (5, 0.01932, 0.02024), "W^2": (5, 0.01915, 0.02010)},
-        {0: (2.8e-4, 0.043), 5: (9.3e-4, 0.020)},
-    ),
+    Sweep("figure3c", f"Figure 3c: {_AGAINST} k", "k", "selected features k", "k", KS, KS[:2]),
 )
-"""Printed errors are those of the one notebook that is kept of each sweep; the rest is read off the printed figure."""
 
 
 def dataset(*, fast: bool) -> str:
@@ -149,21 +132,22 @@ def sweep_runs(sweep: Sweep, protocol: Protocol, options: Options) -> list[Run]:
     """Return the runs of a panel, for both networks and the search."""
     number = 1 if options.fast else max(REPEATS, options.seeds if protocol == "paper" else options.splits)
     runs: list[Run] = []
-    for method, setting in product(METHODS, sweep.fast if options.fast else sweep.settings):
-        first = first_run(dataset(fast=options.fast), method, protocol, setting.k, options)
+    for method, setting in product(METHODS, sweep.settings(fast=options.fast)):
+        first = first_run(dataset(fast=options.fast), method, protocol, options, setting.k)
         runs += repeated(first.of_task(TASK, share=setting.share, weight=setting.weight), number)
     return runs
 
 
 class Gaps(Groups):
-    """The stored runs by method, protocol and setting."""
+    """The stored runs of a sweep by method, protocol and setting."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, sweep: Sweep) -> None:
         def key(run: Run, details: dict[str, Any]) -> Hashable:
             return run.method, run.protocol, Setting(details["share"], details["weight"], run.k)
 
         super().__init__(results, TASK, key)
-        self.dataset = dataset(fast=self.fast)
+        self.dataset, self.sweep = dataset(fast=self.fast), sweep
+        self.settings = sweep.settings(fast=self.fast)
 
     def values(
         self, protocol: Protocol, setting: Setting, measure: str, methods: Sequence[str] = METHODS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from .._report import NONE, Document, Experiment, Line, compact, interval
-from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, load_rows, of_one
-from ._shared import COIL, FASHION, SEARCH, Groups, epochs, first_run, fit_record, mean_losses
+from .._report import NONE, Document, Experiment, Line, compact, interval, prose, published
+from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, first_run, load_rows, of_one
+from ._shared import COIL, FASHION, SEARCH, Groups, epochs, fit_record, mean_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,11 +28,6 @@ SPLITS, FAST_SPLITS = 10, 3
 PATIENCE = 20
 _FIXED, _FREE = "network {}, seed fixed", "network {}, seed free"
 _TEST_SIZE = 0.1
-_PRINTED = {
-    ("|W|", FASHION): ("0.910", "0.840", "13", "8"),
-    ("|W|", COIL): ("1.000", "1.000", "5", "5"),
-}
-"""Nogueira, Jaccard, distinct features and features on every split, of the first ten runs in the authors' logs."""
 
 
 def overlap_runs(network: str, protocol: Protocol, options: Options) -> list[Run]:
@@ -40,7 +36,7 @@ def overlap_runs(network: str, protocol: Protocol, options: Options) -> list[Run
     for name, k in (FAST_KS if options.fast else KS).items():
         for split in range(FAST_SPLITS if options.fast else SPLITS):
             for method, seed in dict.fromkeys([(network, 0), (network, split), (SEARCH, 0)]):
-                first = first_run(name, method, protocol, k, options)
+                first = first_run(name, method, protocol, options, k)
                 runs.append(replace(first, split=split, seed=seed).of_task(TASK))
     return runs
 
@@ -117,23 +113,20 @@ class Overlap:
         return found | {"runs": self.runs}
 
 
-Overlaps = dict[tuple[Protocol, str, str], Overlap]
-"""By protocol, dataset and what is compared, in words."""
+Overlaps = dict[tuple[Protocol, str], dict[str, Overlap]]
+"""By protocol and dataset, and by what is compared, in words."""
 
 
 def _overlaps(runs: Groups, network: str) -> Overlaps:
     """Compare the network with the seed fixed at 0, with the split's number as seed, and the search."""
-    found = {}
-    for protocol in PROTOCOLS:
-        for name in FAST_KS if runs.fast else KS:
-            for words, method, free in (
-                (_FIXED.format(network), network, False),
-                (_FREE.format(network), network, True),
-                ("search", SEARCH, False),
-            ):
-                every = runs.of(protocol, name, method)
-                items = [item for item in every if item.run.seed == (item.run.split if free else 0)]
-                found[protocol, name, words] = Overlap(items, info(name).n_columns)
+    found: Overlaps = {}
+    for protocol, name in product(PROTOCOLS, FAST_KS if runs.fast else KS):
+        fixed, free, searched = (
+            [item for item in runs.of(protocol, name, method) if item.run.seed == (item.run.split if free else 0)]
+            for method, free in ((network, False), (network, True), (SEARCH, False))
+        )
+        items = {_FIXED.format(network): fixed, _FREE.format(network): free, "search": searched}
+        found[protocol, name] = {words: Overlap(part, info(name).n_columns) for words, part in items.items()}
     return found
 
 
@@ -141,19 +134,18 @@ def _fill(network: str, page: Document, results: Results) -> None:
     runs = Groups(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     overlaps = _overlaps(runs, network)
     page.introduce(results, "figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE)
-    places = list(dict.fromkeys(key[:2] for key in overlaps))
-    for place in places:
+    for place in overlaps:
         _table(page, runs, overlaps, network, *place)
     if not page.empty:
         caption = "Pixels selected on the splits, over the image; a larger and darker dot was selected on more of them."
-        page.draw(page.name, caption, (9, 3.1 * len(places)), partial(_draw, overlaps, places))
-    for place in places:
+        page.draw(page.name, caption, (9, 3.1 * len(overlaps)), partial(_draw, overlaps))
+    for place in overlaps:
         page.add(*_reading(overlaps, network, *place))
 
 
 def _table(page: Document, runs: Groups, overlaps: Overlaps, network: str, protocol: Protocol, dataset: str) -> None:
     rows = []
-    for (_, _, words), found in _at(overlaps, protocol, dataset).items():
+    for words, found in overlaps[protocol, dataset].items():
         page.data.append({"dataset": dataset, "protocol": protocol, "method": words} | found.line())
         texts = [runs.missing(dataset, found.items)] * 6
         if found.runs:
@@ -161,41 +153,28 @@ def _table(page: Document, runs: Groups, overlaps: Overlaps, network: str, proto
             error = compact(of_one(found.items, "test.selector"))
             texts = [found.nogueira(), jaccard, str(found.distinct), str(found.always), error, str(found.runs)]
         rows.append([words, *texts])
-    if protocol == "paper" and not runs.fast and (network, dataset) in _PRINTED:
-        rows.append(["printed, seed fixed", *_PRINTED[network, dataset], NONE, "10"])
+    printed = published()["figure3"]["overlap"][network].get(dataset)
+    if protocol == "paper" and not runs.fast and printed:
+        rows.append(["printed, seed fixed", *printed, NONE, "10"])
     header = ["", "Nogueira [95 %]", "Jaccard", "distinct features", "on every split", "test error ± sd", "splits"]
     page.table(f"{info(dataset).title}, k = {KS[dataset]}, {protocol}", header, rows)
 
 
-def _at(overlaps: Overlaps, protocol: Protocol, dataset: str) -> Overlaps:
-    return {key: found for key, found in overlaps.items() if key[:2] == (protocol, dataset)}
-
-
 def _reading(overlaps: Overlaps, network: str, protocol: Protocol, dataset: str) -> list[str]:
     """Say what holding the seed fixed hides."""
-    fixed, free = (overlaps[protocol, dataset, words.format(network)] for words in (_FIXED, _FREE))
+    fixed, free = (overlaps[protocol, dataset][words.format(network)] for words in (_FIXED, _FREE))
     if fixed.measures is None or free.measures is None:
         return []
-    values = fixed.measures.nogueira, free.measures.nogueira
-    title = f"{info(dataset).title}, {protocol}"
-    if values[0] <= values[1]:
-        return [
-            f"{title}: freeing the seed does not lower the stability (Nogueira {values[0]:.2f} with the seed fixed, "
-            f"{values[1]:.2f} with the seed free)."
-        ]
-    return [
-        f"{title}: with the seed fixed, {fixed.distinct} features share the {KS[dataset]} places of {fixed.runs} "
-        f"splits (Nogueira {values[0]:.2f}); with the seed free, {free.distinct} do (Nogueira {values[1]:.2f}). The "
-        "published design has the first figure only: it shows how far other samples move a network that starts from "
-        "one place, and hides how far the start decides what is selected."
-    ]
+    lower = fixed.measures.nogueira > free.measures.nogueira
+    words = {"title": info(dataset).title, "protocol": protocol, "k": KS[dataset], "fixed": fixed, "free": free}
+    return [prose("figure3.seed_lowers", **words) if lower else prose("figure3.seed_does_not", **words)]
 
 
-def _draw(overlaps: Overlaps, places: list[tuple[Protocol, str]], figure: Figure) -> None:
-    panels = figure.subplots(len(places), 3, squeeze=False)
+def _draw(overlaps: Overlaps, figure: Figure) -> None:
+    panels = figure.subplots(len(overlaps), 3, squeeze=False)
     shown = None
-    for (protocol, dataset), line in zip(places, panels, strict=True):
-        for axis, ((_, _, words), found) in zip(line, _at(overlaps, protocol, dataset).items(), strict=True):
+    for ((protocol, dataset), of_place), line in zip(overlaps.items(), panels, strict=True):
+        for axis, (words, found) in zip(line, of_place.items(), strict=True):
             axis.set_title(words, fontsize="small")
             height, width = info(dataset).image_shape or (1, info(dataset).n_columns)
             axis.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), aspect="equal")

@@ -14,7 +14,7 @@ from ...experiments import Comparison, Measure, Run, Stored, Value
 from ...inspection import path_losses
 from .._plots import BLUE, ORANGE, VERMILION
 from .._report import prose
-from ..methods import Options, Protocol, Results, Rows, cap, find_method
+from ..methods import Results, Rows, cap, find_method
 
 FASHION, COIL = "mnist_fashion", "coil20"
 SEARCH = "ScorerSelector"
@@ -63,12 +63,6 @@ def repeated(run: Run, number: int) -> Iterator[Run]:
         yield from (replace(run, seed=seed) for seed in range(seeds))
     else:
         yield from (replace(run, split=split) for split in range(number))
-
-
-def first_run(dataset: str, method: str, protocol: Protocol, k: int, options: Options) -> Run:
-    """Return the run of the first repeat, with the step limit of its mode."""
-    limit = cap(method, protocol, dataset, fast=options.fast)
-    return Run(dataset, method, protocol, 0, 0, k, options.mode, limit)
 
 
 def bounded_test_samples(rows: Rows, protocol: str) -> np.ndarray:

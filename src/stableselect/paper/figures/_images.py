@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from ...datasets import DatasetError, info
 from ...experiments import Run
 from .._plots import ORANGE, without_ticks
-from .._report import Document, experiment, number, prose
+from .._report import Document, Line, experiment, number, prose
 from ..methods import NOT_RUN, PROTOCOLS, Options, Protocol, Results, is_available, load_rows, plan
 
 if TYPE_CHECKING:
@@ -173,14 +173,9 @@ def figure1(page: Document, results: Results) -> None:
         page.draw(f"{name}_long", caption, (7.5, 3.3 * len(parts)), partial(_long, parts))
         for method, images in found.items():
             run = images.run
-            line = {
-                "dataset": dataset,
-                "method": method,
-                "protocol": run.protocol,
-                "split": run.split,
-                "seed": run.seed,
-            }
-            page.data.append(line | {"error": images.error, "selected": " ".join(map(str, images.selected))})
+            line: Line = {"dataset": dataset, "method": method, "protocol": run.protocol, "split": run.split}
+            line |= {"seed": run.seed, "error": images.error, "selected": " ".join(map(str, images.selected))}
+            page.data.append(line)
 
 
 def _short(found: dict[str, Images], figure: Figure) -> None:

@@ -9,7 +9,7 @@ from ...datasets import info
 from ...experiments import Run, Value, by_repeat
 from .._plots import BLUE, GREY, VERMILION, error_bars, line_style
 from .._report import NONE, Document, experiment, number, prose, published
-from ..methods import METHODS, NOT_AVAILABLE, PROTOCOLS, WEIGHTS, Options, Protocol, Results, plan, weighted
+from ..methods import METHODS, NOT_AVAILABLE, PROTOCOLS, WEIGHTS, Options, Protocol, Results, fraction, plan, weighted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,13 +72,10 @@ def _draw_by_k(results: Results, figure: Figure) -> None:
             if points:
                 axis.plot(*zip(*points, strict=True), label=method, **line_style(method))
         axis.grid(alpha=0.3)
-    panels[0].set_yscale("log")
+    panels[0].set(yscale="log", ylabel="reconstruction error (mean square)")
     panels[0].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     panels[0].yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
-    panels[0].set_ylabel("reconstruction error (mean square)")
-    panels[1].set_ylabel("accuracy, %")
-    panels[1].set_xlabel("selected features k")
-    panels[1].set_xticks(_KS)
+    panels[1].set(ylabel="accuracy, %", xlabel="selected features k", xticks=_KS)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
 
 
@@ -97,7 +94,7 @@ def lambda_search(page: Document, results: Results) -> None:
     page.add(prose("figures.lambda_search"))
     rows: list[list[str]] = []
     for weight in WEIGHTS:
-        row = [_fraction(weight)]
+        row = [fraction(weight)]
         for solver, (words, _) in _SOLVERS.items():
             name = weighted(solver, weight)
             for measure in _ERRORS:
@@ -122,16 +119,12 @@ def _reading(results: Results) -> list[str]:
         found = {weight: value.mean for weight, value in _values(results, solver, "validation.own").items()}
         if found:
             best = min(found, key=lambda weight: found[weight])
-            text.append(
-                f"Least own error, {words}: {number(found[best], 'error')} at {_fraction(best)}; over the weights it "
-                f"goes up to {number(max(found.values()), 'error')}."
-            )
+            least, most = (number(end, "error") for end in (found[best], max(found.values())))
+            text.append(prose("figures.least_error", solver=words, least=least, weight=fraction(best), most=most))
     seeds = by_repeat(results.stored(_BY_WEIGHT, "|W|", "paper"), "validation.own").values()
     if len(seeds) > 1:
-        text.append(
-            f"At the published weight alone, {len(seeds)} seeds of the network go from {number(min(seeds), 'error')} "
-            f"to {number(max(seeds), 'error')}: differences of that size say nothing about the weight."
-        )
+        least, most = (number(end, "error") for end in (min(seeds), max(seeds)))
+        text.append(prose("figures.seeds", number=len(seeds), least=least, most=most))
     return text
 
 
@@ -139,10 +132,6 @@ def _values(results: Results, solver: str, measure: str) -> dict[float, Value]:
     """Return a measure by weight, where there is one."""
     found = {weight: results.value(_BY_WEIGHT, weighted(solver, weight), "paper", measure) for weight in WEIGHTS}
     return {weight: value for weight, value in found.items() if value}
-
-
-def _fraction(weight: float) -> str:
-    return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"
 
 
 def _draw_by_weight(results: Results, figure: Figure) -> None:
@@ -154,9 +143,8 @@ def _draw_by_weight(results: Results, figure: Figure) -> None:
             error_bars(axis, list(points), list(points.values()), label=f"{words}, {kind}", **looks)
     axis.axvline(1 / 128, color=GREY, linestyle=":", label="published choice")
     axis.set_xscale("log", base=2)
-    axis.set_xticks(WEIGHTS, [_fraction(weight) for weight in WEIGHTS])
+    axis.set_xticks(WEIGHTS, map(fraction, WEIGHTS))
     axis.minorticks_off()
-    axis.set_xlabel("weight of the scorer's term, lambda")
-    axis.set_ylabel("validation error (mean square)")
+    axis.set(xlabel="weight of the scorer's term, lambda", ylabel="validation error (mean square)")
     axis.grid(axis="y", alpha=0.3)
     figure.legend(loc="outside upper center", ncols=3, fontsize="small")

@@ -11,6 +11,8 @@ from ._methods import (
     WEIGHTS,
     WITH_FAULT,
     find_method,
+    first_run,
+    fraction,
     is_other,
     plan,
     registered,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import datasets
-from ...datasets import FASHION_TRAIN, TEST_SIZE, Dataset, Split, cut, hold_out_groups, hold_out_rows, resolve_home
+from ...datasets import FASHION_TRAIN, TEST_SIZE, Dataset, Split, cut, hold_out, resolve_home
 from ...experiments import Run
 from ._methods import FAST_ROWS, find_method
 
@@ -98,10 +98,7 @@ def subsample(run: Run, data_home: str | None = None) -> Split:
     """Return a run's samples: four fifths of the table (of the groups, where there are any), and those left out."""
     table = pool(run, data_home)
     rows = np.arange(len(table.y))
-    if table.groups is None:
-        kept, left = hold_out_rows(rows, TEST_SIZE, run.split)
-    else:
-        kept, left = hold_out_groups(rows, table.groups, TEST_SIZE, run.split)
+    kept, left = hold_out(rows, TEST_SIZE, run.split, table.groups)
     return cut(table.raw, table.y, table.info, (kept, rows[:0], left), "corrected")
 
 

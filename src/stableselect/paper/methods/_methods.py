@@ -198,7 +198,12 @@ def weighted(method: str, weight: float) -> str:
     """Return the name of a scorer-selector with another scorer weight; with the published one it is the plain name."""
     if weight == _PUBLISHED_WEIGHT:
         return method
-    return f"{method}, weight {f'{weight:.0f}' if weight >= 1 else f'1/{1 / weight:.0f}'}"
+    return f"{method}, weight {fraction(weight)}"
+
+
+def fraction(weight: float) -> str:
+    """Write a weight: "2" or "1/8"."""
+    return f"{weight:.0f}" if weight >= 1 else f"1/{1 / weight:.0f}"
 
 
 _OUTSIDE = (
@@ -283,6 +288,12 @@ def is_other(name: str) -> bool:
     return name in OTHERS or find_method(name).kind == "own"
 
 
+def first_run(dataset: str, method: str, protocol: Protocol, options: Options, k: int | None = None) -> Run:
+    """Return the run of split 0 and seed 0, with the step limit of its mode; k is the published one by default."""
+    limit = cap(method, protocol, dataset, fast=options.fast)
+    return Run(dataset, method, protocol, 0, 0, info(dataset).k if k is None else k, options.mode, limit)
+
+
 def plan(
     protocol: Protocol,
     options: Options,
@@ -318,15 +329,13 @@ def plan(
         methods = (*METHODS, *(faulty if options.with_faults and protocol == "paper" else ()))
     number = 1 if protocol == "paper" or options.fast else options.splits
     number = number if splits is None else min(number, splits)
-    runs = []
+    runs: list[Run] = []
     for name in datasets:
         if options.fast and name in names() and name not in FAST_DATASETS:
             continue
         for method in methods:
             # The published rankings were made once.
             seeds = 1 if method.endswith(FAULTY) else find_method(method).seeds(protocol, options)
-            limit = cap(method, protocol, name, fast=options.fast)
-            wanted = info(name).k if k is None else k
-            for split, seed in product(range(number), range(seeds)):
-                runs.append(Run(name, method, protocol, split, seed, wanted, options.mode, limit))
+            first = first_run(name, method, protocol, options, k)
+            runs += [replace(first, split=split, seed=seed) for split, seed in product(range(number), range(seeds))]
     return runs

@@ -9,7 +9,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -31,34 +31,31 @@ class TooManyFeaturesError(ValueError):
     """A method cannot select so many features of these samples."""
 
 
-def _of_varying(*, beyond_rank: bool = False) -> Callable[[Select], Select]:
+def _of_varying(order: Select, *, beyond_rank: bool = False) -> Select:
     """Give a function centred samples without constant features, which come last, and check what it returns."""
 
-    def decorated(order: Select) -> Select:
-        @wraps(order)
-        def select(X: np.ndarray, k: int) -> np.ndarray:
-            constant = np.ptp(X, axis=0) == 0
-            varying = np.flatnonzero(~constant)
-            wanted = min(k, len(varying))
-            found = np.zeros(0, dtype=np.int64)
-            if wanted:
-                centred = np.ascontiguousarray(X[:, varying] - X[:, varying].mean(axis=0), dtype=np.float64)
-                if not beyond_rank and wanted > (rank := np.linalg.matrix_rank(centred)):
-                    raise TooManyFeaturesError(
-                        f"{order.__name__} selects at most {rank} features of these samples, their rank, and not {k}."
-                    )
-                found = varying[np.asarray(order(centred, wanted), dtype=np.int64)]
-            found = np.concatenate([found, np.flatnonzero(constant)[: k - wanted]])
-            if (different := len(set(found.tolist()))) != k:
-                raise RuntimeError(f"{order.__name__} returned {different} different features instead of {k}.")
-            return found
+    @wraps(order)
+    def select(X: np.ndarray, k: int) -> np.ndarray:
+        constant = np.ptp(X, axis=0) == 0
+        varying = np.flatnonzero(~constant)
+        wanted = min(k, len(varying))
+        found = np.zeros(0, dtype=np.int64)
+        if wanted:
+            centred = np.ascontiguousarray(X[:, varying] - X[:, varying].mean(axis=0), dtype=np.float64)
+            if not beyond_rank and wanted > (rank := np.linalg.matrix_rank(centred)):
+                raise TooManyFeaturesError(
+                    f"{order.__name__} selects at most {rank} features of these samples, their rank, and not {k}."
+                )
+            found = varying[np.asarray(order(centred, wanted), dtype=np.int64)]
+        found = np.concatenate([found, np.flatnonzero(constant)[: k - wanted]])
+        if (different := len(set(found.tolist()))) != k:
+            raise RuntimeError(f"{order.__name__} returned {different} different features instead of {k}.")
+        return found
 
-        return select
-
-    return decorated
+    return select
 
 
-@_of_varying()
+@_of_varying
 def fastcan(X: np.ndarray, k: int) -> np.ndarray:
     """Select forward by the canonical correlation with the principal component scores."""
     from fastcan import FastCan
@@ -66,7 +63,7 @@ def fastcan(X: np.ndarray, k: int) -> np.ndarray:
     return np.asarray(FastCan(k, verbose=0).fit(X, PCA(k, svd_solver="full").fit_transform(X)).indices_)
 
 
-@_of_varying()
+@_of_varying
 def linselect(X: np.ndarray, k: int) -> np.ndarray:
     """Select forward by the error of reconstruction, on standardised features."""
     from linselect import GenSelect
@@ -82,7 +79,7 @@ def linselect(X: np.ndarray, k: int) -> np.ndarray:
     return np.array(found)
 
 
-@_of_varying(beyond_rank=True)
+@partial(_of_varying, beyond_rank=True)
 def interpolative(X: np.ndarray, k: int) -> np.ndarray:
     """Select by scipy's interpolative decomposition.
 

@@ -160,8 +160,7 @@ def _rows_and_seed(found: dict[str, list[Found]], names: list[str], figure: Figu
             bars = _bars(list(places.values()))
             axis.errorbar(points, heights, xerr=bars, linestyle="", markersize=4.5, elinewidth=0.8, **look)
         axis.set_yticks(range(len(names)), names)
-        axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.set_xlim(-0.15, 1.05)
+        axis.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.15, 1.05))
         axis.set_title(info(dataset).title, fontsize="medium")
         axis.grid(axis="x", alpha=0.25)
         for place in range(len(names) - 1):

@@ -26,7 +26,7 @@ _FLATTERED = 0.1
 def stability(page: Document, results: Results) -> None:
     """Show how stable every method is with samples, seed and both varied, and its error."""
     found, fast = find(results), results.mode == "fast"
-    page.add(*_introduction(results))
+    page.introduce(results, "stability.introduction", threshold=THRESHOLD)
     wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=fast)))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
         page.add(f"Datasets without a run: {', '.join(absent)}.")
@@ -38,15 +38,6 @@ def stability(page: Document, results: Results) -> None:
     page.add(*(table for baseline in _BASELINES if (table := _asked_for(found, baseline)).rows))
     page.add(*(_table(dataset, items, fast=fast) for dataset, items in found.items()))
     page.data = _data(found)
-
-
-def _introduction(results: Results) -> list[str]:
-    text = [
-        prose("stability.introduction", threshold=THRESHOLD),
-    ]
-    if results.mode == "fast":
-        text.append("A fast run: two tables, three subsamples, few steps. Not for comparison.")
-    return text
 
 
 def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
@@ -71,14 +62,8 @@ def _table(dataset: str, items: list[Found], *, fast: bool) -> Table:
         "* drawn anew for each subsample: with one seed the features would be the same whatever the samples.",
         f"error: over the subsamples that all methods with runs have ({words}); the other columns over all runs.",
     ]
-    notes += [
-        f"Random features err {times:.1f} times as much on subsample {i} as on the median one." for i, times in hard
-    ]
-    notes += [
-        f"{method} errs {ratio:.1f} times as much as random features on subsample {i}, {middle:.2f} times in the "
-        "median."
-        for method, i, ratio, middle in strays
-    ]
+    notes += [prose("stability.hard", subsample=i, times=times) for i, times in hard]
+    notes += [prose("stability.stray", stray=stray) for stray in strays]
     limited = [f"{item.method} {limit}" for item in items if (limit := limit_words(item.method, dataset, fast=fast))]
     if limited:
         notes.append(f"Limited: {', '.join(limited)}.")
@@ -103,17 +88,11 @@ def _summary(found: dict[str, list[Found]], *, fast: bool) -> Table:
         if words := ", ".join(f"{info(dataset).title} {limit}" for dataset, limit in limits.items() if limit):
             limited.append(f"{method} on {words}")
     notes = [prose("stability.summary_note")]
-    few = [f"{method} {count}" for method, count, *_ in rows if int(count) < len(found)]
-    if few:
-        notes.append(
-            f"On fewer than the {len(found)} datasets, so that their means do not compare with the others: "
-            f"{', '.join(few)}."
-        )
-    if limited:
-        words = "; ".join(limited)
-        notes.append(f"Not with the default or published settings, for the time a fit takes: {words}.")
-    if same := twin_words(found):
-        notes.append(f"These nearly always select the same features, and should be counted once: {same}.")
+    few = ", ".join(f"{method} {count}" for method, count, *_ in rows if int(count) < len(found))
+    same = twin_words(found)
+    notes += [prose("stability.few", datasets=len(found), names=few)] if few else []
+    notes += [prose("stability.limited", names="; ".join(limited))] if limited else []
+    notes += [prose("stability.twins", names=same)] if same else []
     return Table("Mean over datasets", header, rows, notes)
 
 
@@ -139,16 +118,10 @@ def _reading(found: dict[str, list[Found]]) -> list[str]:
         if name != RANDOM and is_seeded(name) and name in rows and rows[name] - value > _FLATTERED
     ]
     if flattered:
-        text.append(
-            "Held fixed, the seed makes these look more stable than they are; from samples varied to both varied: "
-            f"{', '.join(flattered)}."
-        )
+        text.append(prose("stability.flattered", names=", ".join(flattered)))
     order = [f"{name} {both[name]:.2f}" for name in sorted(both, key=lambda name: -both[name]) if name != RANDOM]
     if order:
-        text.append(
-            f"Most stable, both varied: {', '.join(order[:3])}; least stable: {', '.join(order[-3:])} (means over "
-            "datasets)."
-        )
+        text.append(prose("stability.order", most=", ".join(order[:3]), least=", ".join(order[-3:])))
     text += _against_random(found)
     return text
 
@@ -174,10 +147,7 @@ def _against_random(found: dict[str, list[Found]]) -> list[str]:
             point, ratio, method = max(good, key=lambda entry: entry[0])
             useful.append(f"{info(dataset).title} {method} ({point:.2f}, error {ratio:.2f})")
     if useful:
-        text.append(
-            "Most stable, both varied, of those that beat random features, with the error relative to theirs: "
-            f"{'; '.join(useful)}."
-        )
+        text.append(prose("stability.useful", names="; ".join(useful)))
     chance = [item.rows.confidence_interval for item in _by_method(found)[RANDOM] if item.rows]
     if chance:
         held = sum(low <= 0 <= high for low, high in chance)

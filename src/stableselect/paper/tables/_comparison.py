@@ -20,8 +20,7 @@ from .._report import (
     prose,
     published,
     texts,
-    with_spread,
-    without_spread,
+    written,
 )
 from ..methods import (
     FAULTY,
@@ -45,6 +44,7 @@ _ROUNDING = 0.0005
 
 CAUSES = texts()["causes"]
 """What may lie behind a large difference, by letter; A to H as in the project's notes on the published notebooks."""
+_LEGEND = ("The letters:", *(f"{letter}: {text}." for letter, text in CAUSES.items()))
 _ERRORS = {"least_squares": "", "ridge": " ridge"}
 _ACCURACY = "accuracy"
 _TOLERANCE = 0.15
@@ -63,14 +63,14 @@ def all_runs(protocol: Protocol, options: Options) -> list[Run]:
 @experiment("table2", "Table 2: linear reconstruction error", all_runs)
 def table2(page: Document, results: Results) -> None:
     """Show the reconstruction error of the selected features, and the published network's own errors."""
+    page.introduce(results, "tables.introduction")
     page.add(
-        *_introduction(results),
         prose("tables.table2"),
         _overview(results, "ridge", "Error after a ridge refit, corrected"),
         *(_dataset_table(results, name, _ERRORS, "least_squares") for name in results.tables),
         _own_errors(results),
         _limits(results),
-        *_legend(),
+        *_LEGEND,
     )
     page.data = _tidy(results, _ERRORS)
 
@@ -78,13 +78,13 @@ def table2(page: Document, results: Results) -> None:
 @experiment("table3", "Table 3: classification accuracy", all_runs)
 def table3(page: Document, results: Results) -> None:
     """Show the accuracy of a classifier that sees the selected features, with the mean over datasets."""
+    page.introduce(results, "tables.introduction")
     page.add(
-        *_introduction(results),
         prose("tables.table3"),
         _overview(results, _ACCURACY, "Accuracy in per cent, corrected"),
         _averages(results),
         *(_dataset_table(results, name, {_ACCURACY: ""}, _ACCURACY) for name in results.tables),
-        *_legend(),
+        *_LEGEND,
     )
     page.data = _tidy(results, [_ACCURACY])
 
@@ -92,16 +92,12 @@ def table3(page: Document, results: Results) -> None:
 def _overview(results: Results, measure: str, title: str) -> Table:
     """Return methods by datasets, under "corrected"."""
     shown = results.tables
-    rows = [
-        [
-            method,
-            *(
-                without_spread(results.value(name, method, "corrected", measure), measure, _gap(results, name, method))
-                for name in shown
-            ),
-        ]
-        for method in (*METHODS, *results.others)
-    ]
+
+    def cell(dataset: str, method: str) -> str:
+        missing = "n/a" if results.reason(dataset, method, "corrected") == NOT_AVAILABLE else NONE
+        return written(results.value(dataset, method, "corrected", measure), measure, missing, spread=False)
+
+    rows = [[method, *(cell(name, method) for name in shown)] for method in (*METHODS, *results.others)]
     notes = [prose("tables.overview_note"), *about_others(results)]
     return Table(title, ["method", *(info(name).title for name in shown)], rows, notes)
 
@@ -143,10 +139,10 @@ def _dataset_table(results: Results, dataset: str, measures: dict[str, str], com
             # Nothing was selected, so there is no accuracy to have.
             empty = value is None and bool(results.records(dataset, method, protocol))
             empty |= method in results.others and protocol == "paper"
-            row.append(NONE if empty else with_spread(value, measure, results.reason(dataset, method, protocol)))
+            row.append(NONE if empty else written(value, measure, results.reason(dataset, method, protocol)))
         if faulty:
             fault = results.value(dataset, method + FAULTY, "paper", compared) if method in WITH_FAULT else None
-            row.insert(_FAULT_PLACE, with_spread(fault, compared))
+            row.insert(_FAULT_PLACE, written(fault, compared))
         ours = results.value(dataset, method, "paper", compared)
         large = ours is not None and theirs is not None and differs(ours.mean, theirs, compared)
         rows.append([*row, causes(dataset, method, compared) if large else ""])
@@ -178,11 +174,6 @@ def unable(results: Results, datasets: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _legend() -> list[str]:
-    """Say what the letters mean."""
-    return ["The letters:", *(f"{letter}: {text}." for letter, text in CAUSES.items())]
-
-
 def _limits(results: Results) -> Table:
     """Return where steps were limited, and where a method says itself that it did not converge."""
     rows = []
@@ -199,10 +190,6 @@ def _limits(results: Results) -> Table:
                 rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
     notes = ["Limits are epochs; for annealed full-batch steps and for NDFS updates."]
     return Table("Step limits, and runs that did not converge", ["method", "limit", "not converged"], rows, notes)
-
-
-def _gap(results: Results, dataset: str, method: str) -> str:
-    return "n/a" if results.reason(dataset, method, "corrected") == NOT_AVAILABLE else NONE
 
 
 def _tidy(results: Results, measures: Iterable[str]) -> list[Line]:
@@ -222,14 +209,6 @@ def _tidy(results: Results, measures: Iterable[str]) -> list[Line]:
     return data
 
 
-def _introduction(results: Results) -> list[str]:
-    """Say what the columns mean."""
-    text = [prose("tables.introduction")]
-    if results.mode == "fast":
-        text.append("A fast run: four tables, at most 2,000 samples, one split, few steps. Not for comparison.")
-    return text
-
-
 def _own_errors(results: Results) -> Table:
     """Return the errors of the network itself beside the printed ones."""
     rows = []
@@ -238,19 +217,15 @@ def _own_errors(results: Results) -> Table:
             for path in ("scorer", "selector"):
                 ours = results.value(dataset, method, "paper", f"own.{path}")
                 ratio = None if ours is None else ours.mean / theirs[path]
-                within = NONE if ratio is None else "yes" if abs(ratio - 1) <= _TOLERANCE else "NO"
-                missing = results.reason(dataset, method, "paper")
+                within = "yes" if ratio and abs(ratio - 1) <= _TOLERANCE else "NO"
+                missing = NOT_AVAILABLE if results.reason(dataset, method, "paper") == NOT_AVAILABLE else NONE
                 seeds = by_repeat(results.stored(dataset, method, "paper"), f"own.{path}").values()
-                rows.append(
-                    [
-                        f"{info(dataset).title} {method} {path}",
-                        number(theirs[path], "own"),
-                        with_spread(ours, "own", NOT_AVAILABLE if missing == NOT_AVAILABLE else NONE),
-                        NONE if ratio is None else f"{ratio:.2f}",
-                        within,
-                        f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE,
-                    ]
-                )
+                row = [f"{info(dataset).title} {method} {path}", number(theirs[path], "own")]
+                row += [
+                    written(ours, "own", missing),
+                    *([NONE, NONE] if ratio is None else [f"{ratio:.2f}", within]),
+                ]
+                rows.append([*row, f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE])
     notes = [prose("tables.own_errors_note")]
     header = ["path", "printed", "ours, paper", "ratio", "within 15 %", "largest / smallest seed"]
     return Table("The published network's own errors", header, rows, notes)
@@ -283,9 +258,13 @@ def _spread(shares: list[float]) -> str:
     return f"{100 * np.mean(shares):.1f} ± {100 * np.std(shares):.1f}"
 
 
-def published_value(dataset: str, method: str, measure: str) -> float | None:
-    """Return a figure of Table 2 ("least_squares") or 3 ("accuracy", as a fraction); None where there is none."""
-    value = published()[measure].get(dataset, {}).get(method)
+def published_value(dataset: str, method: str, measure: str, *, earlier: bool = False) -> float | None:
+    """Return a figure of Table 2 ("least_squares") or 3 ("accuracy", as a fraction); None where there is none.
+
+    With ``earlier`` it is that of the authors' earlier paper.
+    """
+    paper = published()["fae"] if earlier else published()
+    value = paper[measure].get(dataset, {}).get(method)
     return value / 100 if value is not None and measure == "accuracy" else value
 
 

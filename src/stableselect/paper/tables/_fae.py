@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ...datasets import info, names
-from .._report import NONE, Document, Table, experiment, number, prose, published, with_spread
+from .._report import NONE, Document, Table, experiment, number, prose, published, written
 from ..methods import NOT_AVAILABLE, Protocol, Results
 from ._comparison import printed, published_value
 
+_earlier = partial(published_value, earlier=True)
+"""A figure of the earlier paper."""
 FORMS = ("FAE, no bias", "FAE, bias")
 """The two forms of the earlier paper."""
 NETWORKS = ("|W|", "W^2")
@@ -42,18 +45,11 @@ def fae(page: Document, results: Results) -> None:
     page.data = _tidy()
 
 
-def earlier(dataset: str, method: str, measure: str) -> float | None:
-    """Return a figure of the earlier paper, an accuracy as a fraction; None where there is none."""
-    value = published()["fae"][measure][dataset].get(method)
-    return value / 100 if value is not None and measure == "accuracy" else value
-
-
 def printed_beside(results: Results, measure: str) -> Table:
     """Return what both papers print of their networks, beside what is selected here under "paper"."""
     here = {f"{method}, run here": method for method in ("FAE", "ScorerSelector", "ColumnSubset", "random")}
-    return _networks(
-        results, measure, f"Published figures of FAE and of the network: {_MEASURES[measure].lower()}", here
-    )
+    title = f"Published figures of FAE and of the network: {_MEASURES[measure].lower()}"
+    return _networks(results, measure, title, here)
 
 
 def _networks(results: Results, measure: str, title: str, here: dict[str, str]) -> Table:
@@ -62,10 +58,10 @@ def _networks(results: Results, measure: str, title: str, here: dict[str, str]) 
     for dataset in names():
         found = info(dataset)
         row = [f"{found.title}, {found.k}", *(printed(dataset, method, measure) for method in NETWORKS)]
-        row += [number(earlier(dataset, form, measure), measure) for form in FORMS]
+        row += [number(_earlier(dataset, form, measure), measure) for form in FORMS]
         for method in here.values():
             missing = "n/a" if results.reason(dataset) == NOT_AVAILABLE else NONE
-            row.append(with_spread(results.value(dataset, method, _PAPER, measure), measure, missing))
+            row.append(written(results.value(dataset, method, _PAPER, measure), measure, missing))
         rows.append(row)
     header = ["dataset, k", *NETWORKS, *FORMS, *here]
     return Table(title, header, rows, [prose("tables.fae_note")])
@@ -75,7 +71,7 @@ def _baselines(measure: str, title: str) -> Table:
     """Return methods by datasets: the figure of the later paper, and that of the earlier one."""
     rows = []
     for method in _shared():
-        pairs = ((printed(dataset, method, measure), earlier(dataset, method, measure)) for dataset in names())
+        pairs = ((printed(dataset, method, measure), _earlier(dataset, method, measure)) for dataset in names())
         rows.append([method, *(f"{later} / {number(value, measure)}" for later, value in pairs)])
     header = ["method", *(info(dataset).title for dataset in names())]
     notes = [prose("tables.fae_baselines_note")] if measure == "least_squares" else []
@@ -91,15 +87,9 @@ def _curves(results: Results, dataset: str) -> Table:
     for method in ("FAE", *_REFERENCES):
         cells = []
         for k in ks:
-            error, accuracy = (results.value(dataset, method, _PAPER, measure, k) for measure in _MEASURES)
-            cells.append(
-                " / ".join(
-                    NONE if value is None else number(value.mean, measure)
-                    for value, measure in zip((error, accuracy), _MEASURES, strict=True)
-                )
-                if error
-                else NONE
-            )
+            values = {measure: results.value(dataset, method, _PAPER, measure, k) for measure in _MEASURES}
+            texts = [written(value, measure, spread=False) for measure, value in values.items()]
+            cells.append(" / ".join(texts) if values["least_squares"] else NONE)
         if set(cells) != {NONE}:
             rows.append([f"{method}, run here", *cells])
     header = ["method", *(f"k = {k}" for k in ks)]
@@ -119,7 +109,7 @@ def disagreements() -> list[str]:
         for dataset in alike
         for method in _shared()
         if (later := published_value(dataset, method, "least_squares")) is not None
-        and (before := earlier(dataset, method, "least_squares")) is not None
+        and (before := _earlier(dataset, method, "least_squares")) is not None
         and before < _DIVERGED
     ]
     far = sorted((pair for pair in pairs if pair[0] > _LARGE), reverse=True)
@@ -133,26 +123,29 @@ def disagreements() -> list[str]:
     accuracies = {dataset: _best(dataset, "accuracy") for dataset in names()}
     lower, higher = _won(errors, "least_squares"), _won(accuracies, "accuracy")
     first = [dataset for dataset in alike if _is_first(dataset, published_value)]
-    still = [dataset for dataset in alike if _is_first(dataset, earlier)]
-    return [
-        f"- The same method, dataset, number of features and measure, but other figures: {len(far)} of {len(pairs)} "
-        f"errors differ by more than a factor of {_LARGE:g}. Furthest apart of AEFS, PFA and CAE, later and earlier: "
-        f"{named}.",
-        f"- The later paper has no row for FAE. Its network (the better of |W| and W^2) and FAE (the better of its "
-        f"forms), by error on {len(alike)} datasets of one scale: FAE is lower on {_titles(lower[1])}; the network on "
-        f"{_titles(lower[0])}. By accuracy on {len(accuracies)} datasets: FAE is higher on {_titles(higher[1])}; the "
-        f"network on {_titles(higher[0])}. Differences of rounding are left out.",
-        f"- In the later paper its network has the lowest error on {len(first)} of these {len(alike)} datasets. With "
-        f"the baselines' errors of the earlier paper in their place, and FAE among them, on {len(still)}: "
-        f"{_titles(still)}.",
-    ]
+    still = [dataset for dataset in alike if _is_first(dataset, _earlier)]
+    counts = {"far": len(far), "pairs": len(pairs), "alike": len(alike), "first": len(first), "still": len(still)}
+    (network_error, fae_error), (network_accuracy, fae_accuracy) = (map(_titles, won) for won in (lower, higher))
+    text = prose(
+        "tables.disagreements",
+        **counts,
+        factor=_LARGE,
+        named=named,
+        accuracies=len(accuracies),
+        fae_error=fae_error,
+        network_error=network_error,
+        fae_accuracy=fae_accuracy,
+        network_accuracy=network_accuracy,
+        still_titles=_titles(still),
+    )
+    return text.split("\n\n")
 
 
 def _best(dataset: str, measure: str) -> tuple[float, float]:
     """Return the better network of the later paper and the better form of FAE."""
     best = max if measure == "accuracy" else min
     networks = (published_value(dataset, method, measure) for method in NETWORKS)
-    forms = (earlier(dataset, form, measure) for form in FORMS)
+    forms = (_earlier(dataset, form, measure) for form in FORMS)
     return best(value for value in networks if value is not None), best(value for value in forms if value is not None)
 
 
@@ -160,14 +153,13 @@ def _won(best: dict[str, tuple[float, float]], measure: str) -> tuple[list[str],
     """Return the datasets where the network is better, and those where FAE is, by more than rounding."""
     sign = -1 if measure == "accuracy" else 1
     gaps = {dataset: sign * (form - network) for dataset, (network, form) in best.items()}
-    return [name for name, gap in gaps.items() if gap > _ROUNDING], [
-        name for name, gap in gaps.items() if gap < -_ROUNDING
-    ]
+    network, fae = ([name for name, gap in gaps.items() if side * gap > _ROUNDING] for side in (1, -1))
+    return network, fae
 
 
 def _is_first(dataset: str, baseline: Any) -> bool:
     """Tell whether the network's error is the lowest, with baselines by this function; FAE is one of the earlier."""
-    rivals = (*_shared(), *(FORMS if baseline is earlier else ()))
+    rivals = (*_shared(), *(FORMS if baseline is _earlier else ()))
     found = [value for method in rivals if (value := baseline(dataset, method, "least_squares")) is not None]
     return _best(dataset, "least_squares")[0] < min(found)
 
@@ -187,21 +179,15 @@ def _titles(datasets: Sequence[str]) -> str:
 
 def _tidy() -> list[dict[str, Any]]:
     """Return every figure of the earlier paper as its files give it, and that of the later one beside it."""
-
-    def line(
-        dataset: str, k: int, method: str, measure: str, value: float | None, later: float | None
-    ) -> dict[str, Any]:
-        row = {"dataset": dataset, "k": k, "method": method, "measure": measure}
-        return row | {"earlier": "" if value is None else value, "later": "" if later is None else later}
-
-    data = []
+    data: list[tuple[Any, ...]] = []
     for measure in _MEASURES:
         for dataset, row in published()["fae"][measure].items():
             for method in (*row, *NETWORKS):
-                value, later = row.get(method), published()[measure][dataset].get(method)
-                data.append(line(dataset, info(dataset).k, method, measure, value, later))
+                later = published()[measure][dataset].get(method)
+                data.append((dataset, info(dataset).k, method, measure, row.get(method), later))
         for dataset, curves in _by_k()["datasets"].items():
             for method, values in curves[measure].items():
                 pairs = zip(_by_k()["k"], values, strict=True)
-                data += [line(dataset, k, method, measure, value, None) for k, value in pairs]
-    return data
+                data += [(dataset, k, method, measure, value, None) for k, value in pairs]
+    columns = ("dataset", "k", "method", "measure", "earlier", "later")
+    return [dict(zip(columns, line, strict=True)) for line in data]

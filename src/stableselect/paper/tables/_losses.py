@@ -86,6 +86,13 @@ class Standing:
                     found.append(Loss(dataset, method, ours, figures[method], better, len(other)))
         return found
 
+    def firsts(self, measure: str) -> list[Loss]:
+        """Return the best of these on each dataset."""
+        found: dict[str, Loss] = {}
+        for loss in self.losses(measure):
+            found.setdefault(loss.dataset, loss)
+        return list(found.values())
+
     def datasets(self, measure: str) -> list[str]:
         """Return the datasets on which the default has a figure."""
         return [name for name in self.results.tables if DEFAULT in self.figures(name, measure)]
@@ -145,17 +152,15 @@ def _table(standing: Standing, measure: str) -> Table:
 
 
 def _errors(standing: Standing) -> str:
-    losses, datasets = standing.losses("ridge"), standing.datasets("ridge")
+    first, datasets = standing.firsts("ridge"), standing.datasets("ridge")
     if not datasets:
         return ""
-    first = _firsts(losses)
     text = f"Error: {DEFAULT} is not the best on {len(first)} of {len(datasets)} datasets"
-    words = [
-        f"{info(loss.dataset).title}, where {loss.method} errs {100 * (1 - loss.theirs / loss.ours):.2g} % less "
-        f"({number(loss.theirs, 'ridge')} against {number(loss.ours, 'ridge')}; better on {loss.better} of "
-        f"{loss.splits} splits)"
-        for loss in first
-    ]
+    words = []
+    for loss in first:
+        theirs, ours = (number(value, "ridge") for value in (loss.theirs, loss.ours))
+        less, title = 100 * (1 - loss.theirs / loss.ours), info(loss.dataset).title
+        words.append(prose("losses.error", title=title, loss=loss, less=less, theirs=theirs, ours=ours))
     return f"{text}{': ' if words else ''}{'; '.join(words)}."
 
 
@@ -166,22 +171,17 @@ def _ranks(standing: Standing) -> str:
         return ""
     ours, width = rows[DEFAULT]["average_rank"], rows[DEFAULT]["critical_difference"]
     near = [name for name, row in rows.items() if name not in OURS and abs(row["average_rank"] - ours) < width]
-    return (
-        f"Ranks: by the average ranks of the errors alone {len(near)} methods cannot be told from {DEFAULT}, since "
-        f"they differ by less than the critical difference, {width:.2f}: {', '.join(near)}."
-    )
+    return prose("losses.ranks", number=len(near), default=DEFAULT, width=width, names=", ".join(near))
 
 
 def _accuracies(standing: Standing) -> str:
-    losses, datasets = standing.losses("accuracy"), standing.datasets("accuracy")
+    first, datasets = standing.firsts("accuracy"), standing.datasets("accuracy")
     if not datasets:
         return ""
-    first = _firsts(losses)
-    words = [
-        f"{info(loss.dataset).title} {loss.method}, by {100 * (loss.theirs - loss.ours):.2g} points" for loss in first
-    ]
-    text = f"Accuracy, which is not what is optimised: another is better on {len(first)} of {len(datasets)} datasets"
-    text += f" (the best on each: {'; '.join(words)})." if words else "."
+    gaps = {f"{info(loss.dataset).title} {loss.method}": 100 * (loss.theirs - loss.ours) for loss in first}
+    words = "; ".join(f"{name}, by {gap:.2g} points" for name, gap in gaps.items())
+    best = f" (the best on each: {words})" if words else ""
+    text = prose("losses.accuracy", number=len(first), datasets=len(datasets), best=best)
     ranked = {name: row["average_rank"] for name, row in standing.rows["accuracy"].items() if row["average_rank"] != ""}
     before = [f"{name} {rank:.2f}" for name, rank in ranked.items() if rank < ranked.get(DEFAULT, 0.0)]
     if before:
@@ -197,13 +197,10 @@ def _stabilities(standing: Standing) -> str:
     order = sorted((name for name in steady if steady[name][0] > ours), key=lambda name: -steady[name][0])
     useful = [name for name in order if steady[name][1] < 1]
     others = [name for name in order if steady[name][1] >= 1]
-    text = f"Stability, samples and seed varied: {DEFAULT} has {ours:.2f}, and {len(order)} of "
-    text += f"{len(steady) - 1} others have more."
-    if useful:
-        words = ", ".join(f"{name} {steady[name][0]:.2f}" for name in useful)
-        text += f" Of those that are better than random features: {words}."
-    if others:
-        text += f" Of those that are not: {', '.join(f'{name} {steady[name][0]:.2f}' for name in others)}."
+    text = prose("losses.stability", default=DEFAULT, ours=ours, more=len(order), others=len(steady) - 1)
+    for kind, names in (("better than random features", useful), ("not", others)):
+        if names:
+            text += f" Of those that are {kind}: {', '.join(f'{name} {steady[name][0]:.2f}' for name in names)}."
     return text
 
 
@@ -230,26 +227,19 @@ def _components(standing: Standing) -> str:
             ratios.append(value.mean / standing.figures(name, "ridge")[DEFAULT])
     if not ratios:
         return ""
-    return (
-        f"Principal components: as many of them, which need every feature, have {geometric_mean(ratios):.2f} of the "
-        f"error of {DEFAULT} (geometric mean over {len(ratios)} datasets)."
-    )
+    return prose("losses.components", ratio=geometric_mean(ratios), default=DEFAULT, datasets=len(ratios))
 
 
 def _to_reconstruct(standing: Standing) -> str:
     rows = standing.rows["ridge"]
-    ours = rows[DEFAULT]
     ranked = [name for name, row in rows.items() if row["average_rank"] != "" and name not in OURS]
-    text = (
-        f"To reconstruct all features from a few: {DEFAULT}. Its error is {_ratio(ours):.2f} of that of random "
-        f"features, better on {ours['wins']} of {ours['compared']} datasets, in "
-        f"{number(standing.seconds(DEFAULT), 'seconds')} s."
-    )
-    if ranked:
-        following = rows[ranked[0]]
-        text += f" Of the others {ranked[0]} comes next ({_ratio(following):.2f}, {following['wins']} of "
-        text += f"{following['compared']}, {number(standing.seconds(ranked[0]), 'seconds')} s)."
-    return text
+
+    def about(method: str) -> Line:
+        seconds = number(standing.seconds(method), "seconds")
+        return {"method": method, "row": rows[method], "ratio": _ratio(rows[method]), "seconds": seconds}
+
+    text = prose("losses.reconstruct", **about(DEFAULT))
+    return text + (" " + prose("losses.next", **about(ranked[0])) if ranked else "")
 
 
 def _few_samples(standing: Standing) -> str:
@@ -263,21 +253,15 @@ def _few_samples(standing: Standing) -> str:
     if not few or not many:
         return ""
     words = ", ".join(f"{ratio:.2f} on {title}" for title, ratio in few.items())
-    return (
-        f"With fewer samples than features, expect little of any choice: relative to random features the error of "
-        f"{DEFAULT} is {words}, and {geometric_mean(many.values()):.2f} on average on the other {len(many)} datasets."
-    )
+    mean = geometric_mean(many.values())
+    return prose("losses.few_samples", default=DEFAULT, few=words, mean=mean, others=len(many))
 
 
 def _to_repeat(standing: Standing) -> str:
     asked, steady = STABLE[DEFAULT], standing.steady
     if DEFAULT not in steady or asked not in steady:
         return ""
-    (plain, error), (stable, cost) = steady[DEFAULT], steady[asked]
-    return (
-        f'To get the same features from other samples: {DEFAULT} with criterion="stability". Stability {stable:.2f} '
-        f"instead of {plain:.2f}, at {cost:.3f} of the error of random features instead of {error:.3f}."
-    )
+    return prose("losses.repeat", default=DEFAULT, plain=steady[DEFAULT], stable=steady[asked])
 
 
 def _to_classify(standing: Standing) -> str:
@@ -292,14 +276,10 @@ def _to_classify(standing: Standing) -> str:
         and row.get(f"difference_to_{DEFAULT}_high", "") != ""
         and row[f"difference_to_{DEFAULT}_low"] <= 0 <= row[f"difference_to_{DEFAULT}_high"]
     ]
-    text = "To classify later, with no labels yet: "
     if not level:
-        return f"{text}{DEFAULT}, which no other equals that is better than random features on every dataset."
+        return prose("losses.classify_alone", default=DEFAULT)
     words = ", ".join(f"{name} ({100 * rows[name][f'difference_to_{DEFAULT}']:+.1f} points)" for name in level)
-    return (
-        f"{text}{DEFAULT}, {words}: each is better than random features on all {rows[DEFAULT]['compared']} datasets, "
-        f"and the intervals of their differences to {DEFAULT} hold 0. With labels, take a method that uses them."
-    )
+    return prose("losses.classify", default=DEFAULT, names=words, datasets=rows[DEFAULT]["compared"])
 
 
 def _in_a_hurry(standing: Standing) -> str:
@@ -313,10 +293,8 @@ def _in_a_hurry(standing: Standing) -> str:
     quick = min(safe, key=standing.seconds, default=DEFAULT)
     if quick == DEFAULT:
         return ""
-    return (
-        f"In a hurry: {quick}, the quickest of those that are better than random features on every dataset "
-        f"({number(standing.seconds(quick), 'seconds')} s, {_ratio(rows[quick]):.2f} of their error)."
-    )
+    seconds = number(standing.seconds(quick), "seconds")
+    return prose("losses.hurry", method=quick, seconds=seconds, ratio=_ratio(rows[quick]))
 
 
 def _not_for_this(standing: Standing) -> str:
@@ -325,15 +303,7 @@ def _not_for_this(standing: Standing) -> str:
     if not poor:
         return ""
     words = ", ".join(f"{name} ({rows[name]['lost']} of {rows[name]['compared']})" for name in poor)
-    return f"Not to reconstruct, since they lose to random features on more datasets than they win: {words}."
-
-
-def _firsts(losses: Iterable[Loss]) -> list[Loss]:
-    """Return the best of each dataset."""
-    found: dict[str, Loss] = {}
-    for loss in losses:
-        found.setdefault(loss.dataset, loss)
-    return list(found.values())
+    return prose("losses.poor", names=words)
 
 
 def _timed(standing: Standing, methods: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from ...datasets import info, names
 from ...experiments import Run
 from .._plots import GREY, line_style
-from .._report import Document, csv_value, experiment, number, prose, published, with_spread
+from .._report import Document, csv_value, experiment, number, prose, published, written
 from ..methods import ALL_FEATURES, METHODS, PROTOCOLS, Options, Protocol, Results, plan
 from ._comparison import published_value
 
@@ -51,7 +51,7 @@ def _table(page: Document, results: Results, protocol: Protocol) -> None:
             kept = results.value(name, method, protocol, "accuracy", methods=_COMPARED)
             missing = results.reason(name, method, protocol)
             loss = None if whole is None or kept is None else 1 - kept.mean / whole.mean
-            both = [with_spread(value, "accuracy", missing) for value in (whole, kept)]
+            both = [written(value, "accuracy", missing) for value in (whole, kept)]
             rows.append([f"{found.title}, {method}", dropped, *both, number(loss, "accuracy")])
             line = {"dataset": name, "protocol": protocol, "method": method}
             every = {"all": "" if whole is None else whole.mean, "loss": "" if loss is None else loss}

@@ -15,6 +15,11 @@ from ._losses import Standing, not_won, which_when
 
 _LEVEL = 0.05
 _MEASURES = {"ridge": "Reconstruction error (ridge refit)", "accuracy": "Accuracy"}
+_UNITS = {
+    "ridge": "of the relative error, in per cent of the mean predictor's on the same split; below 0 is better",
+    "accuracy": "in points of accuracy; above 0 is better",
+}
+"""Of differences."""
 _RIVALS = ("random", "ColumnSubset")
 
 
@@ -27,10 +32,10 @@ def summary(page: Document, results: Results) -> None:
         tables += [table, _differences(results, measure, title, rows)]
         page.data += rows
     standing = Standing(results, page.data)
-    page.add(*not_won(standing), *which_when(standing), "## Every method", prose("tables.summary"), *tables)
+    page.add(*not_won(standing), *which_when(standing), "## Every method")
+    page.introduce(results, "tables.summary")
+    page.add(*tables)
     page.add(*(printed_beside(results, measure) for measure in ("least_squares", "accuracy")))
-    if results.mode == "fast":
-        page.add("A fast run: four tables, one split, few steps. Not for comparison.")
 
 
 def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line]]:
@@ -61,10 +66,12 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
     rows, data = [], []
     for i in order:
         method = methods[i]
-        pairs, against_splits = _against_random(results, method, measure)
+        beside = _pairs(results, measure, method, "random")
+        pairs = [(_mean(both, method), _mean(both, "random")) for both in beside]
+        against_splits = sum(len(both.splits) for both in beside)
         wins = sum(sign * value < sign * chance for value, chance in pairs)
         ties = sum(value == chance for value, chance in pairs)
-        sides = _sides(results, method, measure)
+        sides = _sides(beside, method, sign)
         ratios = [value / chance for value, chance in pairs if chance > 0]
         times = [time for name in results.tables if (time := results.seconds(name, method, "corrected")) is not None]
         median = float(np.median(times)) if times else None
@@ -103,18 +110,10 @@ def _ranks(results: Results, measure: str, title: str) -> tuple[Table, list[Line
     header = ["method", "average rank", "better than random", "won / tied / lost", "splits"]
     header += ["ratio to random", "median s", "largest s"]
     notes = _verdict(scores[single], {info(name).title: len(splits) for name, splits in shared.items()})
-    notes += [
-        f"{method} selects the same features as {first} on every one of these splits, and the two count once in the "
-        f"ranks."
-        for method, first in twins.items()
-    ]
+    notes += [prose("tables.twins", method=method, first=first) for method, first in twins.items()]
     if unranked:
         notes.append(f"Not ranked, since they lack some of these splits: {', '.join(unranked)}.")
-    notes += about_others(results)
-    notes.append(
-        "Seconds: the median over splits and seeds of each dataset; here the median and the largest of these. They "
-        "were taken on several machines, some of them busy: read them as orders of size."
-    )
+    notes += [*about_others(results), prose("tables.seconds_note")]
     return Table(title, header, rows, notes), data
 
 
@@ -147,45 +146,32 @@ def _twins(
     return twins
 
 
-def _against_random(results: Results, method: str, measure: str) -> tuple[list[tuple[float, float]], int]:
-    """Return, for each dataset, a method's figure and that of random features on the splits that both have.
+def _pairs(results: Results, measure: str, *methods: str) -> list[Comparison[str]]:
+    """Return, for each dataset on which all of these methods share splits, their comparison.
 
-    Returns
-    -------
-    pairs : list of (float, float)
-        Means over the splits.
-    splits : int
-        Their number over all datasets.
+    It is that of all methods, as in the tables, or of these alone where they share more splits.
     """
-    pairs, count = [], 0
+    found = []
     for name in results.tables:
-        both = _pair(results, name, measure, (method, "random"))
-        if both.splits and {method, "random"} <= set(both.labels):
-            pairs.append((_mean(both, method), _mean(both, "random")))
-            count += len(both.splits)
-    return pairs, count
+        these = results.compared(name, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
+        every = results.compared(name, "corrected", measure)
+        both = every if set(these.labels) <= set(every.labels) and every.splits == these.splits else these
+        if both.splits and set(methods) <= set(both.labels):
+            found.append(both)
+    return found
 
 
-def _sides(results: Results, method: str, measure: str) -> dict[str, int]:
+def _sides(pairs: list[Comparison[str]], method: str, sign: float) -> dict[str, int]:
     """Return on how many datasets a method is better than random features, no different, and worse.
 
     No different: Student's 95 % interval of the difference over the splits holds 0, or there is one split only.
     """
-    sign = -1.0 if measure == "accuracy" else 1.0
     sides = {"won": 0, "tied": 0, "lost": 0}
-    for name in results.tables if method != "random" else ():
-        found = _pair(results, name, measure, (method, "random")).difference(method, "random")
-        if found is not None:
+    for both in pairs if method != "random" else ():
+        if found := both.difference(method, "random"):
             low, high = sorted((sign * found.low, sign * found.high))
             sides["won" if high < 0 else "lost" if low > 0 else "tied"] += 1
     return sides
-
-
-def _pair(results: Results, dataset: str, measure: str, methods: tuple[str, ...]) -> Comparison[str]:
-    """Return the comparison of all methods, as in the tables, or of these alone where they share more splits."""
-    pair = results.compared(dataset, "corrected", measure, methods=tuple(dict.fromkeys(methods)))
-    every = results.compared(dataset, "corrected", measure)
-    return every if set(pair.labels) <= set(every.labels) and every.splits == pair.splits else pair
 
 
 def _differences(results: Results, measure: str, title: str, data: list[Line]) -> Table:
@@ -202,15 +188,7 @@ def _differences(results: Results, measure: str, title: str, data: list[Line]) -
                 line[f"difference_to_{rival}{name}"] = "" if found is None else found[i]
             row.append(f"{len(pairs)} / {sum(map(len, pairs))}" if found else NONE)
         rows.append(row)
-    unit = (
-        "in points of accuracy; above 0 is better"
-        if measure == "accuracy"
-        else "of the relative error, in per cent of the mean predictor's on the same split; below 0 is better"
-    )
-    notes = [
-        f"Mean difference {unit}. In brackets the 95 % interval of a paired bootstrap: 10,000 draws of datasets, and "
-        "of splits within each. With few datasets such intervals are too short; read them beside the ranks.",
-    ]
+    notes = [prose("tables.differences_note", unit=_UNITS[measure])]
     header = ["method", *(text for rival in _RIVALS for text in (f"less {rival}", "datasets / splits"))]
     return Table(f"{title}: differences", header, rows, notes)
 
@@ -218,14 +196,13 @@ def _differences(results: Results, measure: str, title: str, data: list[Line]) -
 def _paired(results: Results, method: str, rival: str, measure: str) -> list[list[float]]:
     """Return, for each dataset, the differences on the splits that both have finished."""
     found = []
-    for name in results.tables:
-        methods = (method, rival) if measure == "accuracy" else (method, rival, "mean predictor")
-        compared = _pair(results, name, measure, methods)
-        ours, theirs, *unit = (compared.by_split(label) for label in methods)
-        shared = [split for split in ours if split in theirs and (not unit or unit[0].get(split, 0.0) > 0)]
-        if shared:
-            found.append([(ours[s] - theirs[s]) / (unit[0][s] if unit else 1.0) for s in shared])
-    return found
+    units = [] if measure == "accuracy" else ["mean predictor"]
+    for compared in _pairs(results, measure, method, rival, *units):
+        ours, theirs, *unit = (compared.by_split(label) for label in (method, rival, *units))
+        found.append(
+            [(ours[s] - theirs[s]) / (unit[0][s] if unit else 1.0) for s in ours if not unit or unit[0][s] > 0]
+        )
+    return [part for part in found if part]
 
 
 def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
@@ -235,16 +212,14 @@ def _verdict(scores: np.ndarray, splits: dict[str, int]) -> list[str]:
     if methods < 3 or datasets < 2 or np.all(scores == scores[0]):
         return ["Too few methods or datasets, or too much alike, for a test.", ratio]
     statistic = friedmanchisquare(*scores)
-    p = "below 0.001" if statistic.pvalue < 0.001 else f"{statistic.pvalue:.3f}"
-    difference = critical_difference(methods, datasets)
-    titles = ", ".join(f"{title} ({count})" for title, count in splits.items())
-    return [
-        f"Ranks of {methods} methods over {datasets} datasets, on the {sum(splits.values())} splits that all of them "
-        f"finished (in brackets those of each dataset): {titles}. Friedman's test: chi-squared "
-        f"{statistic.statistic:.1f}, p {p}. Critical difference of the average ranks: "
-        f"{difference:.2f}.",
-        ratio,
-    ]
+    words = {
+        "splits": sum(splits.values()),
+        "titles": ", ".join(f"{title} ({count})" for title, count in splits.items()),
+        "statistic": statistic.statistic,
+        "p": "below 0.001" if statistic.pvalue < 0.001 else f"{statistic.pvalue:.3f}",
+        "width": critical_difference(methods, datasets),
+    }
+    return [prose("tables.verdict", methods=methods, datasets=datasets, **words), ratio]
 
 
 def critical_difference(methods: int, datasets: int) -> float:
