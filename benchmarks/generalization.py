@@ -55,7 +55,7 @@ def slopes(name: str, by: str) -> str:
 
 
 def _slope(fitted: PowerLawFit) -> str:
-    return "{:.2f} ({:.2f} to {:.2f})".format(fitted.slope, *fitted.interval).replace("-", "−")
+    return "{:.2f} ({:.2f} to {:.2f})".format(fitted.slope, *fitted.interval).replace("-", "\N{MINUS SIGN}")
 
 
 def _chosen(names: list[str]) -> Iterator[tuple[str, str]]:
