@@ -157,10 +157,17 @@ def test_a_registered_selector_that_cannot_be_used_is_not_said_to_be_missing(sit
 @pytest.mark.slow
 def test_the_command_line_tells_of_broken_packages_without_a_traceback(site, wine):
     install(site, "broken-package", {"Fine": "no_such_module:Fine", "ColumnSubset": "sound:Sound"}, sound=SOUND)
-    code = f"import sys; sys.path.insert(0, {str(site)!r}); from stableselect.cli import main; sys.exit(main())"
-    for words in (["methods"], ["select", str(wine), "-k", "2", "--method", "Fine"]):
-        ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
-        lines = ended.stderr.splitlines()
-        assert all(line.startswith("stableselect: ") for line in lines) and len(lines) == 2 + (words[0] == "select")
+    commands = ["methods"], ["select", str(wine), "-k", "2", "--method", "Fine"]
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); from stableselect.cli import main\n"
+    code += f"for words in {commands!r}: sys.stderr.write(f'code {{main(words)}}\\n')"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    told, lines = [], []
+    for line in ended.stderr.splitlines():
+        lines.append(line)
+        if line.startswith("code "):
+            told.append(lines)
+            lines = []
+    assert [len(lines) for lines in told] == [3, 4] and ended.returncode == 0
+    for lines, code in zip(told, ("0", "2"), strict=True):
+        assert all(line.startswith("stableselect: ") for line in lines[:-1]) and lines[-1] == f"code {code}"
         assert "the name is taken by stableselect" in lines[0] and "No module named 'no_such_module'" in lines[1]
-        assert ended.returncode == (0 if words == ["methods"] else 2)

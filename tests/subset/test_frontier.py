@@ -2,6 +2,8 @@
 
 import itertools
 import warnings
+from copy import copy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +30,12 @@ def twins():
     table = np.repeat(factors, 4, axis=1) + 0.4 * rng.normal(size=(240, 32))
     table.flags.writeable = False
     return table
+
+
+@pytest.fixture(scope="module")
+def steady(twins):
+    """Return a function that gives ColumnSubset fitted for stability on the twins, once for every ridge."""
+    return cache(lambda ridge="auto": ColumnSubset(8, ridge=ridge, criterion="stability").fit(twins))
 
 
 def columns_task(k, ridge=0.1, search="training", **given):
@@ -122,9 +130,9 @@ def rounds(twins):
 
 
 @pytest.mark.slow
-def test_a_setting_is_measured_by_refits_without_the_folds(twins, rounds):
+def test_a_setting_is_measured_by_refits_without_the_folds(steady, rounds):
     sets, errors, cells = rounds
-    frontier = ColumnSubset(8, ridge=0.1, criterion="stability").fit(twins).frontier_
+    frontier = steady(0.1).frontier_
     assert frontier.vote_weight.tolist() == [0.0, *vote_weights(8)]
     np.testing.assert_allclose(frontier.error, errors.sum(axis=1) / cells.sum(), rtol=1e-9)
     found = [stability(each, n_features=32) for each in sets]
@@ -140,14 +148,14 @@ def chosen_by_hand(sets, errors, m=32):
 
 
 @pytest.mark.slow
-def test_the_stated_stability_is_that_of_rounds_that_choose_by_the_others(twins, rounds):
+def test_the_stated_stability_is_that_of_rounds_that_choose_by_the_others(steady, rounds):
     sets, errors, _ = rounds
     groups, repeats = held_out_groups(10, every=True), []
     for number, held in enumerate(groups):
         others = [at for at, other in enumerate(groups) if not set(other) & set(held)]
         setting = chosen_by_hand([[each[at] for at in others] for each in sets], errors[:, others])
         repeats.append(sets[setting][number])
-    frontier = ColumnSubset(8, ridge=0.1, criterion="stability").fit(twins).frontier_
+    frontier = steady(0.1).frontier_
     assert frontier.chosen == chosen_by_hand(sets, errors)
     assert frontier.procedure_stability == pytest.approx(stability(repeats, n_features=32).nogueira)
     low, high = frontier.procedure_interval
@@ -239,11 +247,11 @@ def test_a_wish_that_is_not_met_warns_with_what_can_be_had(rng):
 
 
 @pytest.mark.slow
-def test_a_higher_wish_lets_votes_weigh_more(twins):
+def test_a_higher_wish_lets_votes_weigh_more(twins, steady):
     with pytest.warns(UserWarning, match="not reached"):
         frontier = ColumnSubset(8, min_stability=1.0, max_error_increase=9.0).fit(twins).frontier_
     assert frontier.vote_weight.tolist() == [0.0, 0.125, 0.25, 0.5, 1.0]
-    assert set(ColumnSubset(8, ridge=0.5, criterion="stability").fit(twins).frontier_.ridge) == {0.5}
+    assert set(steady(0.1).frontier_.ridge) == {0.1}
 
 
 def test_forward_under_prices_takes_the_largest_gain_less_price(tall, rng):
@@ -265,7 +273,7 @@ def test_votes_make_the_choice_among_neighbours_repeat():
     x = np.arange(60)
     root = np.linalg.cholesky(np.exp(-(((x[:, None] - x) / 6) ** 2) / 2) + 0.02 * np.eye(60))
     gain, errors = [], {"error": 0.0, "stability": 0.0}
-    for seed in (1, 2, 3):
+    for seed in (1, 2):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(200, 60)) @ root.T
         sets = {"error": [], "stability": []}
@@ -300,8 +308,8 @@ def test_few_samples_are_not_searched_twice_with_one_ridge(rng, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
-def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path):
-    selector = kind(8, criterion="stability").fit(twins)
+def test_the_frontier_is_kept_and_names_the_setting_taken(twins, steady, kind, tmp_path):
+    selector = copy(steady()) if kind is ColumnSubset else kind(8, criterion="stability").fit(twins)
     frontier = selector.frontier_
     assert frontier.error[frontier.chosen] <= 1.05 * frontier.error.min()
     assert frontier.pareto_optimal[np.argmin(frontier.error)]
@@ -322,8 +330,8 @@ def test_the_frontier_is_kept_and_names_the_setting_taken(twins, kind, tmp_path)
 
 
 @pytest.mark.slow
-def test_moments_of_folds_give_the_same_choice_as_the_rows(twins):
-    rows = ColumnSubset(8, criterion="stability").fit(twins)
+def test_moments_of_folds_give_the_same_choice_as_the_rows(twins, steady):
+    rows = steady()
     moments = ColumnSubset(8, criterion="stability").fit_moments(fold_moments(twins, None, 10))
     np.testing.assert_array_equal(rows.selected_, moments.selected_)
     shuffled = ColumnSubset(8, criterion="stability").fit(twins[::-1])
@@ -419,7 +427,7 @@ def tables_with_an_empty_fold():
             yield X
 
 
-@pytest.mark.parametrize(("most", "least"), [(1, 1), pytest.param(5, 5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("most", "least"), [(1, 1), pytest.param(3, 3, marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore")
 def test_the_first_setting_is_the_default_where_a_fold_is_empty(most, least):
     tables = list(itertools.islice(tables_with_an_empty_fold(), most))
