@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Constraints, Interval, StrOptions
-from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy
+from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy, units
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS
 from ._scorer_parameters import Network
@@ -257,6 +257,35 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
             random_state=random_state,
         )
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Select the features.
+
+        Parameters
+        ----------
+        X : table of shape (n, m)
+            The samples; "full_batch" takes them in anything that :meth:`Moments.from_batches()
+            <stableselect.Moments.from_batches>` reads.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the samples, for "full_batch".
+        groups : array-like of shape (n,), optional
+            Labels of samples that belong together, such as replicates: they are held out together.
+
+        Returns
+        -------
+        self
+        """
+        self._groups = groups
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._groups
+
+    def _keeps_groups(self) -> bool:
+        """Tell whether groups have a say in what is held out."""
+        return not self._is_linear()
+
     def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
         """Run data through the network.
 
@@ -279,7 +308,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
         scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
         if self.decoder_weights_ is not None:
-            return self._run_networks(scored)
+            return self._run_beside(X[:, self.support_], scored)
         intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
         return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
 
@@ -288,7 +317,14 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
             return None
         scored = np.zeros((len(values), self.n_features_in_))
         scored[:, self.support_] = values * self.score_weights_[self.support_]
-        return self._run_networks(scored)
+        return self._run_beside(values, scored)
+
+    def _run_beside(self, values: np.ndarray, scored: np.ndarray) -> np.ndarray:
+        """Return the output of the network for scored features, with that of the linear map from the selected ones."""
+        if self.network_weight_ is None:
+            return self._run_networks(scored)
+        linear = values @ self.reconstruction_coef_ + self.reconstruction_intercept_
+        return linear + self.network_weight_ * self._run_networks(scored) if self.network_weight_ else linear
 
     def _folds_needed(self) -> int:
         return N_FOLDS if self.init == "search" else 0
@@ -306,7 +342,11 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         settings = NetworkSettings(
             self.get_params(deep=False), self._solver(), self._is_linear(), n_samples, gram.n_features, k
         )
-        data = TrainingData(gram, unit, to_numpy(moments.mean), X, *searched_features(settings.init, k, folds, X))
+        groups = getattr(self, "_groups", None)
+        if groups is not None and n_samples is not None:
+            groups = units(groups, n_samples)[0]
+        searched = searched_features(settings.init, k, folds, X, groups)
+        data = TrainingData(gram, unit, to_numpy(moments.mean), X, groups, searched)
         network, history = train_network(data, settings, check_random_state(self.random_state), self._train)
         return self._store_network(network, history, data, settings)
 
@@ -318,7 +358,8 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         # "full_batch" sees moments of mean variance one, "minibatch" the data themselves.
         unit = data.unit if settings.solver == "full_batch" else 1.0
         self._store_history(history, network.losses * unit)
-        self.latent_width_, self.ridge_ = settings.width, data.ridge
+        self.latent_width_, self.network_weight_ = settings.width, network.network_weight
+        self.ridge_ = 0.0 if data.searched is None else data.searched.ridge_
         self.score_weights_ = network.score_weights
         self.loss_selector_, self.loss_scorer_ = (float(error) * unit for error in network.errors)
         weight = settings.objective.scorer_weight
@@ -329,7 +370,11 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
             self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
             self._activations = self._fitted_activations()
             self.lower_bound_, self.optimality_gap_ = 0.0, 1.0
-            return Selection(order, network.scores)
+            if network.network_weight is None:
+                return Selection(order, network.scores)
+            linear = data.linear_map()
+            coefficients = linear.coefficients[np.searchsorted(linear.selected, order)]
+            return Selection(order, network.scores, coefficients, data.mean, linear.intercept)
         floor = (1 + weight) * data.gram.floor(settings.width) / data.gram.n_features * data.unit
         self.lower_bound_ = min(max(0.0, floor), self.objective_)
         nothing_left = self.objective_ <= EXHAUSTED * data.unit

@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import GroupKFold
 
 from .._core import Array, Gram, Moments, is_foreign, to_numpy
-from ..subset import ColumnSubset, KernelSubset
+from ..subset import N_FOLDS, ColumnSubset, KernelSubset
 from ._scorer_full_batch import STEPS, FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
+    LinearMap,
     Network,
     Objective,
     Parameters,
@@ -123,18 +125,18 @@ class TrainingData:
         Means of the features.
     X : array of shape (n, m) or None
         The samples; None if only their moments are known.
-    searched : sequence of int
-        Features that a search selects, for ``init="search"`` and ``"kernel"``.
-    ridge : float
-        Relative ridge weight of that search.
+    groups : ndarray of int of shape (n,) or None
+        Of samples that are held out together.
+    searched : ColumnSubset or None
+        The features of a search with a ridge regression from them, for ``init="search"`` and ``"kernel"``.
     """
 
     gram: Gram
     unit: float
     mean: np.ndarray
     X: Array = None
-    searched: Sequence[int] = ()
-    ridge: float = 0.0
+    groups: np.ndarray | None = None
+    searched: ColumnSubset | None = None
 
     def start(self, settings: NetworkSettings, rng: np.random.RandomState, *, bias: bool) -> Parameters:
         """Return the initial weights of a linear network."""
@@ -143,33 +145,49 @@ class TrainingData:
             return random_parameters(self.gram.n_features, settings.width, bias, rng)
         if settings.init == "pca":
             return pca_parameters(self.gram, settings.width, mean)
-        return search_parameters(
-            self.gram, settings.width, settings.objective.scorer_weight, self.ridge, self.searched, mean
-        )
+        assert self.searched is not None
+        ridge, selected = self.searched.ridge_, self.searched.selected_.tolist()
+        return search_parameters(self.gram, settings.width, settings.objective.scorer_weight, ridge, selected, mean)
 
     def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
         """Return the initial raw scores of a nonlinear network."""
-        if settings.init == "published":
+        if self.searched is None:
             return random_scores(self.gram.n_features, rng)
-        w = np.full(self.gram.n_features, 0.5)
-        w[list(self.searched)] = 1.0
-        return w
+        return np.where(self.searched.support_, 1.0, 0.5)
+
+    def linear_map(self) -> LinearMap:
+        """Return the ridge regression from the features of the search, which are known and not regressed on."""
+        assert self.searched is not None
+        selected = np.flatnonzero(self.searched.support_)
+        coefficients, intercept = (
+            self.searched.reconstruction_coef_.copy(),
+            self.searched.reconstruction_intercept_.copy(),
+        )
+        coefficients[:, selected], intercept[selected] = np.eye(len(selected)), 0.0
+        return LinearMap(coefficients, intercept, selected)
 
 
-def searched_features(init: str, k: int, folds: Sequence[Moments], X: Array) -> tuple[list[int], float]:
-    """Return the features that training starts from, and the ridge of the search that found them; none for others.
+def searched_features(
+    init: str, k: int, folds: Sequence[Moments], X: Array, groups: np.ndarray | None
+) -> ColumnSubset | None:
+    """Return the features that training starts from, with a ridge regression from them; None for other starts.
 
     The kernel's search sees some thousand samples, evenly spaced, and its own seed: all seeds of a network start alike.
     """
-    if init == "search":
-        linear = ColumnSubset(k).fit_moments(folds)
-        return linear.selected_.tolist(), linear.ridge_
+    if init not in ("search", "kernel"):
+        return None
+    if init == "search" and groups is None:
+        return ColumnSubset(k).fit_moments(folds)
+    include = None
     if init == "kernel":
         n = int(X.shape[0])
         rows = np.unique(np.linspace(0, n - 1, min(n, _KERNEL_ROWS)).astype(np.int64))
-        kernel = KernelSubset(k, map_landmarks=1).fit(read_rows(X, rows, np.float64))  # its map is not needed
-        return kernel.selected_.tolist(), 0.0
-    return [], 0.0
+        kernel = KernelSubset(k, map_landmarks=1)  # its map is not needed
+        kernel.fit(read_rows(X, rows, np.float64), groups=None if groups is None else groups[rows])
+        include = kernel.selected_.tolist()
+    n_folds = 0 if groups is None else min(N_FOLDS, int(groups.max()) + 1)
+    cv = GroupKFold(n_folds) if n_folds > 1 else None
+    return ColumnSubset(k, include=include, cv=cv).fit(X, groups=groups)
 
 
 def train_network(
@@ -214,7 +232,7 @@ def _maker(
             data.start(settings, rng, bias=False), data.gram, settings.objective, settings.learning_rate, keeps_best
         )
     X = to_numpy(data.X) if is_foreign(data.X) else data.X
-    split = hold_out(X.shape[0], settings.validation_fraction, rng)
+    split = hold_out(X.shape[0], settings.validation_fraction, rng, data.groups)
     deviation = np.sqrt(to_numpy(data.gram.diagonal()) * data.unit)
     return lambda start: MinibatchTrainable(
         data.start(settings, rng, bias=True),
@@ -233,18 +251,23 @@ def _train_torch(
 ) -> tuple[Network, History]:
     require_torch()
     from ._torch._networks import to_arrays
-    from ._torch._scorer import scorer_model
+    from ._torch._searched import scorer_model
     from ._torch._trainable import train_in_torch
+
+    split = hold_out(data.X.shape[0], settings.validation_fraction, rng, data.groups)
+    adds = not settings.linear and data.searched is not None and not settings.objective.anneal
+    known = data.linear_map() if adds else None
+    groups = np.arange(data.X.shape[0]) if data.groups is None else data.groups
 
     def make(rows: Any) -> Any:
         begin = data.start(settings, rng, bias=True) if settings.linear else None
         w = data.start_scores(settings, rng) if begin is None else begin.w
-        return scorer_model(settings.networks, settings.objective, w, begin, rows, rng)
+        return scorer_model(settings.networks, settings.objective, w, begin, rows, rng, known, groups[split[1]])
 
     trained, history = train_in_torch(
         run,
         data.X,
-        hold_out(data.X.shape[0], settings.validation_fraction, rng),
+        split,
         make,
         settings.stopping,
         settings.n_starts,
@@ -261,6 +284,11 @@ def _train_torch(
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.objective.anneal or not settings.linear else w
     encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
+    if known is not None:
+        selected = known.selected[top_features(scores[known.selected], settings.objective.k)]
+        return Network(
+            s, scores, selected, losses, errors, encoder, decoder, network_weight=model.network_weight
+        ), history
     common = (s, scores, top_features(scores, settings.objective.k), losses, errors)
     if not settings.linear:
         return Network(*common, encoder, decoder), history

@@ -257,13 +257,21 @@ def train_starts(
     return best[1:]
 
 
-def hold_out(n: int, fraction: float, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples to train on and the held-out samples, both sorted; at least one is left to train on."""
+def hold_out(
+    n: int, fraction: float, rng: np.random.RandomState, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples to train on and the held-out samples, both sorted; at least one is left to train on.
+
+    Whole ``groups``, numbered from 0, are held out if there are some.
+    """
     if fraction == 0:
         return np.arange(n), np.arange(0)
-    n_held = min(n - 1, max(1, round(fraction * n)))
-    held = np.zeros(n, dtype=bool)
-    held[rng.permutation(n)[:n_held]] = True
+    n_units = n if groups is None else int(groups.max()) + 1
+    n_held = min(n_units - 1, max(1, round(fraction * n_units)))
+    held = np.zeros(n_units, dtype=bool)
+    held[rng.permutation(n_units)[:n_held]] = True
+    if groups is not None:
+        held = held[groups]
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
