@@ -16,7 +16,7 @@ from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS
 from ._scorer_parameters import Network
-from ._scorer_train import NetworkSettings, TrainingData, searched_features, train_network
+from ._scorer_train import NetworkSettings, TrainingData, linear_map, searched_features, train_network
 from ._specs import Spec
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
 from ._training import History
@@ -372,7 +372,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
             self.lower_bound_, self.optimality_gap_ = 0.0, 1.0
             if network.network_weight is None:
                 return Selection(order, network.scores)
-            linear = data.linear_map()
+            linear = linear_map(data.searched)
             coefficients = linear.coefficients[np.searchsorted(linear.selected, order)]
             return Selection(order, network.scores, coefficients, data.mean, linear.intercept)
         floor = (1 + weight) * data.gram.floor(settings.width) / data.gram.n_features * data.unit

@@ -27,7 +27,7 @@ from ._scorer_parameters import (
     top_features,
 )
 from ._specs import Networks, require_torch
-from ._training import History, Stopping, check_loss, hold_out, read_rows, warn_not_converged
+from ._training import BLOCK_ROWS, History, Stopping, check_loss, hold_out, read_rows, warn_not_converged
 
 Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""
@@ -155,16 +155,20 @@ class TrainingData:
             return random_scores(self.gram.n_features, rng)
         return np.where(self.searched.support_, 1.0, 0.5)
 
-    def linear_map(self) -> LinearMap:
-        """Return the ridge regression from the features of the search, which are known and not regressed on."""
-        assert self.searched is not None
-        selected = np.flatnonzero(self.searched.support_)
-        coefficients, intercept = (
-            self.searched.reconstruction_coef_.copy(),
-            self.searched.reconstruction_intercept_.copy(),
-        )
-        coefficients[:, selected], intercept[selected] = np.eye(len(selected)), 0.0
-        return LinearMap(coefficients, intercept, selected)
+
+def linear_map(searched: ColumnSubset) -> LinearMap:
+    """Return the ridge regression of a search, which leaves the features that it found as they are."""
+    selected = np.flatnonzero(searched.support_)
+    coefficients, intercept = searched.reconstruction_coef_.copy(), searched.reconstruction_intercept_.copy()
+    coefficients[:, selected], intercept[selected] = np.eye(len(selected)), 0.0
+    return LinearMap(coefficients, intercept, selected)
+
+
+def map_without(searched: ColumnSubset, X: Array, rows: np.ndarray) -> LinearMap:
+    """Return the same regression on some of the samples, so that what it leaves of the others can be judged."""
+    blocks = (read_rows(X, rows[first : first + BLOCK_ROWS], np.float64) for first in range(0, len(rows), BLOCK_ROWS))
+    again = ColumnSubset(len(searched.selected_), include=searched.selected_.tolist(), ridge=searched.ridge_)
+    return linear_map(again.fit_moments(Moments.from_batches(blocks)))
 
 
 def searched_features(
@@ -256,7 +260,7 @@ def _train_torch(
 
     split = hold_out(data.X.shape[0], settings.validation_fraction, rng, data.groups)
     adds = not settings.linear and data.searched is not None and not settings.objective.anneal
-    known = data.linear_map() if adds else None
+    known = map_without(data.searched, data.X, split[0]) if adds else None
     groups = np.arange(data.X.shape[0]) if data.groups is None else data.groups
 
     def make(rows: Any) -> Any:

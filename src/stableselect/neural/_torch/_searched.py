@@ -77,7 +77,6 @@ class SearchedModel(ScorerModel):
         c = float(np.clip(products.sum() / (squares.sum() or 1.0), 0.0, 1.0))
         gains = 2 * c * products - c**2 * squares
         spread = gains - sizes * (gains.sum() / sizes.sum())
-        self.told = (c, gains.sum() / np.sqrt(spread @ spread))
         return c if gains.sum() > np.sqrt(spread @ spread) else 0.0
 
 
