@@ -38,6 +38,10 @@ _MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
 _MIN_WIDTH = 16
 """Smallest default latent width of a nonlinear network: while more than k features are selected, a narrow code mixes
 them, and the important ones cannot be told apart."""
+_ENOUGH = 1000
+"""With fewer samples, or groups, a network that starts from a search learns more slowly: it is soon past its best."""
+_PATIENCE = 0.2
+"""Its patience, as a fraction of the epochs."""
 _FEWEST_TO_HOLD_OUT = 10
 """With fewer samples none are held out by default."""
 
@@ -57,10 +61,19 @@ class NetworkSettings:
         Number of samples; None if only their moments are known, which "minibatch" cannot train on.
     n_features, k : int
         Number of features, and how many of them are to be selected.
+    n_groups : int or None
+        Number of groups of samples that belong together; None if each is by itself.
     """
 
     def __init__(
-        self, params: Mapping[str, Any], solver: str, linear: bool, n_samples: int | None, n_features: int, k: int
+        self,
+        params: Mapping[str, Any],
+        solver: str,
+        linear: bool,
+        n_samples: int | None,
+        n_features: int,
+        k: int,
+        n_groups: int | None = None,
     ) -> None:
         self.solver, self.linear, self.init = solver, linear, params["init"]
         self.batch_size, self.device = int(params["batch_size"]), params["device"]
@@ -91,6 +104,9 @@ class NetworkSettings:
             self.learning_rate = 1e-3 if linear else 5e-3
         plain = linear or self.init != "published"
         anneal = bool(not plain if params["anneal"] is None else params["anneal"])
+        self.adds = not linear and self.init != "published" and not anneal
+        if self.adds and params["learning_rate"] is None:
+            self.learning_rate *= min(1.0, (n_groups or n) / _ENOUGH)
         self.objective = Objective(k, params["score_function"], float(params["scorer_weight"]), anneal)
         self.n_starts = int(params["n_starts"] or (1 if plain else 3))
         self.width = int(params["latent_width"] or (k if linear else max(k, _MIN_WIDTH)))
@@ -98,7 +114,8 @@ class NetworkSettings:
         n_batches = max(1, -(-(n - round(fraction * n)) // self.batch_size))
         epochs = params["epochs"] or self._default_epochs(n_features, self.n_starts * n_batches)
         max_time = None if params["max_time"] is None else params["max_time"] / self.n_starts
-        self.stopping = Stopping(int(epochs), params["patience"], float(params["tol"]), max_time)
+        patience = params["patience"] or (max(1, round(_PATIENCE * epochs)) if self.adds else None)
+        self.stopping = Stopping(int(epochs), patience, float(params["tol"]), max_time)
 
     def _default_epochs(self, n_features: int, batches: int) -> int:
         """Return the default number of epochs; ``batches`` are those of one epoch of all starts."""
@@ -259,14 +276,15 @@ def _train_torch(
     from ._torch._trainable import train_in_torch
 
     split = hold_out(data.X.shape[0], settings.validation_fraction, rng, data.groups)
-    adds = not settings.linear and data.searched is not None and not settings.objective.anneal
-    known = map_without(data.searched, data.X, split[0]) if adds else None
+    maps = None
+    if settings.adds and data.searched is not None:
+        maps = map_without(data.searched, data.X, split[0]), linear_map(data.searched)
     groups = np.arange(data.X.shape[0]) if data.groups is None else data.groups
 
     def make(rows: Any) -> Any:
         begin = data.start(settings, rng, bias=True) if settings.linear else None
         w = data.start_scores(settings, rng) if begin is None else begin.w
-        return scorer_model(settings.networks, settings.objective, w, begin, rows, rng, known, groups[split[1]])
+        return scorer_model(settings.networks, settings.objective, w, begin, rows, rng, maps, groups[split[1]])
 
     trained, history = train_in_torch(
         run,
@@ -288,14 +306,13 @@ def _train_torch(
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.objective.anneal or not settings.linear else w
     encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
-    if known is not None:
-        selected = known.selected[top_features(scores[known.selected], settings.objective.k)]
-        return Network(
-            s, scores, selected, losses, errors, encoder, decoder, network_weight=model.network_weight
-        ), history
-    common = (s, scores, top_features(scores, settings.objective.k), losses, errors)
+    selected = top_features(scores, settings.objective.k)
+    if maps is not None:
+        searched = maps[1].selected
+        selected = searched[top_features(scores[searched], len(searched))]
+    common = (s, scores, selected, losses, errors)
     if not settings.linear:
-        return Network(*common, encoder, decoder), history
+        return Network(*common, encoder, decoder, network_weight=getattr(model, "network_weight", None)), history
     E, a, G, b = (value.astype(np.float64) for value in (*encoder.values(), *decoder.values()))
     return Network(*common, E.T.copy(), G.T.copy(), a, b), history
 

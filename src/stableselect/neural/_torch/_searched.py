@@ -31,8 +31,8 @@ class SearchedModel(ScorerModel):
     ----------
     *network
         As in :class:`ScorerModel`.
-    linear : LinearMap
-        The map.
+    maps : tuple of two LinearMap
+        The map fitted without the held-out samples, for the training, and with them, for the end.
     groups : ndarray of int
         The group of every held-out sample.
     """
@@ -41,11 +41,11 @@ class SearchedModel(ScorerModel):
     intercept: torch.Tensor
     selected: torch.Tensor
 
-    def __init__(self, *network: Any, linear: LinearMap, groups: np.ndarray) -> None:
+    def __init__(self, *network: Any, maps: tuple[LinearMap, LinearMap], groups: np.ndarray) -> None:
         super().__init__(*network)
-        for name, value in linear._asdict().items():
+        for name, value in maps[0]._asdict().items():
             self.register_buffer(name, torch.from_numpy(value), persistent=False)
-        self.groups, self.network_weight = groups, 1.0
+        self.final, self.groups, self.network_weight = maps[1], groups, 1.0
         last = list(self.decoder.modules())[-1]
         if isinstance(last, nn.Linear):
             nn.init.zeros_(last.weight)
@@ -54,6 +54,8 @@ class SearchedModel(ScorerModel):
         """Decide on c, the ``network_weight``, and compute ``errors``."""
         if held_out is not None:
             self.network_weight = self._weight(held_out)
+            self.coefficients.copy_(torch.from_numpy(self.final.coefficients))
+            self.intercept.copy_(torch.from_numpy(self.final.intercept))
         super().finish(rows, held_out)
 
     def _errors(self, batch: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -71,13 +73,14 @@ class SearchedModel(ScorerModel):
         for batch in held_out.batches(4096):
             left, output = self._left(batch).double(), self._outputs(batch, self.selected)[0].double()
             parts.append(torch.stack([(left * output).sum(1), output.square().sum(1)]).cpu())
-        # Sums over groups, whose number is that of independent samples.
+        # Sums over groups: so many samples are independent.
         products, squares = (np.bincount(self.groups, weights=part) for part in torch.cat(parts, dim=1).numpy())
         sizes = np.bincount(self.groups)
         c = float(np.clip(products.sum() / (squares.sum() or 1.0), 0.0, 1.0))
         gains = 2 * c * products - c**2 * squares
         spread = gains - sizes * (gains.sum() / sizes.sum())
-        return c if gains.sum() > np.sqrt(spread @ spread) else 0.0
+        n = np.count_nonzero(sizes)
+        return c if n > 1 and gains.sum() > np.sqrt(spread @ spread * n / (n - 1)) else 0.0
 
 
 def scorer_model(
@@ -87,7 +90,7 @@ def scorer_model(
     start: Parameters | None,
     rows: Rows,
     rng: np.random.RandomState,
-    linear: LinearMap | None,
+    maps: tuple[LinearMap, LinearMap] | None,
     groups: np.ndarray,
 ) -> ScorerModel:
     """Return the network with its initial weights.
@@ -106,7 +109,7 @@ def scorer_model(
         Samples to train on.
     rng : RandomState
         Draws the weights.
-    linear : LinearMap or None
+    maps : tuple of two LinearMap, or None
         What the network adds to.
     groups : ndarray of int
         The group of every held-out sample.
@@ -120,5 +123,6 @@ def scorer_model(
         with torch.no_grad():
             for place, value in zip((*encoder.parameters(), *decoder.parameters()), parts, strict=True):
                 place.copy_(torch.from_numpy(np.array(value)))
-    parts = (w, encoder, decoder, rows.deviation(), objective)
-    return ScorerModel(*parts) if linear is None else SearchedModel(*parts, linear=linear, groups=groups)
+    if maps is None:
+        return ScorerModel(w, encoder, decoder, rows.deviation(), objective)
+    return SearchedModel(w, encoder, decoder, rows.deviation(), objective, maps=maps, groups=groups)

@@ -116,7 +116,7 @@ class AEFSModel(SparseInputModel):
     def finish(self, rows: Rows, held_out: Rows | None) -> None:
         """Set the first layer to zero for the features dropped, then as in the base class."""
         self._first[0].weight.mul_(self.present)
-        super().finish(rows)
+        super().finish(rows, held_out)
 
 
 class AgnoSSModel(SparseInputModel):
