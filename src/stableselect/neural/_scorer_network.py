@@ -61,8 +61,8 @@ class ScorerSelectorNetwork(FittedNetwork, StreamingSelector):
         learn what a ridge regression from these leaves.
     learning_rate : float or None, default=None
         Learning rate of Adam. None: 0.01 ("full_batch"; 0.003 if annealed) decaying to 3 % of it, 0.001 ("minibatch"),
-        or 0.005 decaying to 3 % of it (nonlinear networks; n / 1000 of that if they start from a search and have fewer
-        than 1000 samples, or groups).
+        or 0.005 decaying to 3 % of it (nonlinear networks; 0.002 if they start from a search, and n / 400 of that with
+        fewer than 400 samples or groups).
     epochs : int or None, default=None
         Number of full-batch steps, or of passes over the samples ("minibatch"). None: 2000, 200, and for nonlinear
         networks as many as give 1.2e9 steps times weights over all starts, but between 500 and 9,000 steps.

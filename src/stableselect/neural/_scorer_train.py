@@ -38,8 +38,8 @@ _MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
 _MIN_WIDTH = 16
 """Smallest default latent width of a nonlinear network: while more than k features are selected, a narrow code mixes
 them, and the important ones cannot be told apart."""
-_ENOUGH = 1000
-"""With fewer samples, or groups, a network that starts from a search learns more slowly: it is soon past its best."""
+_SEARCHED_RATE, _ENOUGH = 2e-3, 400
+"""Learning rate of a network that starts from a search; with fewer samples, or groups, it learns more slowly."""
 _PATIENCE = 0.2
 """Its patience, as a fraction of the epochs."""
 _FEWEST_TO_HOLD_OUT = 10
@@ -106,7 +106,7 @@ class NetworkSettings:
         anneal = bool(not plain if params["anneal"] is None else params["anneal"])
         self.adds = not linear and self.init != "published" and not anneal
         if self.adds and params["learning_rate"] is None:
-            self.learning_rate *= min(1.0, (n_groups or n) / _ENOUGH)
+            self.learning_rate = _SEARCHED_RATE * min(1.0, (n_groups or n) / _ENOUGH)
         self.objective = Objective(k, params["score_function"], float(params["scorer_weight"]), anneal)
         self.n_starts = int(params["n_starts"] or (1 if plain else 3))
         self.width = int(params["latent_width"] or (k if linear else max(k, _MIN_WIDTH)))

@@ -50,6 +50,19 @@ class SearchedModel(ScorerModel):
         if isinstance(last, nn.Linear):
             nn.init.zeros_(last.weight)
 
+    @torch.no_grad()
+    def standardise(self, rows: Rows) -> None:
+        """Let the units of the first layer start with mean 0 and variance 1 over the samples, where it is linear."""
+        if self._first is None or self._first.bias is None:
+            return
+        batch = next(rows.batches(4096)).to(self.coefficients.dtype)[:, self.selected]
+        weight = self._first.weight[:, self.selected].to(batch.dtype) * self.score_weights()[self.selected]
+        values = batch @ weight.T
+        spread, mean = values.std(dim=0, correction=0), values.mean(dim=0)
+        spread = torch.where(spread > 1e-6 * values.abs().max(), spread, 1.0)
+        self._first.weight.div_(spread[:, None])
+        self._first.bias.copy_(-mean / spread)
+
     def finish(self, rows: Rows, held_out: Rows | None) -> None:
         """Decide on c, the ``network_weight``, and compute ``errors``."""
         if held_out is not None:
@@ -125,4 +138,6 @@ def scorer_model(
                 place.copy_(torch.from_numpy(np.array(value)))
     if maps is None:
         return ScorerModel(w, encoder, decoder, rows.deviation(), objective)
-    return SearchedModel(w, encoder, decoder, rows.deviation(), objective, maps=maps, groups=groups)
+    model = SearchedModel(w, encoder, decoder, rows.deviation(), objective, maps=maps, groups=groups)
+    model.standardise(rows)
+    return model
