@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._compat import Constraints, Interval, StrOptions
-from .._core import Array, Moments, merged, normalised_moments, to_numpy, units
+from .._core import MANY_FEATURES, Array, Moments, merged, normalised_moments, one_thread, to_numpy, units
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS
 from ._scorer_fitted import FittedNetwork
@@ -277,8 +278,12 @@ class ScorerSelectorNetwork(FittedNetwork, StreamingSelector):
         self
         """
         self._groups = groups
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        # Small moments too: several threads of BLAS would wait for each other on a busy machine.
+        small = len(shape) == 2 and shape[1] < MANY_FEATURES
         try:
-            return super().fit(X, y, sample_weight)
+            with one_thread() if small else nullcontext():
+                return super().fit(X, y, sample_weight)
         finally:
             del self._groups
 
