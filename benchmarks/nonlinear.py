@@ -80,13 +80,14 @@ def network(k: int, seed: int, kind: str, device: str = "auto") -> ScorerSelecto
 
 def trained(name: str, kind: str, split: int, seed: int) -> dict[str, Any]:
     """Return the test error of a network, what it selects, and its seconds of processor time."""
-    train, test, _ = samples(name, split)
+    train, test, groups = samples(name, split)
     begin = time.process_time()
-    selector = network(K[name], seed, kind, "cpu").fit(train)
+    selector = network(K[name], seed, kind, "cpu").fit(train, groups=groups)
     seconds = time.process_time() - begin
     chosen = np.sort(selector.selected_).tolist()
     ridge = reconstruction_error(train, test, chosen, refit="ridge")
-    return {"own": -selector.score(test), "ridge": ridge, "selected": chosen, "seconds": seconds}
+    found = {"own": -selector.score(test), "ridge": ridge, "selected": chosen, "seconds": seconds}
+    return found | {"network_weight": selector.network_weight_}
 
 
 def seeded(name: str, k: int) -> dict[str, Any]:

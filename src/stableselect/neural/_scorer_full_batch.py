@@ -28,8 +28,9 @@ _EPSILON = 5e-8
 """Adam's eps relative to tr C, so that the result does not depend on the units of the data."""
 _DECAY = 0.03
 """Fraction of the initial learning rate left at the last step; the decay is geometric."""
-_SHARED_PRODUCT = 1e7
-"""Multiplications from which two products are made side by side; below, handing one over takes as long."""
+_SHARED_PRODUCT = 5e7
+"""Multiplications from which two products are made side by side; below, handing one over costs a tenth of a step beside
+a busy process."""
 
 
 class FullBatchTrainable(ScorerTrainable):

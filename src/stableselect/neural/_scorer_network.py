@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Constraints, Interval, StrOptions
-from .._core import EXHAUSTED, Array, Moments, column_roles, merged, normalised_moments, to_numpy
+from .._core import MANY_FEATURES, Array, Moments, merged, normalised_moments, one_thread, to_numpy, units
 from ..base import Selection, StreamingSelector, resolve_k
 from ..subset import N_FOLDS
-from ._scorer_parameters import Network
+from ._scorer_fitted import FittedNetwork
 from ._scorer_train import NetworkSettings, TrainingData, searched_features, train_network
 from ._specs import Spec
 from ._trained_selector import AT_LEAST_ONE, NETWORK, NOT_NEGATIVE, TrainedSelector
-from ._training import History
-
-_LINEAR = ("encoder_", "decoder_", "encoder_intercept_", "scorer_intercept_", "decoder_intercept_")
-_NONLINEAR = ("encoder_weights_", "decoder_weights_")
-"""Attributes of one kind of network, None for the other."""
 
 
-class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
+class ScorerSelectorNetwork(FittedNetwork, StreamingSelector):
     """Score all features and select k of them with one shared autoencoder, trained by gradient descent.
 
     Every feature j is multiplied by a score phi(w_j) >= 0. The *scorer* reconstructs the data from all scored features,
@@ -64,10 +58,12 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         Where training starts: the published random start; the principal components (linear networks only); the features
         that :class:`ColumnSubset` selects, with the weights of the closed form if the network is linear; or those that
         :class:`KernelSubset` selects (nonlinear networks only). "auto": "kernel" for nonlinear networks unless they are
-        annealed, else "published".
+        annealed, else "published". Nonlinear networks that start from a search without annealing keep its features and
+        learn what a ridge regression from these leaves.
     learning_rate : float or None, default=None
         Learning rate of Adam. None: 0.01 ("full_batch"; 0.003 if annealed) decaying to 3 % of it, 0.001 ("minibatch"),
-        or 0.005 decaying to 3 % of it (nonlinear networks).
+        or 0.005 decaying to 3 % of it (nonlinear networks; 0.002 if they start from a search, and n / 400 of that with
+        fewer than 400 samples or groups).
     epochs : int or None, default=None
         Number of full-batch steps, or of passes over the samples ("minibatch"). None: 2000, 200, and for nonlinear
         networks as many as give 1.2e9 steps times weights over all starts, but between 500 and 9,000 steps.
@@ -81,7 +77,8 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         0.1 for nonlinear networks (0 for fewer than ten samples); 0 for linear ones, which keeps the last weights.
     patience : int or None, default=None
         Stop after this many epochs without a relative improvement of ``tol`` in the validation loss (in the objective
-        if no samples are held out), counted once k features are left. None: never.
+        if no samples are held out), counted once k features are left. None: never, but for nonlinear networks that
+        start from a search after a fifth of the epochs.
     tol : float, default=1e-4
         Smallest relative improvement that counts.
     max_time : float or None, default=None
@@ -118,7 +115,7 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     validation_history_ : ndarray of shape (n_epochs,) or (0,)
         The selector's error on the held-out samples.
     n_epochs_, best_epoch_ : int
-        Number of epochs, and the epoch whose weights were kept.
+        Number of epochs, and the epoch whose weights were kept; 0 if the network was left out.
     stop_reason_ : str
         What ended the training: "epochs", "patience", "max_time", "callback" or "interrupted".
     objective_ : float
@@ -128,7 +125,11 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
     optimality_gap_ : float
         ``(objective_ - lower_bound_) / objective_``.
     ridge_ : float
-        Relative ridge weight of the search that ``init="search"`` starts from; 0 otherwise.
+        Relative ridge weight of the regression on the features that a search found; 0 for other starts.
+    network_weight_ : float or None
+        Factor c of a nonlinear network that starts from a search, ``x_S B + b + c f(g(x))`` with the ridge regression B
+        (``reconstruction_coef_``): the best for the held-out samples, or 0, which leaves the regression, if the network
+        gains no more than one standard error on them; 1 if none are held out. None for others.
 
     See Also
     --------
@@ -257,38 +258,38 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
             random_state=random_state,
         )
 
-    def forward(self, X: Any, path: Literal["selector", "scorer"] = "selector") -> np.ndarray:
-        """Run data through the network.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Select the features.
 
         Parameters
         ----------
-        X : array, data frame, torch tensor or sparse matrix of shape (n, m)
-            Samples with all features.
-        path : {"selector", "scorer"}
-            Through the selected features or through all.
+        X : table of shape (n, m)
+            The samples; "full_batch" takes them in anything that :meth:`Moments.from_batches()
+            <stableselect.Moments.from_batches>` reads.
+        y : None
+            Ignored, for scikit-learn pipelines.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the samples, for "full_batch".
+        groups : array-like of shape (n,), optional
+            Labels of samples that belong together, such as replicates: they are held out together.
 
         Returns
         -------
-        ndarray of shape (n, m)
-            The output of the network.
+        self
         """
-        check_is_fitted(self)
-        if path not in ("selector", "scorer"):
-            raise ValueError(f"path must be 'selector' or 'scorer', got {path!r}.")
-        X = self._check_table(X, reset=False)
-        X = X.toarray() if sparse.issparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
-        scored = X * np.where(self.support_ | (path == "scorer"), self.score_weights_, 0.0)
-        if self.decoder_weights_ is not None:
-            return self._run_networks(scored)
-        intercept = self.scorer_intercept_ if path == "scorer" else self.encoder_intercept_
-        return (scored @ self.encoder_ + intercept) @ self.decoder_ + self.decoder_intercept_
+        self._groups = groups
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        # Small moments too: several threads of BLAS would wait for each other on a busy machine.
+        small = len(shape) == 2 and shape[1] < MANY_FEATURES
+        try:
+            with one_thread() if small else nullcontext():
+                return super().fit(X, y, sample_weight)
+        finally:
+            del self._groups
 
-    def _decode(self, values: np.ndarray) -> np.ndarray | None:
-        if self.decoder_weights_ is None:
-            return None
-        scored = np.zeros((len(values), self.n_features_in_))
-        scored[:, self.support_] = values * self.score_weights_[self.support_]
-        return self._run_networks(scored)
+    def _keeps_groups(self) -> bool:
+        """Tell whether groups have a say in what is held out."""
+        return not self._is_linear()
 
     def _folds_needed(self) -> int:
         return N_FOLDS if self.init == "search" else 0
@@ -303,44 +304,14 @@ class ScorerSelectorNetwork(TrainedSelector, StreamingSelector):
         gram, unit = normalised_moments(moments)
         n_samples = None if X is None or sample_weight is not None else int(X.shape[0])
         self._check_settings()
+        groups = getattr(self, "_groups", None)
+        if groups is not None and n_samples is not None:
+            groups = units(groups, n_samples)[0]
+        parameters, n_groups = self.get_params(deep=False), None if groups is None else int(groups.max()) + 1
         settings = NetworkSettings(
-            self.get_params(deep=False), self._solver(), self._is_linear(), n_samples, gram.n_features, k
+            parameters, self._solver(), self._is_linear(), n_samples, gram.n_features, k, n_groups
         )
-        data = TrainingData(gram, unit, to_numpy(moments.mean), X, *searched_features(settings.init, k, folds, X))
+        searched = searched_features(settings.init, k, folds, X, groups)
+        data = TrainingData(gram, unit, to_numpy(moments.mean), X, groups, searched)
         network, history = train_network(data, settings, check_random_state(self.random_state), self._train)
         return self._store_network(network, history, data, settings)
-
-    def _store_network(
-        self, network: Network, history: History, data: TrainingData, settings: NetworkSettings
-    ) -> Selection:
-        """Set every attribute of the trained network, and return the selection."""
-        order = network.selected.tolist()
-        # "full_batch" sees moments of mean variance one, "minibatch" the data themselves.
-        unit = data.unit if settings.solver == "full_batch" else 1.0
-        self._store_history(history, network.losses * unit)
-        self.latent_width_, self.ridge_ = settings.width, data.ridge
-        self.score_weights_ = network.score_weights
-        self.loss_selector_, self.loss_scorer_ = (float(error) * unit for error in network.errors)
-        weight = settings.objective.scorer_weight
-        self.objective_ = self.loss_selector_ + weight * self.loss_scorer_
-        self._keep_roles(column_roles(data.gram, order, 0.0))
-        self.__dict__.update(dict.fromkeys((*_LINEAR, *_NONLINEAR)))
-        if not settings.linear:
-            self.encoder_weights_, self.decoder_weights_ = network.encoder, network.decoder
-            self._activations = self._fitted_activations()
-            self.lower_bound_, self.optimality_gap_ = 0.0, 1.0
-            return Selection(order, network.scores)
-        floor = (1 + weight) * data.gram.floor(settings.width) / data.gram.n_features * data.unit
-        self.lower_bound_ = min(max(0.0, floor), self.objective_)
-        nothing_left = self.objective_ <= EXHAUSTED * data.unit
-        self.optimality_gap_ = 0.0 if nothing_left else 1 - self.lower_bound_ / self.objective_
-        M = network.score_weights[:, None] * network.encoder
-        self.encoder_, self.decoder_ = network.encoder, network.decoder
-        if network.encoder_bias is None or network.decoder_bias is None:
-            self.encoder_intercept_, self.scorer_intercept_ = -(data.mean[order] @ M[order]), -(data.mean @ M)
-            self.decoder_intercept_ = data.mean
-        else:
-            self.encoder_intercept_ = self.scorer_intercept_ = network.encoder_bias
-            self.decoder_intercept_ = network.decoder_bias
-        intercept = self.encoder_intercept_ @ self.decoder_ + self.decoder_intercept_
-        return Selection(order, network.scores, M[order] @ self.decoder_, data.mean, intercept)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,8 @@ class Network:
         E and G of a linear network; the weights of a nonlinear one, by torch's names.
     encoder_bias, decoder_bias : ndarray of shape (d,) and (m,), or None
         None if the network is nonlinear or was trained on centred features.
+    network_weight : float or None
+        Factor of a nonlinear network beside a linear map; None where there is no such map.
     """
 
     score_weights: np.ndarray
@@ -92,6 +94,25 @@ class Network:
     decoder: Any
     encoder_bias: np.ndarray | None = None
     decoder_bias: np.ndarray | None = None
+    network_weight: float | None = None
+
+
+class LinearMap(NamedTuple):
+    """A map x_S B + b from the features S to all; what it makes of S is S itself.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (k, m)
+        B.
+    intercept : ndarray of shape (m,)
+        b.
+    selected : ndarray of int of shape (k,)
+        S, sorted.
+    """
+
+    coefficients: np.ndarray
+    intercept: np.ndarray
+    selected: np.ndarray
 
 
 class Parameters:

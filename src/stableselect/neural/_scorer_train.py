@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import GroupKFold
 
 from .._core import Array, Gram, Moments, is_foreign, to_numpy
-from ..subset import ColumnSubset, KernelSubset
+from ..subset import N_FOLDS, ColumnSubset, KernelSubset
 from ._scorer_full_batch import STEPS, FullBatchTrainable
 from ._scorer_minibatch import MinibatchTrainable
 from ._scorer_parameters import (
+    LinearMap,
     Network,
     Objective,
     Parameters,
@@ -25,7 +27,7 @@ from ._scorer_parameters import (
     top_features,
 )
 from ._specs import Networks, require_torch
-from ._training import History, Stopping, check_loss, hold_out, read_rows, warn_not_converged
+from ._training import BLOCK_ROWS, History, Stopping, check_loss, hold_out, read_rows, warn_not_converged
 
 Runner = Callable[[Callable[[int], Any], Stopping, int], tuple[Any, History]]
 """Trains what a function returns for each start; see ``train_starts``."""
@@ -36,6 +38,10 @@ _MOST_STEPS, _FEWEST_STEPS, _WORK = 9000, 500, 1.2e9
 _MIN_WIDTH = 16
 """Smallest default latent width of a nonlinear network: while more than k features are selected, a narrow code mixes
 them, and the important ones cannot be told apart."""
+_SEARCHED_RATE, _ENOUGH = 2e-3, 400
+"""Learning rate of a network that starts from a search; with fewer samples, or groups, it learns more slowly."""
+_PATIENCE = 0.2
+"""Its patience, as a fraction of the epochs."""
 _FEWEST_TO_HOLD_OUT = 10
 """With fewer samples none are held out by default."""
 
@@ -55,10 +61,19 @@ class NetworkSettings:
         Number of samples; None if only their moments are known, which "minibatch" cannot train on.
     n_features, k : int
         Number of features, and how many of them are to be selected.
+    n_groups : int or None
+        Number of groups of samples that belong together; None if each is by itself.
     """
 
     def __init__(
-        self, params: Mapping[str, Any], solver: str, linear: bool, n_samples: int | None, n_features: int, k: int
+        self,
+        params: Mapping[str, Any],
+        solver: str,
+        linear: bool,
+        n_samples: int | None,
+        n_features: int,
+        k: int,
+        n_groups: int | None = None,
     ) -> None:
         self.solver, self.linear, self.init = solver, linear, params["init"]
         self.batch_size, self.device = int(params["batch_size"]), params["device"]
@@ -89,6 +104,9 @@ class NetworkSettings:
             self.learning_rate = 1e-3 if linear else 5e-3
         plain = linear or self.init != "published"
         anneal = bool(not plain if params["anneal"] is None else params["anneal"])
+        self.adds = not linear and self.init != "published" and not anneal
+        if self.adds and params["learning_rate"] is None:
+            self.learning_rate = _SEARCHED_RATE * min(1.0, (n_groups or n) / _ENOUGH)
         self.objective = Objective(k, params["score_function"], float(params["scorer_weight"]), anneal)
         self.n_starts = int(params["n_starts"] or (1 if plain else 3))
         self.width = int(params["latent_width"] or (k if linear else max(k, _MIN_WIDTH)))
@@ -96,7 +114,8 @@ class NetworkSettings:
         n_batches = max(1, -(-(n - round(fraction * n)) // self.batch_size))
         epochs = params["epochs"] or self._default_epochs(n_features, self.n_starts * n_batches)
         max_time = None if params["max_time"] is None else params["max_time"] / self.n_starts
-        self.stopping = Stopping(int(epochs), params["patience"], float(params["tol"]), max_time)
+        patience = params["patience"] or (max(1, round(_PATIENCE * epochs)) if self.adds else None)
+        self.stopping = Stopping(int(epochs), patience, float(params["tol"]), max_time)
 
     def _default_epochs(self, n_features: int, batches: int) -> int:
         """Return the default number of epochs; ``batches`` are those of one epoch of all starts."""
@@ -123,18 +142,18 @@ class TrainingData:
         Means of the features.
     X : array of shape (n, m) or None
         The samples; None if only their moments are known.
-    searched : sequence of int
-        Features that a search selects, for ``init="search"`` and ``"kernel"``.
-    ridge : float
-        Relative ridge weight of that search.
+    groups : ndarray of int of shape (n,) or None
+        Of samples that are held out together.
+    searched : ColumnSubset or None
+        The features of a search with a ridge regression from them, for ``init="search"`` and ``"kernel"``.
     """
 
     gram: Gram
     unit: float
     mean: np.ndarray
     X: Array = None
-    searched: Sequence[int] = ()
-    ridge: float = 0.0
+    groups: np.ndarray | None = None
+    searched: ColumnSubset | None = None
 
     def start(self, settings: NetworkSettings, rng: np.random.RandomState, *, bias: bool) -> Parameters:
         """Return the initial weights of a linear network."""
@@ -143,33 +162,53 @@ class TrainingData:
             return random_parameters(self.gram.n_features, settings.width, bias, rng)
         if settings.init == "pca":
             return pca_parameters(self.gram, settings.width, mean)
-        return search_parameters(
-            self.gram, settings.width, settings.objective.scorer_weight, self.ridge, self.searched, mean
-        )
+        assert self.searched is not None
+        ridge, selected = self.searched.ridge_, self.searched.selected_.tolist()
+        return search_parameters(self.gram, settings.width, settings.objective.scorer_weight, ridge, selected, mean)
 
     def start_scores(self, settings: NetworkSettings, rng: np.random.RandomState) -> np.ndarray:
         """Return the initial raw scores of a nonlinear network."""
-        if settings.init == "published":
+        if self.searched is None:
             return random_scores(self.gram.n_features, rng)
-        w = np.full(self.gram.n_features, 0.5)
-        w[list(self.searched)] = 1.0
-        return w
+        return np.where(self.searched.support_, 1.0, 0.5)
 
 
-def searched_features(init: str, k: int, folds: Sequence[Moments], X: Array) -> tuple[list[int], float]:
-    """Return the features that training starts from, and the ridge of the search that found them; none for others.
+def linear_map(searched: ColumnSubset) -> LinearMap:
+    """Return the ridge regression of a search, which leaves the features that it found as they are."""
+    selected = np.flatnonzero(searched.support_)
+    coefficients, intercept = searched.reconstruction_coef_.copy(), searched.reconstruction_intercept_.copy()
+    coefficients[:, selected], intercept[selected] = np.eye(len(selected)), 0.0
+    return LinearMap(coefficients, intercept, selected)
+
+
+def map_without(searched: ColumnSubset, X: Array, rows: np.ndarray) -> LinearMap:
+    """Return the same regression on some of the samples, so that what it leaves of the others can be judged."""
+    blocks = (read_rows(X, rows[first : first + BLOCK_ROWS], np.float64) for first in range(0, len(rows), BLOCK_ROWS))
+    again = ColumnSubset(len(searched.selected_), include=searched.selected_.tolist(), ridge=searched.ridge_)
+    return linear_map(again.fit_moments(Moments.from_batches(blocks)))
+
+
+def searched_features(
+    init: str, k: int, folds: Sequence[Moments], X: Array, groups: np.ndarray | None
+) -> ColumnSubset | None:
+    """Return the features that training starts from, with a ridge regression from them; None for other starts.
 
     The kernel's search sees some thousand samples, evenly spaced, and its own seed: all seeds of a network start alike.
     """
-    if init == "search":
-        linear = ColumnSubset(k).fit_moments(folds)
-        return linear.selected_.tolist(), linear.ridge_
+    if init not in ("search", "kernel"):
+        return None
+    if init == "search" and groups is None:
+        return ColumnSubset(k).fit_moments(folds)
+    include = None
     if init == "kernel":
         n = int(X.shape[0])
         rows = np.unique(np.linspace(0, n - 1, min(n, _KERNEL_ROWS)).astype(np.int64))
-        kernel = KernelSubset(k, map_landmarks=1).fit(read_rows(X, rows, np.float64))  # its map is not needed
-        return kernel.selected_.tolist(), 0.0
-    return [], 0.0
+        kernel = KernelSubset(k, map_landmarks=1)  # its map is not needed
+        kernel.fit(read_rows(X, rows, np.float64), groups=None if groups is None else groups[rows])
+        include = kernel.selected_.tolist()
+    n_folds = 0 if groups is None else min(N_FOLDS, int(groups.max()) + 1)
+    cv = GroupKFold(n_folds) if n_folds > 1 else None
+    return ColumnSubset(k, include=include, cv=cv).fit(X, groups=groups)
 
 
 def train_network(
@@ -214,7 +253,7 @@ def _maker(
             data.start(settings, rng, bias=False), data.gram, settings.objective, settings.learning_rate, keeps_best
         )
     X = to_numpy(data.X) if is_foreign(data.X) else data.X
-    split = hold_out(X.shape[0], settings.validation_fraction, rng)
+    split = hold_out(X.shape[0], settings.validation_fraction, rng, data.groups)
     deviation = np.sqrt(to_numpy(data.gram.diagonal()) * data.unit)
     return lambda start: MinibatchTrainable(
         data.start(settings, rng, bias=True),
@@ -233,18 +272,24 @@ def _train_torch(
 ) -> tuple[Network, History]:
     require_torch()
     from ._torch._networks import to_arrays
-    from ._torch._scorer import scorer_model
+    from ._torch._searched import scorer_model
     from ._torch._trainable import train_in_torch
+
+    split = hold_out(data.X.shape[0], settings.validation_fraction, rng, data.groups)
+    maps = None
+    if settings.adds and data.searched is not None:
+        maps = map_without(data.searched, data.X, split[0]), linear_map(data.searched)
+    groups = np.arange(data.X.shape[0]) if data.groups is None else data.groups
 
     def make(rows: Any) -> Any:
         begin = data.start(settings, rng, bias=True) if settings.linear else None
         w = data.start_scores(settings, rng) if begin is None else begin.w
-        return scorer_model(settings.networks, settings.objective, w, begin, rows, rng)
+        return scorer_model(settings.networks, settings.objective, w, begin, rows, rng, maps, groups[split[1]])
 
     trained, history = train_in_torch(
         run,
         data.X,
-        hold_out(data.X.shape[0], settings.validation_fraction, rng),
+        split,
         make,
         settings.stopping,
         settings.n_starts,
@@ -261,9 +306,13 @@ def _train_torch(
     w, s = (part.detach().cpu().double().numpy() for part in (model.w, model.score_weights()))
     scores = model.ranks().cpu().double().numpy() if settings.objective.anneal or not settings.linear else w
     encoder, decoder = to_arrays(model.encoder), to_arrays(model.decoder)
-    common = (s, scores, top_features(scores, settings.objective.k), losses, errors)
+    selected = top_features(scores, settings.objective.k)
+    if maps is not None:
+        searched = maps[1].selected
+        selected = searched[top_features(scores[searched], len(searched))]
+    common = (s, scores, selected, losses, errors)
     if not settings.linear:
-        return Network(*common, encoder, decoder), history
+        return Network(*common, encoder, decoder, network_weight=getattr(model, "network_weight", None)), history
     E, a, G, b = (value.astype(np.float64) for value in (*encoder.values(), *decoder.values()))
     return Network(*common, E.T.copy(), G.T.copy(), a, b), history
 

@@ -25,7 +25,8 @@ Watch = Callable[[int, Callable[[], tuple[float, ...]]], bool]
 """Runs one epoch, a function that returns its losses, between callbacks; returns True to stop the training."""
 _RESIDENT_BYTES = 2**30
 """Tables up to this size are copied once in the required precision; larger ones are read batch by batch."""
-_BLOCK_ROWS = 4096
+BLOCK_ROWS = 4096
+"""Samples that are read at a time."""
 
 
 class Diverged(ValueError):
@@ -257,13 +258,21 @@ def train_starts(
     return best[1:]
 
 
-def hold_out(n: int, fraction: float, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples to train on and the held-out samples, both sorted; at least one is left to train on."""
+def hold_out(
+    n: int, fraction: float, rng: np.random.RandomState, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples to train on and the held-out samples, both sorted; at least one is left to train on.
+
+    Whole ``groups``, numbered from 0, are held out if there are some.
+    """
     if fraction == 0:
         return np.arange(n), np.arange(0)
-    n_held = min(n - 1, max(1, round(fraction * n)))
-    held = np.zeros(n, dtype=bool)
-    held[rng.permutation(n)[:n_held]] = True
+    n_units = n if groups is None else int(groups.max()) + 1
+    n_held = min(n_units - 1, max(1, round(fraction * n_units)))
+    held = np.zeros(n_units, dtype=bool)
+    held[rng.permutation(n_units)[:n_held]] = True
+    if groups is not None:
+        held = held[groups]
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
@@ -298,8 +307,8 @@ class RowReader:
         self._table: np.ndarray | None = None
         if self.shape[0] * self.shape[1] * np.dtype(dtype).itemsize <= _RESIDENT_BYTES:
             self._table = np.empty(self.shape, dtype=dtype)
-            for first in range(0, len(rows), _BLOCK_ROWS):
-                self._table[first : first + _BLOCK_ROWS] = read_rows(X, rows[first : first + _BLOCK_ROWS], dtype)
+            for first in range(0, len(rows), BLOCK_ROWS):
+                self._table[first : first + BLOCK_ROWS] = read_rows(X, rows[first : first + BLOCK_ROWS], dtype)
 
     def __getitem__(self, positions: np.ndarray) -> np.ndarray:
         return read_rows(self._X, self._rows[positions], self._dtype) if self._table is None else self._table[positions]

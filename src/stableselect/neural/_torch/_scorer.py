@@ -15,10 +15,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .._scorer_parameters import Objective, Parameters
-from .._specs import Networks
+from .._scorer_parameters import Objective
 from ._device import Rows
-from ._networks import build_network, first_linear
+from ._networks import first_linear
 from ._trainable import Model
 
 _LEVELS = 100
@@ -83,7 +82,7 @@ class ScorerModel(Model):
         """Return the selector's error with exactly k features."""
         return self._errors(batch, self.objective.k)[0]
 
-    def finish(self, rows: Rows) -> None:
+    def finish(self, rows: Rows, held_out: Rows | None) -> None:
         """Compute ``errors``: the selector's with exactly k features, and the scorer's."""
         total = torch.zeros(2)
         for batch in rows.batches(4096):
@@ -91,8 +90,13 @@ class ScorerModel(Model):
         self.errors = tuple(total.tolist())
 
     def _errors(self, batch: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        s, m = self.score_weights(), batch.shape[1]
         selected = torch.sort(self.ranks(), descending=True, stable=True).indices[:count]
+        selector, scorer = (self._outputs(batch, selected) - batch).square().mean(dim=(1, 2))
+        return selector, scorer
+
+    def _outputs(self, batch: torch.Tensor, selected: torch.Tensor) -> torch.Tensor:
+        """Return what the network makes of a batch in the selector and in the scorer path, 2 x n x m."""
+        s, m = self.score_weights(), batch.shape[1]
         if self._first is None:
             scored = batch * s
             mask = torch.zeros_like(s).index_fill(0, selected, 1.0)
@@ -102,43 +106,4 @@ class ScorerModel(Model):
             weight, bias = self._first.weight * s, self._first.bias
             selector = functional.linear(batch.index_select(1, selected), weight.index_select(1, selected), bias)
             latent = self._rest(torch.cat([selector, functional.linear(batch, weight, bias)]))
-        reconstructed = self.decoder(latent).view(2, -1, m)
-        selector, scorer = (reconstructed - batch).square().mean(dim=(1, 2))
-        return selector, scorer
-
-
-def scorer_model(
-    networks: Networks,
-    objective: Objective,
-    w: np.ndarray,
-    start: Parameters | None,
-    rows: Rows,
-    rng: np.random.RandomState,
-) -> ScorerModel:
-    """Return the network with its initial weights.
-
-    Parameters
-    ----------
-    networks : Networks
-        Encoder and decoder.
-    objective : Objective
-        What to train for.
-    w : ndarray of shape (m,)
-        Initial raw scores.
-    start : Parameters or None
-        Initial weights of a linear network; None to draw them.
-    rows : Rows
-        Samples to train on.
-    rng : RandomState
-        Draws the weights.
-    """
-    m, d = len(w), networks.width
-    draw = rng if start is None else np.random.RandomState(0)  # a given start must not change the batches
-    encoder = build_network(networks.encoder, m, d, networks.activation, draw, role="encoder")
-    decoder = build_network(networks.decoder, d, m, networks.activation, draw, role="decoder")
-    if start is not None:
-        parts = (start.encoder.T, start.encoder_bias, start.decoder[:, :d], start.decoder[:, d])
-        with torch.no_grad():
-            for place, value in zip((*encoder.parameters(), *decoder.parameters()), parts, strict=True):
-                place.copy_(torch.from_numpy(np.array(value)))
-    return ScorerModel(w, encoder, decoder, rows.deviation(), objective)
+        return self.decoder(latent).view(2, -1, m)

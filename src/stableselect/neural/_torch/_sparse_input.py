@@ -78,7 +78,7 @@ class SparseInputModel(Model):
         """Return the weights of encoder and decoder."""
         return to_arrays(self.encoder), to_arrays(self.decoder)
 
-    def finish(self, rows: Rows) -> None:
+    def finish(self, rows: Rows, held_out: Rows | None) -> None:
         """Pass the final strengths of the features left to the elimination."""
         self.elimination.record(self._of_those_left())
 
@@ -113,10 +113,10 @@ class AEFSModel(SparseInputModel):
         """Return the lengths of the rows of W_1."""
         return torch.linalg.vector_norm(self._first[0].weight, dim=0)
 
-    def finish(self, rows: Rows) -> None:
+    def finish(self, rows: Rows, held_out: Rows | None) -> None:
         """Set the first layer to zero for the features dropped, then as in the base class."""
         self._first[0].weight.mul_(self.present)
-        super().finish(rows)
+        super().finish(rows, held_out)
 
 
 class AgnoSSModel(SparseInputModel):

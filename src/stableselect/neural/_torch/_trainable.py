@@ -37,7 +37,7 @@ class Model(nn.Module, ABC):
     def project(self) -> None:
         """Project the weights back into their bounds after a step."""
 
-    def finish(self, rows: Rows) -> None:
+    def finish(self, rows: Rows, held_out: Rows | None) -> None:
         """Complete the trained model; ``rows`` are the samples it was trained on."""
 
     def is_settled(self, progress: float) -> bool:
@@ -155,7 +155,7 @@ class TorchTrainable(Trainable):
     def finish(self) -> None:
         """Complete the trained model, in evaluation mode."""
         self.model.eval()
-        self.model.finish(self._rows)
+        self.model.finish(self._rows, self._held_out)
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return a copy of the weights."""
