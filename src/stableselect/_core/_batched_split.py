@@ -7,7 +7,8 @@ longer than one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -121,25 +122,22 @@ def residuals(C: Tensor, which: Tensor, rows: Tensor, V: Tensor) -> Tensor:
 
 def subset_losses(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> list[float]:
     """Return tr R of subsets, each for its own moments and ridge weight."""
-    device = lanes[0][0].diagonal().device
-    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=device)
-    rows = torch.stack([gram.rows(own) for (gram, _), own in zip(lanes, chosen, strict=True)])
-    _, V = maps(rows, at, torch.tensor([alpha for _, alpha in lanes], dtype=rows.dtype, device=device))
-    total = torch.stack([gram.diagonal().sum() for gram, _ in lanes])
-    return (total - (V * rows).sum(dim=(1, 2))).tolist()
+    grams = [gram for gram, _ in lanes]
+    at, rows = _rows_each(grams, chosen)
+    _, V = maps(rows, at, torch.tensor([alpha for _, alpha in lanes], dtype=rows.dtype, device=rows.device))
+    return (_each(lambda gram: gram.diagonal().sum(), grams) - (V * rows).sum(dim=(1, 2))).tolist()
 
 
 def subset_errors(
-    gram: Gram, target: Gram, shift: Tensor, chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+    rounds: Sequence[tuple[Gram, Gram, Tensor]], chosen: Sequence[Sequence[int]], ridges: Sequence[float]
 ) -> list[float]:
-    """Return the squared error per sample, on other samples, of the ridge maps of several subsets.
+    """Return the squared error per sample, on other samples, of the ridge maps of subsets; as many as fit in memory.
 
     Parameters
     ----------
-    gram, target : Gram
-        Moments of the samples that the maps are fitted on, and of the others in the same units.
-    shift : tensor of length m
-        The difference of their means.
+    rounds : sequence of (Gram, Gram, tensor of length m)
+        For every subset the moments of the samples that its map is fitted on, those of the others in the same units,
+        and the difference of their means. Subsets of the same samples lie together.
     chosen : sequence of sequences of int
         The subsets.
     ridges : sequence of float
@@ -149,10 +147,40 @@ def subset_errors(
     -------
     list of float
     """
-    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=shift.device)
-    flat, shape = [j for own in chosen for j in own], (*at.shape, -1)
-    _, V = maps(gram.rows(flat).reshape(shape), at, torch.tensor(ridges, dtype=shift.dtype, device=shift.device))
-    T_S = target.rows(flat).reshape(shape) + shift[at][:, :, None] * shift
-    T_SS = T_S.gather(2, at[:, None, :].expand(-1, at.shape[1], -1))
-    total = target.diagonal().sum() + (shift * shift).sum()
+    shift = rounds[0][2]
+    size, errors = 64.0 * len(chosen[0]) * len(shift), []
+    for part in parted([size] * len(chosen), room(shift.device)):
+        errors += _errors(rounds[part], chosen[part], ridges[part])
+    return errors
+
+
+def _errors(
+    rounds: Sequence[tuple[Gram, Gram, Tensor]], chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+) -> list[float]:
+    grams, targets, shifts = zip(*rounds, strict=True)
+    at, rows = _rows_each(grams, chosen)
+    _, V = maps(rows, at, torch.tensor(ridges, dtype=rows.dtype, device=rows.device))
+    shift, width = torch.stack(shifts), at.shape[1]
+    T_S = _rows_each(targets, chosen)[1] + shift.gather(1, at)[:, :, None] * shift[:, None, :]
+    T_SS = T_S.gather(2, at[:, None, :].expand(-1, width, -1))
+    total = _each(lambda target: target.diagonal().sum(), targets) + (shift * shift).sum(dim=1)
     return (total - (V * (2 * T_S - T_SS @ V)).sum(dim=(1, 2))).tolist()
+
+
+def _each(function: Callable[[Gram], Tensor], grams: Sequence[Gram]) -> Tensor:
+    """Return a function of every one of several moments, computed once for those that come in a row."""
+    runs = [list(run) for _, run in groupby(grams, key=id)]
+    counts = torch.tensor([len(run) for run in runs])
+    found = torch.stack([function(run[0]) for run in runs])
+    return found.repeat_interleave(counts.to(found.device), dim=0, output_size=len(grams))
+
+
+def _rows_each(grams: Sequence[Gram], chosen: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return subsets as an array (b x k), and the rows of each subset's own moments (b x k x m)."""
+    rows, start = [], 0
+    for _, run in groupby(grams, key=id):
+        own = list(run)
+        rows.append(own[0].rows([j for subset in chosen[start : start + len(own)] for j in subset]))
+        start += len(own)
+    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=rows[0].device)
+    return at, torch.cat(rows).reshape(*at.shape, -1)

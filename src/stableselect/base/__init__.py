@@ -39,6 +39,7 @@ from ._progress import (
 )
 from ._residuals import HeldOutResiduals
 from ._selector import FEATURES, N_FEATURES, BaseSelector, Selection, unchanged_on_error
+from ._sent import SentOnce
 from ._streaming import StreamingSelector
 
 # What a selector of one's own may need; the rest serves the other rooms.

@@ -295,15 +295,15 @@ def errors_of(
     for gram in {id(gram): gram for gram, _ in lanes}.values() if likely else ():
         gram.expect(likely)
     found = forward_searches(lanes, k, include, exclude)
-    errors: list[list[Any]] = [[] for _ in ridges]
-    for at, (gram, target, shift, weight) in enumerate(rounds):
-        subsets = found[at * len(ridges) : (at + 1) * len(ridges)]
-        if measure is held_out_error and in_lock_step(gram):
-            measured = map_errors(gram, target, shift, subsets, ridges)
-        else:
-            measured = [measure(gram, target, shift, *both) for both in zip(subsets, ridges, strict=True)]
-        for own, error in zip(errors, measured, strict=True):
-            own.append(weight * error)
+    each, weights = [part for part in rounds for _ in ridges], [*ridges] * len(rounds)
+    if measure is held_out_error and in_lock_step(rounds[0][0]):
+        measured = map_errors([part[:3] for part in each], found, weights)
+    else:
+        measured = [
+            measure(*part[:3], *both) for part, both in zip(each, zip(found, weights, strict=True), strict=True)
+        ]
+    summed = [part[3] * error for part, error in zip(each, measured, strict=True)]
+    errors = [summed[at :: len(ridges)] for at in range(len(ridges))]
     return _Batch(found, errors, [weight * gram.n_features for gram, _, _, weight in rounds])
 
 
