@@ -151,6 +151,7 @@ class Procedure:
         if few:
             self.groups = self.groups[-len(folds) :]  # these searches take longest
         self.voters = voting_groups(len(folds))
+        self._most = 2 * (len(folds) + 1) if few else len(self.voters)  # searches to be shared out at a time
         self.searched: dict[Search, Searched] = {}
         self.finished: dict[Search, Finished] = {}
         self.known: dict[Held, Known] = {}
@@ -259,7 +260,7 @@ class Procedure:
             return in_processes(function, items, what, None)
         if self.task.n_jobs is None:
             return in_threads(function, items, what, self._threads())
-        return in_processes(function, items, what, self.task.n_jobs, len(self.voters))
+        return in_processes(function, items, what, self.task.n_jobs, self._most)
 
     def _threads(self) -> int:
         """Return how many rounds may be searched at a time: Python's own part of the work and memory limit them."""
