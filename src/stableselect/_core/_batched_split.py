@@ -16,12 +16,10 @@ import torch
 from ._arrays import memory_limit
 from ._forward_search import Lane
 from ._gram import Gram
+from ._inverse import _INDEPENDENT as INDEPENDENT
+from ._inverse import _RANK_TOLERANCE as RANK_TOLERANCE
 
 Tensor = torch.Tensor
-_INDEPENDENT = 1e-4
-"""Features with more than this fraction of their variance left by those before them need no eigenvalues."""
-_RANK_TOLERANCE = 1e-12
-"""Eigenvalues at or below this fraction, times their number, count as zero."""
 
 
 def room(device: torch.device) -> float:
@@ -73,14 +71,14 @@ def inverses(M: Tensor, alpha: Tensor) -> Tensor:
     scaled = total * unit[:, :, None] * unit[:, None, :]
     factor, failed = torch.linalg.cholesky_ex(scaled)
     pivots = factor.diagonal(dim1=1, dim2=2).square()
-    good = (failed == 0) & (pivots > _INDEPENDENT).all(dim=1)
+    good = (failed == 0) & (pivots > INDEPENDENT).all(dim=1)
     factor = torch.where(good[:, None, None], factor, eye)
     half = torch.linalg.solve_triangular(factor, eye.expand_as(M).contiguous(), upper=False)
     found = half.mT @ half
     bad = torch.nonzero(~good)[:, 0]
     if len(bad):
         values, vectors = torch.linalg.eigh(scaled[bad])
-        kept = values > _RANK_TOLERANCE * k
+        kept = values > RANK_TOLERANCE * k
         inverse = torch.where(kept, 1 / torch.where(kept, values, 1.0), 0.0)
         found[bad] = (vectors * inverse[:, None, :]) @ vectors.mT
     return found * unit[:, :, None] * unit[:, None, :]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from math import comb
 from typing import Any, TypeVar
 
@@ -104,9 +104,9 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
     procedure = Procedure(folds, task)
     with procedure.shared:
         settings, measured = procedure.measure()
-    chosen = procedure.choose(measured)
+    chosen, whole = procedure.choose(measured), procedure.part(())
     frontier = StabilityFrontier.from_measured(
-        [procedure.whole.taken(setting) for setting in settings],
+        [whole.taken(setting) for setting in settings],
         measured,
         chosen,
         procedure.repeated(measured),
@@ -121,7 +121,7 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
             TargetNotReachedWarning,
             stacklevel=2,
         )
-    searched = procedure.whole.search(settings[chosen])
+    searched = whole.search(settings[chosen])
     votes = procedure.votes() if searched.setting.vote_weight else None
     return Chosen(searched, votes, frontier)
 
@@ -157,19 +157,10 @@ class Procedure:
         self.known: dict[Held, Known] = {}
         self.ballots: dict[Held, list[int]] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the arrays of all samples, which rounds and votes in other processes do not need."""
-        return {name: value for name, value in vars(self).items() if name != "whole"}
-
     @property
     def folds(self) -> Sequence[Moments]:
         """Moments of the folds."""
         return self.shared.value
-
-    @cached_property
-    def whole(self) -> Part:
-        """All samples."""
-        return self.part(())
 
     def part(self, held: Held) -> Part:
         """Return the samples without some folds."""
@@ -193,7 +184,7 @@ class Procedure:
                 search_ahead(self, step)
             self._search([(held, plain) for held in parts], "defaults")
             if step[-1].vote_weight and not self.ballots:
-                vote = partial(self._ballot, self.whole.default.setting.ridge)
+                vote = partial(self._ballot, self.searched[(), plain].setting.ridge)
                 self.ballots.update(zip(self.voters, self._each(vote, self.voters, "votes"), strict=True))
             self._search([(held, setting) for setting in step if setting != plain for held in later], "searches")
             found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from .._core import (
     parts_in_memory,
 )
 from ._default import Searched, Wanted
-from ._search import RIDGE_GRID, Found, Setting, errors_of, held_out_error, least_ridge, prove_columns
+from ._search import RIDGE_GRID, Found, Setting, errors_in_lock_step, held_out_error, least_ridge, prove_columns
 from ._stability_part import Part, Procedure
 from ._stability_task import refit_finish
 
@@ -90,15 +91,12 @@ def choose_ridges(
 ) -> list[float]:
     """Return what ``choose_ridge`` chooses for each of several divisions of samples, all in lock step."""
     every = [split for splits in held_out for split in splits]
-    errors: list[tuple[list[float], float]] = []
-    for part in parts_in_memory(every[0].test, len(every), 2):
-        batch = errors_of(every[part], k, include, exclude, RIDGE_GRID, held_out_error)
-        errors += [([own[at] for own in batch.errors], scale) for at, scale in enumerate(batch.scales)]
-    found, own = [], iter(errors)
-    for splits in held_out:
-        by_split, scales = zip(*(next(own) for _ in splits), strict=True)
-        found.append(least_ridge((sum(part), sum(scales)) for part in zip(*by_split, strict=True)))
-    return found
+    batches = errors_in_lock_step(every, k, include, exclude, RIDGE_GRID, held_out_error)
+    errors = [[error for batch in batches for error in batch.errors[i]] for i in range(len(RIDGE_GRID))]
+    scales = [scale for batch in batches for scale in batch.scales]
+    ends = np.cumsum([len(splits) for splits in held_out]).tolist()
+    parts = [slice(start, end) for start, end in pairwise([0, *ends])]
+    return [least_ridge((sum(own[part]), sum(scales[part])) for own in errors) for part in parts]
 
 
 def search_ahead(procedure: Procedure, settings: Sequence[Setting]) -> None:
