@@ -4,7 +4,6 @@ import os
 import pickle
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,13 +25,13 @@ def test_what_arrives_is_the_same_object_and_its_arrays_may_not_be_written():
 
 def test_a_file_is_written_only_when_sent_and_removed_at_the_end_even_of_a_failure():
     with SentOnce("unsent") as sent:
-        assert sent._folder is None
+        assert sent._file is None
     with pytest.raises(RuntimeError), SentOnce("sent") as sent:
         pickle.dumps(sent)
-        folder = Path(sent._folder)
-        assert any(folder.iterdir())
+        file = sent._file
+        assert file.exists()
         raise RuntimeError
-    assert not folder.exists()
+    assert not file.parent.exists()
 
 
 def identity(sent: SentOnce, seconds: float) -> tuple[int, int]:

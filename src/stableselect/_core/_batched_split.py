@@ -7,7 +7,7 @@ longer than one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -123,7 +123,7 @@ def subset_losses(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> lis
     grams = [gram for gram, _ in lanes]
     at, rows = _rows_each(grams, chosen)
     _, V = maps(rows, at, torch.tensor([alpha for _, alpha in lanes], dtype=rows.dtype, device=rows.device))
-    return (_each(lambda gram: gram.diagonal().sum(), grams) - (V * rows).sum(dim=(1, 2))).tolist()
+    return (_totals(grams) - (V * rows).sum(dim=(1, 2))).tolist()
 
 
 def subset_errors(
@@ -161,24 +161,19 @@ def _errors(
     shift, width = torch.stack(shifts), at.shape[1]
     T_S = _rows_each(targets, chosen)[1] + shift.gather(1, at)[:, :, None] * shift[:, None, :]
     T_SS = T_S.gather(2, at[:, None, :].expand(-1, width, -1))
-    total = _each(lambda target: target.diagonal().sum(), targets) + (shift * shift).sum(dim=1)
+    total = _totals(targets) + (shift * shift).sum(dim=1)
     return (total - (V * (2 * T_S - T_SS @ V)).sum(dim=(1, 2))).tolist()
 
 
-def _each(function: Callable[[Gram], Tensor], grams: Sequence[Gram]) -> Tensor:
-    """Return a function of every one of several moments, computed once for those that come in a row."""
-    runs = [list(run) for _, run in groupby(grams, key=id)]
-    counts = torch.tensor([len(run) for run in runs])
-    found = torch.stack([function(run[0]) for run in runs])
-    return found.repeat_interleave(counts.to(found.device), dim=0, output_size=len(grams))
+def _totals(grams: Sequence[Gram]) -> Tensor:
+    """Return the sum of the variances of every one of several moments."""
+    found = {key: gram.diagonal().sum() for key, gram in {id(gram): gram for gram in grams}.items()}
+    return torch.stack([found[id(gram)] for gram in grams])
 
 
 def _rows_each(grams: Sequence[Gram], chosen: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
     """Return subsets as an array (b x k), and the rows of each subset's own moments (b x k x m)."""
-    rows, start = [], 0
-    for _, run in groupby(grams, key=id):
-        own = list(run)
-        rows.append(own[0].rows([j for subset in chosen[start : start + len(own)] for j in subset]))
-        start += len(own)
-    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=rows[0].device)
-    return at, torch.cat(rows).reshape(*at.shape, -1)
+    runs = [list(run) for _, run in groupby(zip(grams, chosen, strict=True), key=lambda both: id(both[0]))]
+    rows = torch.cat([run[0][0].rows([j for _, subset in run for j in subset]) for run in runs])
+    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=rows.device)
+    return at, rows.reshape(*at.shape, -1)

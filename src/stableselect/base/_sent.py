@@ -36,26 +36,22 @@ class SentOnce(Generic[Value]):
 
     def __init__(self, value: Value) -> None:
         self.value = value
-        self._folder: str | None = None
+        self._file: Path | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)  # some systems keep a file that is mapped
-            self._folder = None
+        if self._file is not None:
+            shutil.rmtree(self._file.parent, ignore_errors=True)  # some systems keep a file that is mapped
+            self._file = None
 
     def __reduce__(self) -> tuple[Callable[[str], SentOnce[Any]], tuple[str]]:
         """Send the name of the file."""
-        if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="stableselect-")
+        if self._file is None:
+            self._file = Path(tempfile.mkdtemp(prefix="stableselect-"), "value")
             joblib.dump(self.value, self._file)
         return _received, (str(self._file),)
-
-    @property
-    def _file(self) -> Path:
-        return Path(self._folder or "", "value")
 
 
 @lru_cache(maxsize=1)
