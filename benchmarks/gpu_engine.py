@@ -24,7 +24,7 @@ K = 50
 LARGE = 50_000, 20_000, 100
 """Samples, features, and features to select, of the large table."""
 STAGES = {
-    "moments": ("stableselect.subset._gathering", "fold_moments"),
+    "moments": ("stableselect.subset._gathering", "own_moments"),
     "ridge": ("stableselect.subset._default", "choose_ridge"),
     "search": ("stableselect.subset._default", "find_columns"),
     "proof": ("stableselect.subset._default", "prove_columns"),

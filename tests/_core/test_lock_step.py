@@ -121,6 +121,31 @@ def test_same_searches_by_rows_and_from_parts(device: str, monkeypatch: pytest.M
             assert [sorted(own) for own, _ in ended] == [sorted(own) for own, _ in swapped]
 
 
+def test_errors_on_other_samples_are_those_of_maps_fitted_one_by_one(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stableselect._core import _batched_split
+
+    rng = np.random.default_rng(0)
+    found = [C for name, C in tables(5).items() if name in ("noise", "low rank and noise", "counts")]
+    m, rounds, expected, chosen, ridges = len(found[0]), [], [], [], []
+    for C, T in zip(found, found[1:] + found[:1], strict=True):
+        shift = rng.normal(size=m)
+        given = *(Gram(torch.as_tensor(M, device=device)) for M in (C, T)), torch.as_tensor(shift, device=device)
+        for ridge in (0.01, 1.0):
+            S = rng.choice(m, 4, replace=False).tolist()
+            V = np.linalg.solve(C[np.ix_(S, S)] + ridge * np.eye(4), C[S])
+            left = np.eye(m)
+            left[S] -= V  # samples times this are their residuals
+            expected.append(np.trace(left.T @ (T + np.outer(shift, shift)) @ left))
+            rounds.append(given)
+            chosen.append(S)
+            ridges.append(ridge)
+    for limit in (1.0, 1e9):
+        monkeypatch.setattr(_batched_split, "room", lambda _, limit=limit: limit)
+        np.testing.assert_allclose(_batched_split.subset_errors(rounds, chosen, ridges), expected, rtol=1e-9)
+
+
 def test_fewer_searches_at_a_time_where_memory_does_not_last(monkeypatch: pytest.MonkeyPatch) -> None:
     from stableselect._core import _batched_forward
 

@@ -65,14 +65,12 @@ def exchange_in_lock_step(
 
 def _exchanged(starts: Sequence[Start], include: Sequence[int], exclude: Sequence[int]) -> list[tuple[list[int], int]]:
     m = starts[0][0].n_features
-    C = stacked([gram for gram, *_ in starts])
-    totals = C.diagonal(dim1=1, dim2=2).sum(dim=1).tolist()
+    totals = [gram.trace() for gram, *_ in starts]
     found: list[tuple[list[int], int]] = [(list(chosen), 0) for _, chosen, *_ in starts]
     running = [at for at, total in enumerate(totals) if total != 0 and len(starts[at][1]) not in (0, m)]
     if not running:
         return found
-    if len(running) < len(starts):
-        C = C[torch.as_tensor(running, device=C.device)]
+    C = stacked([starts[at][0] for at in running])
     swaps = Swaps(C, [starts[at][2] for at in running], [starts[at][3] for at in running], exclude)
     searches = {at: _Search(list(starts[at][1]), totals[at], include) for at in running}
     work = {at: search.run() for at, search in searches.items()}

@@ -116,12 +116,7 @@ class _LockStep:
         self.device, self.prices, self.n_steps = lanes[0][0].C.device, prices, 0
         self.groups = [_Group(C, self._index(rows), own) for C, rows, own in _grouped([gram for gram, _ in lanes])]
         n, m = len(lanes), lanes[0][0].n_features
-        self.home = [(0, 0)] * n  # group and place of the moments that each lane searches
-        for at, group in enumerate(self.groups):
-            for place, row in enumerate(group.lanes.tolist()):
-                for lane in row:
-                    self.home[lane] = at, place
-        self.originals = list(self.groups)
+        self.searched = [gram.C[None] for gram, _ in lanes]
         self.rows = torch.arange(n, device=self.device)
         self.alphas = np.array([alpha for _, alpha in lanes], dtype=np.float64)
         self.variance, self.g = self._empty(n, m), self._empty(n, m)
@@ -243,13 +238,12 @@ class _LockStep:
         """Compute the residuals of some lanes afresh, and go on from them."""
         t = self.n_steps
         if t:
-            found = []
+            found, first = [], self._index([0])
             for lane in lanes.tolist():
-                group, place = self.home[lane]
-                C, one = self.originals[group].C, self._index([lane])
-                rows = rows_of(C, self._index([place]), self.order[one, :t])
+                C, one = self.searched[lane], self._index([lane])
+                rows = rows_of(C, first, self.order[one, :t])
                 _, V = maps(rows, self.order[one, :t], self.ridges[one])
-                found.append(residuals(C, self._index([place]), rows, V))
+                found.append(residuals(C, first, rows, V))
             R, at = torch.cat(found), self._index(lanes)
             self.g[at], self.h[at] = torch.linalg.vecdot(R, R), R.diagonal(dim1=1, dim2=2)
             self.taken[at, :, :t], self.lengths[at, :t] = 0.0, 0.0

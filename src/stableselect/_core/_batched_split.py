@@ -8,6 +8,7 @@ longer than one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -15,12 +16,10 @@ import torch
 from ._arrays import memory_limit
 from ._forward_search import Lane
 from ._gram import Gram
+from ._inverse import _INDEPENDENT as INDEPENDENT
+from ._inverse import _RANK_TOLERANCE as RANK_TOLERANCE
 
 Tensor = torch.Tensor
-_INDEPENDENT = 1e-4
-"""Features with more than this fraction of their variance left by those before them need no eigenvalues."""
-_RANK_TOLERANCE = 1e-12
-"""Eigenvalues at or below this fraction, times their number, count as zero."""
 
 
 def room(device: torch.device) -> float:
@@ -72,14 +71,14 @@ def inverses(M: Tensor, alpha: Tensor) -> Tensor:
     scaled = total * unit[:, :, None] * unit[:, None, :]
     factor, failed = torch.linalg.cholesky_ex(scaled)
     pivots = factor.diagonal(dim1=1, dim2=2).square()
-    good = (failed == 0) & (pivots > _INDEPENDENT).all(dim=1)
+    good = (failed == 0) & (pivots > INDEPENDENT).all(dim=1)
     factor = torch.where(good[:, None, None], factor, eye)
     half = torch.linalg.solve_triangular(factor, eye.expand_as(M).contiguous(), upper=False)
     found = half.mT @ half
     bad = torch.nonzero(~good)[:, 0]
     if len(bad):
         values, vectors = torch.linalg.eigh(scaled[bad])
-        kept = values > _RANK_TOLERANCE * k
+        kept = values > RANK_TOLERANCE * k
         inverse = torch.where(kept, 1 / torch.where(kept, values, 1.0), 0.0)
         found[bad] = (vectors * inverse[:, None, :]) @ vectors.mT
     return found * unit[:, :, None] * unit[:, None, :]
@@ -121,25 +120,22 @@ def residuals(C: Tensor, which: Tensor, rows: Tensor, V: Tensor) -> Tensor:
 
 def subset_losses(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> list[float]:
     """Return tr R of subsets, each for its own moments and ridge weight."""
-    device = lanes[0][0].diagonal().device
-    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=device)
-    rows = torch.stack([gram.rows(own) for (gram, _), own in zip(lanes, chosen, strict=True)])
-    _, V = maps(rows, at, torch.tensor([alpha for _, alpha in lanes], dtype=rows.dtype, device=device))
-    total = torch.stack([gram.diagonal().sum() for gram, _ in lanes])
-    return (total - (V * rows).sum(dim=(1, 2))).tolist()
+    grams = [gram for gram, _ in lanes]
+    at, rows = _rows_each(grams, chosen)
+    _, V = maps(rows, at, torch.tensor([alpha for _, alpha in lanes], dtype=rows.dtype, device=rows.device))
+    return (_totals(grams) - (V * rows).sum(dim=(1, 2))).tolist()
 
 
 def subset_errors(
-    gram: Gram, target: Gram, shift: Tensor, chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+    rounds: Sequence[tuple[Gram, Gram, Tensor]], chosen: Sequence[Sequence[int]], ridges: Sequence[float]
 ) -> list[float]:
-    """Return the squared error per sample, on other samples, of the ridge maps of several subsets.
+    """Return the squared error per sample, on other samples, of the ridge maps of subsets; as many as fit in memory.
 
     Parameters
     ----------
-    gram, target : Gram
-        Moments of the samples that the maps are fitted on, and of the others in the same units.
-    shift : tensor of length m
-        The difference of their means.
+    rounds : sequence of (Gram, Gram, tensor of length m)
+        For every subset the moments of the samples that its map is fitted on, those of the others in the same units,
+        and the difference of their means. Subsets of the same samples lie together.
     chosen : sequence of sequences of int
         The subsets.
     ridges : sequence of float
@@ -149,10 +145,35 @@ def subset_errors(
     -------
     list of float
     """
-    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=shift.device)
-    flat, shape = [j for own in chosen for j in own], (*at.shape, -1)
-    _, V = maps(gram.rows(flat).reshape(shape), at, torch.tensor(ridges, dtype=shift.dtype, device=shift.device))
-    T_S = target.rows(flat).reshape(shape) + shift[at][:, :, None] * shift
-    T_SS = T_S.gather(2, at[:, None, :].expand(-1, at.shape[1], -1))
-    total = target.diagonal().sum() + (shift * shift).sum()
+    shift = rounds[0][2]
+    size, errors = 64.0 * len(chosen[0]) * len(shift), []
+    for part in parted([size] * len(chosen), room(shift.device)):
+        errors += _errors(rounds[part], chosen[part], ridges[part])
+    return errors
+
+
+def _errors(
+    rounds: Sequence[tuple[Gram, Gram, Tensor]], chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+) -> list[float]:
+    grams, targets, shifts = zip(*rounds, strict=True)
+    at, rows = _rows_each(grams, chosen)
+    _, V = maps(rows, at, torch.tensor(ridges, dtype=rows.dtype, device=rows.device))
+    shift, width = torch.stack(shifts), at.shape[1]
+    T_S = _rows_each(targets, chosen)[1] + shift.gather(1, at)[:, :, None] * shift[:, None, :]
+    T_SS = T_S.gather(2, at[:, None, :].expand(-1, width, -1))
+    total = _totals(targets) + (shift * shift).sum(dim=1)
     return (total - (V * (2 * T_S - T_SS @ V)).sum(dim=(1, 2))).tolist()
+
+
+def _totals(grams: Sequence[Gram]) -> Tensor:
+    """Return the sum of the variances of every one of several moments."""
+    found = {key: gram.diagonal().sum() for key, gram in {id(gram): gram for gram in grams}.items()}
+    return torch.stack([found[id(gram)] for gram in grams])
+
+
+def _rows_each(grams: Sequence[Gram], chosen: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return subsets as an array (b x k), and the rows of each subset's own moments (b x k x m)."""
+    runs = [list(run) for _, run in groupby(zip(grams, chosen, strict=True), key=lambda both: id(both[0]))]
+    rows = torch.cat([run[0][0].rows([j for _, subset in run for j in subset]) for run in runs])
+    at = torch.as_tensor(np.array(chosen, dtype=np.int64), device=rows.device)
+    return at, rows.reshape(*at.shape, -1)

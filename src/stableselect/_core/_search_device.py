@@ -111,12 +111,12 @@ def losses_each(lanes: Sequence[Lane], chosen: Sequence[Sequence[int]]) -> list[
 
 
 def map_errors(
-    gram: Gram, target: Gram, shift: Array, chosen: Sequence[Sequence[int]], ridges: Sequence[float]
+    rounds: Sequence[tuple[Gram, Gram, Array]], chosen: Sequence[Sequence[int]], ridges: Sequence[float]
 ) -> list[float]:
     """Return the errors of several subsets at once; see :func:`stableselect._core._batched_split.subset_errors`."""
     from ._batched_split import subset_errors
 
-    return subset_errors(gram, target, shift, chosen, ridges)
+    return subset_errors(rounds, chosen, ridges)
 
 
 def parts_in_memory(moments: Moments, n: int, n_arrays: int = 1) -> list[slice]:

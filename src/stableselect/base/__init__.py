@@ -44,6 +44,7 @@ from ._progress import (
     whole_fits,
 )
 from ._selector import FEATURES, N_FEATURES, BaseSelector
+from ._sent import SentOnce
 
 # What a selector of one's own may need; the rest serves the other rooms.
 __all__ = [

@@ -118,7 +118,7 @@ def in_threads(function: Callable[[Item], Result], items: Collection[Item], what
 
 
 def in_processes(
-    function: Callable[[Item], Result], items: Collection[Item], what: str, n_jobs: int | None
+    function: Callable[[Item], Result], items: Collection[Item], what: str, n_jobs: int | None, most: int = 0
 ) -> list[Result]:
     """Return the function of every item; the same for every number of processes.
 
@@ -131,7 +131,12 @@ def in_processes(
     what : str
         What the items are, for the report of how many are done.
     n_jobs : int or None
-        Processes, as in joblib, each with one thread for linear algebra; None for this process alone.
+        Processes, as in joblib, each with one thread for linear algebra; None for this process alone. No more are
+        started than there are items.
+    most : int, default=0
+        Where several calls follow each other with few items that take long each: the number of items of the largest.
+        They then share their processes (one that a smaller call stops would have to start again for the next), and
+        every process gets one item at a time.
 
     Returns
     -------
@@ -141,10 +146,12 @@ def in_processes(
     if n_jobs == 0:
         raise ValueError("n_jobs=0 leaves no process to work in; give 1 or more, or -1 for one on every core.")
     nested = bool(get_active_backend()[0].nesting_level)  # the processes of whoever called are enough
-    jobs = 1 if n_jobs is None or nested else max(1, min(effective_n_jobs(n_jobs), len(items)))
+    alone = n_jobs is None or nested or len(items) < 2
+    jobs = 1 if alone else min(effective_n_jobs(n_jobs), max(most, len(items)))
     found = []
     with parallel_config(backend="loky", inner_max_num_threads=1), steps(what, len(items)) as advance:
-        for result in Parallel(jobs, return_as="generator")(delayed(function)(item) for item in items):
+        parallel = Parallel(jobs, return_as="generator", batch_size=1 if most else "auto")
+        for result in parallel(delayed(function)(item) for item in items):
             found.append(result)
             advance()
     return found

@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from math import comb
 from typing import Any, TypeVar
 
@@ -29,25 +29,24 @@ from array_api_compat import is_numpy_array
 from .._core import (
     MAX_SUBSETS,
     Gram,
-    HeldOut,
-    KeptSamples,
     Moments,
-    hold_out_each,
     in_lock_step,
-    kept_samples,
     memory_limit,
     merged,
 )
-from ..base import TargetNotReachedWarning, TooFewSamplesError, in_processes, in_threads
-from ._default import Known, Searched, search_default, search_few_samples
+from ..base import SentOnce, TargetNotReachedWarning, TooFewSamplesError, in_processes, in_threads
+from ._default import Known, Searched
 from ._lock_step import search_ahead
-from ._search import N_FOLDS, Setting, compared, find_columns, prove_columns
+from ._search import N_FOLDS, Setting, find_columns, prove_columns
 from ._stability_frontier import Measured, StabilityFrontier, choose
+from ._stability_part import Part
 from ._stability_task import (
     LONG_PROOFS,
     PROVEN_VOTES,
     SMALL_SET,
-    Round,
+    Finished,
+    Held,
+    Search,
     Task,
     held_out_groups,
     voting_groups,
@@ -103,10 +102,11 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
             task = replace(task, ridge_parts=tuple(number % N_FOLDS for number in range(STABILITY_FOLDS)))
     warn_without_choice(task.wanted, int(folds[0].n_features or 0))
     procedure = Procedure(folds, task)
-    settings, measured = procedure.measure()
-    chosen = procedure.choose(measured)
+    with procedure.shared:
+        settings, measured = procedure.measure()
+    chosen, whole = procedure.choose(measured), procedure.part(())
     frontier = StabilityFrontier.from_measured(
-        [procedure.whole.taken(setting) for setting in settings],
+        [whole.taken(setting) for setting in settings],
         measured,
         chosen,
         procedure.repeated(measured),
@@ -121,18 +121,9 @@ def choose_stable(folds: Sequence[Moments], task: Task) -> Chosen:
             TargetNotReachedWarning,
             stacklevel=2,
         )
-    searched = procedure.whole.search(settings[chosen])
+    searched = whole.search(settings[chosen])
     votes = procedure.votes() if searched.setting.vote_weight else None
     return Chosen(searched, votes, frontier)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What settings select in a round and their errors, its default, and the searches of few samples made for it."""
-
-    found: list[tuple[list[int], float]]
-    default: Searched
-    known: Known
 
 
 class Procedure:
@@ -147,7 +138,7 @@ class Procedure:
     """
 
     def __init__(self, folds: Sequence[Moments], task: Task) -> None:
-        self.folds, self.task = folds, task
+        self.shared, self.task = SentOnce(folds), task
         wanted = task.wanted
         self.n_features = int(folds[0].n_features or 0)
         # Features that nobody chose would make any choice look stable.
@@ -160,23 +151,24 @@ class Procedure:
         if few:
             self.groups = self.groups[-len(folds) :]  # these searches take longest
         self.voters = voting_groups(len(folds))
-        self.defaults: dict[tuple[int, ...], Searched] = {}
-        self.searched: dict[tuple[tuple[int, ...], Setting], Searched] = {}
-        self.known: dict[tuple[int, ...], Known] = {}
-        self.ballots: dict[tuple[int, ...], list[int]] = {}
+        self._most = 2 * (len(folds) + 1) if few else len(self.voters)  # searches to be shared out at a time
+        self.searched: dict[Search, Searched] = {}
+        self.finished: dict[Search, Finished] = {}
+        self.known: dict[Held, Known] = {}
+        self.ballots: dict[Held, list[int]] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the arrays of all samples, which rounds and votes in other processes do not need."""
-        return {name: value for name, value in vars(self).items() if name != "whole"}
+    @property
+    def folds(self) -> Sequence[Moments]:
+        """Moments of the folds."""
+        return self.shared.value
 
-    @cached_property
-    def whole(self) -> Part:
-        """All samples."""
-        return self.part(())
-
-    def part(self, held: tuple[int, ...]) -> Part:
+    def part(self, held: Held) -> Part:
         """Return the samples without some folds."""
         return Part(self, held)
+
+    def voting(self, voter: Held) -> Gram:
+        """Return the moments of the samples of a voter, of mean variance one."""
+        return merged([self.folds[fold] for fold in voter]).operator().normalised()[0]
 
     def measure(self) -> tuple[list[Setting], Measured]:
         """Return the settings tried, part by part until one is stable enough, and what was measured of them."""
@@ -184,18 +176,21 @@ class Procedure:
         settings: list[Setting] = []
         masks: list[np.ndarray] = []
         errors: list[np.ndarray] = []
+        plain, parts = self.task.wanted.plain, [(), *self.groups]
+        # With several processes it is not waited for which setting all samples are to be searched with.
+        later = self.groups if self.task.n_jobs in (None, 1) else parts
         for step in self.task.steps():
-            if self.task.wanted.plain.search == "training" and in_lock_step(self.folds[0]):
+            if plain.search == "training" and in_lock_step(self.folds[0]):
                 search_ahead(self, step)
+            self._search([(held, plain) for held in parts], "defaults")
             if step[-1].vote_weight and not self.ballots:
-                vote = partial(self._ballot, self.whole.default.setting.ridge)
-                self.ballots.update(zip(self.voters, self._searched(vote, self.voters, "votes"), strict=True))
+                vote = partial(self._ballot, self.searched[(), plain].setting.ridge)
+                self.ballots.update(zip(self.voters, self._each(vote, self.voters, "votes"), strict=True))
+            self._search([(held, setting) for setting in step if setting != plain for held in later], "searches")
             found = np.zeros((len(step), len(self.groups), self.n_features), dtype=bool)
             error = np.zeros((len(step), len(self.groups)))
-            rounds = self._searched(partial(self._round, step), self.groups, "rounds")
-            for number, (group, ended) in enumerate(zip(self.groups, rounds, strict=True)):
-                self.defaults[group], self.known[group] = ended.default, ended.known
-                for row, (chosen, loss) in enumerate(ended.found):
+            for number, ended in enumerate(self._each(partial(self._round, step), self.groups, "rounds")):
+                for row, (chosen, loss) in enumerate(ended):
                     found[row, number, chosen], error[row, number] = True, loss
             settings += step
             masks.append(found[:, :, self._free])
@@ -222,29 +217,41 @@ class Procedure:
             votes[self.ballots[voter]] += 1
         return votes / len(free)
 
-    def _ballot(self, ridge: float | None, voter: tuple[int, ...]) -> list[int]:
+    def _ballot(self, ridge: float | None, voter: Held) -> list[int]:
         """Return what a voter selects."""
         wanted = self.task.wanted
-        gram, _ = merged([self.folds[fold] for fold in voter]).operator().normalised()
+        gram = self.voting(voter)
         plain = Setting(ridge, wanted.plain.exchange)
         found = find_columns(gram, wanted.k, plain, wanted.include, wanted.exclude)
         if self.prove_votes:
             found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
         return found.chosen
 
-    def _round(self, settings: Sequence[Setting], group: tuple[int, ...]) -> Ended:
+    def _round(self, settings: Sequence[Setting], group: Held) -> list[Finished]:
+        """Return what settings select in a round, and their errors."""
         part = self.part(group)
-        return Ended([part.finish(setting) for setting in settings], part.default, part.known)
+        return [part.finish(setting) for setting in settings]
 
-    def _searched(
-        self, search: Callable[[tuple[int, ...]], Result], groups: Sequence[tuple[int, ...]], what: str
-    ) -> list[Result]:
-        """Return what a search gives for each of several groups of folds."""
+    def _search(self, searches: Sequence[Search], what: str) -> None:
+        """Note what searches find."""
+        searches = [search for search in searches if search not in self.searched]
+        found = self._each(self._found, searches, what)
+        for (held, setting), (searched, known) in zip(searches, found, strict=True):
+            self.searched[held, setting] = searched
+            self.known.setdefault(held, {}).update(known)
+
+    def _found(self, search: Search) -> tuple[Searched, Known]:
+        """Return what a search finds, and the searches of few samples made for it."""
+        part = self.part(search[0])
+        return part.search(search[1]), part.known
+
+    def _each(self, function: Callable[[Any], Result], items: Sequence[Any], what: str) -> list[Result]:
+        """Return a function of every item."""
         if not is_numpy_array(self.folds[0].mean):  # arrays on a device stay in this process
-            return in_processes(search, groups, what, None)
+            return in_processes(function, items, what, None)
         if self.task.n_jobs is None:
-            return in_threads(search, groups, what, self._threads())
-        return in_processes(search, groups, what, self.task.n_jobs)
+            return in_threads(function, items, what, self._threads())
+        return in_processes(function, items, what, self.task.n_jobs, self._most)
 
     def _threads(self) -> int:
         """Return how many rounds may be searched at a time: Python's own part of the work and memory limit them."""
@@ -266,84 +273,3 @@ class Procedure:
         if wanted is None or not measured.within(self.task.max_error_increase)[-1]:
             return True
         return not measured.stability(self.choose(measured)) < wanted
-
-
-class Part:
-    """The samples without some folds, and what the settings find in them.
-
-    Parameters
-    ----------
-    procedure : Procedure
-        The folds, and what is known already.
-    held : tuple of int
-        The folds held out.
-    """
-
-    def __init__(self, procedure: Procedure, held: tuple[int, ...]) -> None:
-        self.procedure, self.held, self.wanted = procedure, held, procedure.task.wanted
-        self.left = [fold for fold in range(len(procedure.folds)) if fold not in held]
-        self.moments = merged([procedure.folds[fold] for fold in self.left])
-        self.known = procedure.known.setdefault(held, {})
-
-    @cached_property
-    def gram(self) -> Gram:
-        """The moments, of mean variance one."""
-        return self.moments.operator().normalised()[0]
-
-    @cached_property
-    def samples(self) -> KeptSamples | None:
-        """The samples, where they are few and the leave-one-out error decides."""
-        return None if self.wanted.plain.search == "training" else kept_samples(self.moments, self.gram)
-
-    @cached_property
-    def round(self) -> Round:
-        """These samples, and those held out."""
-        test = merged([self.procedure.folds[fold] for fold in self.held])
-        return Round(*compared(self.moments, test))
-
-    @property
-    def default(self) -> Searched:
-        """What is selected without regard to stability."""
-        known = self.procedure.defaults
-        if self.held not in known:
-            known[self.held] = search_default(self.gram, self.samples, self.held_out(), self.wanted, self.known)
-        return known[self.held]
-
-    def taken(self, setting: Setting) -> Setting:
-        """Return a setting with the ridge weights it takes here."""
-        own = self.default.setting
-        if setting == self.wanted.plain:
-            return own
-        ridge, mapped = setting.ridge, own.ridge if self.procedure.task.own_map else None
-        return replace(setting, ridge=own.ridge if ridge is None else ridge, map_ridge=mapped)
-
-    def search(self, setting: Setting) -> Searched:
-        """Return what a setting finds."""
-        wanted, taken = self.wanted, self.taken(setting)
-        if setting == wanted.plain:
-            return self.default
-        if (self.held, setting) in self.procedure.searched:
-            return self.procedure.searched[self.held, setting]
-        if taken.search != "training" and self.samples is not None:
-            few, taken = search_few_samples(self.samples, wanted.k, taken, wanted.include, wanted.exclude, self.known)
-            return Searched(few.found, taken, few)
-        start = votes = None
-        if taken.vote_weight:
-            start, votes = self.default.found.chosen, self.procedure.votes(self.held)
-        taken = replace(taken, search="training")
-        return Searched(find_columns(self.gram, wanted.k, taken, wanted.include, wanted.exclude, votes, start), taken)
-
-    def finish(self, setting: Setting) -> tuple[list[int], float]:
-        """Return what a setting selects, and its error summed over the samples held out."""
-        searched, part = self.search(setting), self.round
-        chosen, error = self.procedure.task.finish(part, searched.found, searched.setting)
-        # Below this an error is rounding, and a fraction of it means nothing.
-        return chosen, part.weight * max(error, 1e-12 * self.procedure.n_features)
-
-    def held_out(self) -> list[HeldOut]:
-        """Return the parts by whose error the default chooses its ridge."""
-        if self.samples is not None or self.wanted.plain.ridge is not None:
-            return []
-        part_of = self.procedure.task.ridge_parts or tuple(range(len(self.procedure.folds)))
-        parts = [[fold for fold in self.left if part_of[fold] == part] for part in range(max(part_of) + 1)]
-        return hold_out_each([merged([self.procedure.folds[fold] for fold in part]) for part in parts if part])

@@ -8,62 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from itertools import pairwise
 
 import numpy as np
 
 from .._core import (
     Gram,
     HeldOut,
-    Moments,
     exchange_each,
     forward_search,
     forward_searches,
     like,
     losses_each,
-    merged,
+    map_errors,
     order_each,
     parts_in_memory,
 )
 from ._default import Searched, Wanted
-from ._search import RIDGE_GRID, Found, Setting, errors_of, held_out_error, least_ridge, prove_columns
-from ._stability_task import Task
-
-
-class Part(Protocol):
-    """What is asked of a :class:`~stableselect.subset._frontier.Part`."""
-
-    held: tuple[int, ...]
-
-    @property
-    def gram(self) -> Gram: ...
-
-    @property
-    def default(self) -> Searched: ...
-
-    def taken(self, setting: Setting) -> Setting: ...
-
-    def held_out(self) -> list[HeldOut]: ...
-
-
-class Procedure(Protocol):
-    """What is asked of a :class:`~stableselect.subset._frontier.Procedure`, and where results are noted."""
-
-    folds: Sequence[Moments]
-    task: Task
-    groups: list[tuple[int, ...]]
-    voters: list[tuple[int, ...]]
-    prove_votes: bool
-    defaults: dict[tuple[int, ...], Searched]
-    searched: dict[tuple[tuple[int, ...], Setting], Searched]
-    ballots: dict[tuple[int, ...], list[int]]
-
-    @property
-    def whole(self) -> Part: ...
-
-    def part(self, held: tuple[int, ...]) -> Part: ...
-
-    def votes(self, outside: Sequence[int] = ()) -> np.ndarray: ...
+from ._search import RIDGE_GRID, Found, Setting, errors_in_lock_step, held_out_error, least_ridge, prove_columns
+from ._stability_part import Part, Procedure
+from ._stability_task import refit_finish
 
 
 def find_each(
@@ -127,59 +91,49 @@ def choose_ridges(
 ) -> list[float]:
     """Return what ``choose_ridge`` chooses for each of several divisions of samples, all in lock step."""
     every = [split for splits in held_out for split in splits]
-    errors: list[tuple[list[float], float]] = []
-    for part in parts_in_memory(every[0].test, len(every), 2):
-        batch = errors_of(every[part], k, include, exclude, RIDGE_GRID, held_out_error)
-        errors += [([own[at] for own in batch.errors], scale) for at, scale in enumerate(batch.scales)]
-    found, own = [], iter(errors)
-    for splits in held_out:
-        by_split, scales = zip(*(next(own) for _ in splits), strict=True)
-        found.append(least_ridge((sum(part), sum(scales)) for part in zip(*by_split, strict=True)))
-    return found
+    batches = errors_in_lock_step(every, k, include, exclude, RIDGE_GRID, held_out_error)
+    errors = [[error for batch in batches for error in batch.errors[i]] for i in range(len(RIDGE_GRID))]
+    scales = [scale for batch in batches for scale in batch.scales]
+    ends = np.cumsum([len(splits) for splits in held_out]).tolist()
+    parts = [slice(start, end) for start, end in pairwise([0, *ends])]
+    return [least_ridge((sum(own[part]), sum(scales[part])) for own in errors) for part in parts]
 
 
 def search_ahead(procedure: Procedure, settings: Sequence[Setting]) -> None:
-    """Search all rounds, and let the votes be cast if the settings need them.
+    """Search all rounds and all samples, and let the votes be cast if the settings need them.
 
     Parameters
     ----------
     procedure : Procedure
         Its folds hold whole moments in tensors, and its searches are on the training loss.
     settings : sequence of Setting
-        What is to be tried in every round.
+        What is to be tried.
     """
-    _defaults(procedure, [procedure.whole])
-    if settings[-1].vote_weight and not procedure.ballots:
-        _vote(procedure)
-    moments = procedure.folds[0]
-    for some in parts_in_memory(moments, len(procedure.groups), 12):
-        parts = [procedure.part(group) for group in procedure.groups[some]]
-        _defaults(procedure, parts)
-        tasks = [
+    wanted, every = procedure.task.wanted, [(), *procedure.groups]
+    for some in parts_in_memory(procedure.folds[0], len(every), 12):
+        parts = [procedure.part(held) for held in every[some]]
+        _defaults(procedure, parts, bool(settings[-1].vote_weight))
+        new = [
             (part, setting)
             for part in parts
             for setting in settings
             if setting.vote_weight and (part.held, setting) not in procedure.searched
         ]
-        if tasks:
-            taken = [replace(part.taken(setting), search="training") for part, setting in tasks]
-            found = find_each(
-                [part.gram for part, _ in tasks],
-                taken,
-                procedure.task.wanted,
-                [procedure.votes(part.held) for part, _ in tasks],
-                [part.default.found.chosen for part, _ in tasks],
-            )
-            for (part, setting), own, how in zip(tasks, found, taken, strict=True):
+        if new:
+            taken = [replace(part.taken(setting), search="training") for part, setting in new]
+            votes = [procedure.votes(part.held) for part, _ in new]
+            starts = [part.default.found.chosen for part, _ in new]
+            found = find_each([part.gram for part, _ in new], taken, wanted, votes, starts)
+            for (part, setting), own, how in zip(new, found, taken, strict=True):
                 procedure.searched[part.held, setting] = Searched(own, how)
+        if procedure.task.finish is refit_finish:
+            _finish(procedure, [(part, setting) for part in parts if part.held for setting in settings])
 
 
-def _defaults(procedure: Procedure, parts: Sequence[Part]) -> None:
-    """Search what parts select without regard to stability."""
+def _defaults(procedure: Procedure, parts: Sequence[Part], votes: bool) -> None:
+    """Search what parts select without regard to stability, and what voters do, if they are to vote."""
     wanted = procedure.task.wanted
-    parts = [part for part in parts if part.held not in procedure.defaults]
-    if not parts:
-        return
+    parts = [part for part in parts if (part.held, wanted.plain) not in procedure.searched]
     ridges = [0.0 if wanted.plain.ridge is None else wanted.plain.ridge] * len(parts)
     if wanted.plain.ridge is None:
         held_out = [part.held_out() for part in parts]
@@ -189,20 +143,29 @@ def _defaults(procedure: Procedure, parts: Sequence[Part]) -> None:
             for at, ridge in zip(enough, chosen, strict=True):
                 ridges[at] = ridge
     settings = [replace(wanted.plain, ridge=ridge, search="training") for ridge in ridges]
-    found = find_each([part.gram for part in parts], settings, wanted)
-    for part, own, setting in zip(parts, found, settings, strict=True):
-        if setting.exchange:
-            own = prove_columns(part.gram, own, setting, wanted.include, wanted.exclude)
-        procedure.defaults[part.held] = Searched(own, setting)
+    voters = [voter for voter in procedure.voters if votes and voter not in procedure.ballots]
+    if voters:  # with the ridge of all samples, which come first
+        whole = settings[0] if settings else procedure.searched[(), wanted.plain].setting
+        settings += [Setting(whole.ridge, wanted.plain.exchange)] * len(voters)
+    n = len(parts)
+    for some in parts_in_memory(procedure.folds[0], len(settings), 4):
+        lanes = range(some.start, some.stop)
+        grams = [parts[lane].gram if lane < n else procedure.voting(voters[lane - n]) for lane in lanes]
+        found = find_each(grams, settings[some], wanted)
+        for lane, gram, own in zip(lanes, grams, found, strict=True):
+            if settings[lane].exchange if lane < n else procedure.prove_votes:
+                own = prove_columns(gram, own, settings[lane], wanted.include, wanted.exclude)
+            if lane < n:
+                procedure.searched[parts[lane].held, wanted.plain] = Searched(own, settings[lane])
+            else:
+                procedure.ballots[voters[lane - n]] = own.chosen
 
 
-def _vote(procedure: Procedure) -> None:
-    """Let every voter select features."""
-    wanted, voters = procedure.task.wanted, procedure.voters
-    plain = Setting(procedure.whole.default.setting.ridge, wanted.plain.exchange)
-    for some in parts_in_memory(procedure.folds[0], len(voters), 4):
-        grams = [merged([procedure.folds[fold] for fold in voter]).operator().normalised()[0] for voter in voters[some]]
-        for voter, gram, found in zip(voters[some], grams, find_each(grams, [plain] * len(grams), wanted), strict=True):
-            if procedure.prove_votes:
-                found = prove_columns(gram, found, plain, wanted.include, wanted.exclude)
-            procedure.ballots[voter] = found.chosen
+def _finish(procedure: Procedure, searches: Sequence[tuple[Part, Setting]]) -> None:
+    """Note what :func:`~stableselect.subset._stability_task.refit_finish` returns for searches of rounds."""
+    found = [part.search(setting) for part, setting in searches]
+    rounds = [part.round for part, _ in searches]
+    chosen, ridges = [own.found.chosen for own in found], [own.setting.refit for own in found]
+    errors = map_errors([(own.gram, own.target, own.shift) for own in rounds], chosen, ridges)
+    for (part, setting), own, features, error in zip(searches, rounds, chosen, errors, strict=True):
+        procedure.finished[part.held, setting] = features, own.summed(error)

@@ -248,6 +248,7 @@ class MomentsSelector(RecordedSelector):
             beside = choice, free
             k = len(searched.found.chosen)
         elif self._prefers_stability():
+            gram.expect_eigenvalues()  # for the lower bound
             stable = choose_stable(folds, self._frontier_task(wanted, numbers))
             searched, self._frontier = stable.searched, vars(stable.frontier)
             if stable.votes is not None:

@@ -227,7 +227,7 @@ def errors_by_ridge(
     m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
     test = held_out[0].test
     if not thin and in_lock_step(test):
-        yield from _by_ridge(_in_lock_step(held_out, reach(), include, exclude, ridges, measure), len(ridges))
+        yield from _by_ridge(errors_in_lock_step(held_out, reach(), include, exclude, ridges, measure), len(ridges))
         return
     step = len(ridges) if thin or m >= _LARGE else _AT_ONCE
     if not thin:  # each search may come to hold a residual, and two arrays of k x m
@@ -245,17 +245,17 @@ def errors_by_ridge(
         yield from _by_ridge(done, len(part))
 
 
-def _in_lock_step(
+def errors_in_lock_step(
     held_out: Sequence[HeldOut],
     k: int,
     include: Sequence[int],
     exclude: Sequence[int],
     ridges: Sequence[float],
     measure: Measure,
-) -> list[_Batch]:
+) -> list[Batch]:
     """Search as many folds at a time as fit in memory, with all ridge weights, on tensors."""
     test, first = held_out[0].test, 0
-    done: list[_Batch] = []
+    done: list[Batch] = []
     likely: list[int] = []
     if int(test.n_features or 0) >= MANY_FEATURES:  # the other folds will come to much the same features as the first
         done, first = [errors_of(held_out[:1], k, include, exclude, ridges, measure)], 1
@@ -266,7 +266,7 @@ def _in_lock_step(
     return done
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """What forward searches find on some folds, fold by fold and ridge by ridge; errors by ridge; the variances."""
 
     found: list[list[int]]
@@ -274,7 +274,7 @@ class _Batch(NamedTuple):
     scales: list[float]
 
 
-def _by_ridge(batches: Sequence[_Batch], n_ridges: int) -> Iterator[tuple[list[Any], float]]:
+def _by_ridge(batches: Sequence[Batch], n_ridges: int) -> Iterator[tuple[list[Any], float]]:
     """Yield for every ridge weight the errors on all folds, and the variance of all."""
     scale = sum(scale for batch in batches for scale in batch.scales)
     return (([error for batch in batches for error in batch.errors[i]], scale) for i in range(n_ridges))
@@ -288,23 +288,23 @@ def errors_of(
     ridges: Sequence[float],
     measure: Measure,
     likely: Sequence[int] = (),
-) -> _Batch:
+) -> Batch:
     """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
     rounds = [compared(split.train, split.test) for split in held_out]
     lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in ridges]
     for gram in {id(gram): gram for gram, _ in lanes}.values() if likely else ():
         gram.expect(likely)
     found = forward_searches(lanes, k, include, exclude)
-    errors: list[list[Any]] = [[] for _ in ridges]
-    for at, (gram, target, shift, weight) in enumerate(rounds):
-        subsets = found[at * len(ridges) : (at + 1) * len(ridges)]
-        if measure is held_out_error and in_lock_step(gram):
-            measured = map_errors(gram, target, shift, subsets, ridges)
-        else:
-            measured = [measure(gram, target, shift, *both) for both in zip(subsets, ridges, strict=True)]
-        for own, error in zip(errors, measured, strict=True):
-            own.append(weight * error)
-    return _Batch(found, errors, [weight * gram.n_features for gram, _, _, weight in rounds])
+    each, weights = [part for part in rounds for _ in ridges], [*ridges] * len(rounds)
+    if measure is held_out_error and in_lock_step(rounds[0][0]):
+        measured = map_errors([part[:3] for part in each], found, weights)
+    else:
+        measured = [
+            measure(*part[:3], *both) for part, both in zip(each, zip(found, weights, strict=True), strict=True)
+        ]
+    summed = [part[3] * error for part, error in zip(each, measured, strict=True)]
+    errors = [summed[at :: len(ridges)] for at in range(len(ridges))]
+    return Batch(found, errors, [weight * gram.n_features for gram, _, _, weight in rounds])
 
 
 def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:

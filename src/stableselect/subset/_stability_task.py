@@ -31,6 +31,14 @@ LONG_PROOFS = 10**6
 """Not so where there are more subsets than this and the best is proven all the same, in half a second a round."""
 
 
+Held = tuple[int, ...]
+"""Folds that are held out, or that vote."""
+Search = tuple[Held, Setting]
+"""What is searched: the samples without some folds, with a setting."""
+Finished = tuple[list[int], float]
+"""What a setting selects in a round, and its error."""
+
+
 @dataclass(frozen=True)
 class Round:
     """Some folds held out, and the others: the moments of these, and of those in the same units.
@@ -44,12 +52,17 @@ class Round:
     shift: Array
     weight: float
 
+    def summed(self, error: float) -> float:
+        """Return an error per sample in the units of the samples, summed."""
+        # Below this an error is rounding, and a fraction of it means nothing.
+        return self.weight * max(error, 1e-12 * self.gram.n_features)
 
-Finish = Callable[[Round, Found, Setting], tuple[list[int], float]]
+
+Finish = Callable[[Round, Found, Setting], Finished]
 """From the features found in a round to those selected, and their error per sample on the folds held out."""
 
 
-def refit_finish(part: Round, found: Found, setting: Setting) -> tuple[list[int], float]:
+def refit_finish(part: Round, found: Found, setting: Setting) -> Finished:
     """Take the features found in a round as they are, and tell the error of their map."""
     return found.chosen, held_out_error(part.gram, part.target, part.shift, found.chosen, setting.refit)
 
@@ -116,7 +129,7 @@ def vote_weights(k: int) -> tuple[float, float]:
     return most / 2, most
 
 
-def held_out_groups(n_folds: int, every: bool) -> list[tuple[int, ...]]:
+def held_out_groups(n_folds: int, every: bool) -> list[Held]:
     """Return the folds held out together: every pair, or some, each fold equally often; of few folds, each alone.
 
     Examples
@@ -137,7 +150,7 @@ def held_out_groups(n_folds: int, every: bool) -> list[tuple[int, ...]]:
     return [tuple(sorted(pair)) for pair in (*across, *((fold, (fold + 1) % n_folds) for fold in range(n_folds)))]
 
 
-def voting_groups(n_folds: int) -> list[tuple[int, ...]]:
+def voting_groups(n_folds: int) -> list[Held]:
     """Return combinations of two fifths of the folds, an even selection of about seventy at most.
 
     Examples
