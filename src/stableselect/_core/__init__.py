@@ -86,6 +86,7 @@ from ._search_device import (
     losses_each,
     map_errors,
     order_each,
+    order_within,
     parts_in_memory,
 )
 from ._set_stability import nogueira, stability_interval, wilson_interval

@@ -65,7 +65,7 @@ def first_of_best(gain: Array, slack: Array, left: Array, xp: ModuleType) -> int
 
 def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
     """Return a boolean array, true for the features that may still be chosen."""
-    mask = np.ones(gram.n_features, dtype=bool)
+    mask = np.ones(gram.diagonal().shape[0], dtype=bool)
     mask[list(closed)] = False
     return gram.xp.asarray(mask, device=gram.device)
 
@@ -147,8 +147,7 @@ class _ForwardSearch:
         self.variance = xp.stack([gram.diagonal() for gram in self.grams])
         self.h = xp.asarray(self.variance, copy=True)
         self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
-        self.loss = to_numpy(xp.sum(self.variance, axis=1))
-        self.loss, self.total, self.total_size = (np.array(self.loss) for _ in range(3))
+        self.loss, self.total, self.total_size = np.tile([gram.trace() for gram in self.grams], (3, 1))
         self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
         self.ridges = like(self.alphas[:, None], self.g, xp)
         # A feature with no more than this left is a combination of the chosen ones; infinite where it is not allowed.
@@ -203,7 +202,7 @@ class _ForwardSearch:
         at = self.lanes, index(features, self.g, xp)
         own = self.variance[at]
         if len(self.sharing) == 1:
-            w, Rw, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
+            w, Rw, lengths, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
         else:
             steps: list[tuple[Array, ...]] = [()] * n_lanes
             for directions, rows in self.sharing:
@@ -212,9 +211,8 @@ class _ForwardSearch:
                 )
                 for lane, *step in zip(rows, *found, strict=True):
                     steps[lane] = tuple(step)
-            w, Rw, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
-        lengths, growth = xp.vecdot(w, w), own * inverse
-        squares = w * w
+            w, Rw, lengths, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
+        growth, squares = own * inverse, w * w
         self.g += squares * lengths[:, None]
         self.g -= 2 * w * Rw
         self.h -= squares
@@ -239,7 +237,7 @@ class _ForwardSearch:
         chosen, gram = self.chosen[lane], self.grams[lane]
         at = next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows)
         directions, rows = self.sharing[at]
-        place, norms = rows.index(lane), None
+        place, R, norms = rows.index(lane), None, None
         if (
             directions.grams[0] is gram
             and self.loss[lane] > _DEFLATE**2 * self.total[lane]
@@ -255,7 +253,7 @@ class _ForwardSearch:
                 own, _ = deflations([R], self.k - len(chosen))[0]
                 self.sharing.append((own, [lane]))
         self.g[lane, :], self.h[lane, :] = norms
-        self.loss[lane] = float(self.xp.sum(self.h[lane, :]))
+        self.loss[lane] = float(self.xp.sum(self.h[lane, :])) if R is None else R.trace()
         self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
         if self.exhausted[lane]:
             self.watched[lane] = -np.inf
