@@ -101,8 +101,9 @@ from ._stream_moments import (
     stream_splits,
 )
 from ._streams import Stream, open_table, summed
-from ._subset_search import SwapState, best_swap
+from ._subset_search import best_swap
 from ._sums import Room
+from ._swap_state import SwapState
 from ._tables import (
     Features,
     check_columns,

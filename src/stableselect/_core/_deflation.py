@@ -14,6 +14,7 @@ import numpy as np
 from ._arrays import Array, index, like
 from ._gram import DualGram, Gram, column_products
 from ._part_gram import PartGram
+from ._threads import wide_product
 
 
 class Deflation:
@@ -120,7 +121,7 @@ class DualDeflation(Deflation):
         z = z - _projected(Q, z)
         self.taken[:, self.n_steps, :] = q
         self.n_steps += 1
-        both = xp.concat([q, z]) @ A
+        both = wide_product(xp.concat([q, z]), A)
         w = both[: len(features), :]
         return w, both[len(features) :, :], xp.vecdot(w, w), inverse
 

@@ -1,6 +1,6 @@
 """Forward search: the features one at a time, each by the largest fall of the loss; several searches side by side.
 
-The notation is that of :mod:`stableselect._core._subset_search`. With w = R_j / sqrt(R_jj + alpha) a step turns R into
+The notation is that of :mod:`stableselect._core._swap_state`. With w = R_j / sqrt(R_jj + alpha) a step turns R into
 R - w w', so R's column norms g lose 2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
 
 Searches with several ridge weights and on several tables go in lock step, as rows of the same arrays. Each chooses by
