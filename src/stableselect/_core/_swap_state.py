@@ -39,13 +39,15 @@ class SwapState:
         self.chosen = list(chosen)
         self.variance = gram.diagonal()
         self.held: list[int] = []  # whose rows of C, and of C^2 where these are of use, are in C_S and D
+        self.C_S: Array = None
+        self.D: Array = None
         self.refresh()
 
     def refresh(self) -> None:
         """Recompute everything from C and the subset."""
         gram, xp, k = self.gram, self.gram.xp, len(self.chosen)
         new = [a for a in range(k) if self.held[a : a + 1] != [self.chosen[a]]]
-        if new or not k:
+        if new or self.C_S is None:
             features = [self.chosen[a] for a in new]
             rows, squares = gram.rows(features), None if self.weights is not None else gram.square_rows(features)
             if len(new) == k:
