@@ -14,13 +14,17 @@ from stableselect._core._forward_search import (
     TRUST,
     absolute_ridge,
     first_of_best,
-    forward_search,
     forward_searches,
     gain_rounding,
 )
 from stableselect._core._gram import DualGram, Gram
 
 RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+
+
+def forward_search(gram, k, alpha, include=(), exclude=()):
+    """Search by itself, whatever was found before."""
+    return forward_searches([(gram, alpha)], k, include, exclude)[0]
 
 
 def by_definition(gram, k, alpha, include=(), exclude=(), prices=0.0):

@@ -75,7 +75,7 @@ def exact_search(
     Parameters
     ----------
     gram, alpha, include, exclude
-        As for :func:`~stableselect._core._forward_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_searches`.
     chosen : sequence of int
         The best features known: no swap improves them.
     max_work : float

@@ -70,37 +70,6 @@ def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
     return gram.xp.asarray(mask, device=gram.device)
 
 
-def forward_search(
-    gram: Gram,
-    k: int,
-    alpha: float,
-    include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
-    prices: Array = None,
-) -> list[int]:
-    """Choose k features one at a time, each by the largest fall of the loss, less its price where features have one.
-
-    Parameters
-    ----------
-    gram : Gram
-        The moments C.
-    k : int
-        Number of features.
-    alpha : float
-        Ridge weight.
-    include, exclude : sequence of int
-        Features that come first, in this order, and features that are never chosen.
-    prices : array of length m, optional
-        What keeping a feature costs beside the loss, in its units; none below zero.
-
-    Returns
-    -------
-    list of int
-        The features in order of selection.
-    """
-    return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
-
-
 def forward_searches(
     lanes: Sequence[Lane],
     k: int,
@@ -108,19 +77,24 @@ def forward_searches(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[list[int]]:
-    """Return what :func:`forward_search` finds in every lane, side by side.
+    """Choose k features one at a time in every lane, each by the largest fall of the loss less its price.
 
     Parameters
     ----------
     lanes : sequence of (Gram, float)
         The moments and the ridge weight of each search, all of one form and of as many features. Those in a row with
         the same moments share their products.
-    k, include, exclude, prices
-        As for :func:`forward_search`.
+    k : int
+        Number of features.
+    include, exclude : sequence of int
+        Features that come first, in this order, and features that are never chosen.
+    prices : array of length m, optional
+        What keeping a feature costs beside the loss, in its units; none below zero.
 
     Returns
     -------
     list of list of int
+        The features in order of selection.
     """
     search = _ForwardSearch(lanes, k, include, exclude, prices)
     for step in range(k):

@@ -52,12 +52,8 @@ class Gram:
         """Return the squared norm of every column of C, length m."""
         return self.xp.vecdot(self.C, self.C)
 
-    def columns(self, chosen: object) -> Array:
-        """Return C[:, chosen], m x len(chosen)."""
-        return self.rows(chosen).T
-
     def rows(self, chosen: object) -> Array:
-        """Return C[chosen], the same len(chosen) x m: rows lie together in memory."""
+        """Return C[chosen], len(chosen) x m: rows lie together in memory."""
         return self.C[index(chosen, self.C, self.xp), :]
 
     def dot(self, V: Array) -> Array:
@@ -88,7 +84,7 @@ class Gram:
 
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
-        return self.columns(chosen) @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
+        return self.rows(chosen).T @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
 
     def residual(self, chosen: object, V: Array, alpha: float) -> Gram:
         """Return R = C - V C_S', what the chosen columns S leave unexplained, for the V of :meth:`split`."""
@@ -101,10 +97,6 @@ class Gram:
         P = pseudo_inverse(M, alpha, self.xp)
         V = refined_product(rows.T, P, M, alpha)
         return P, V, self.residual(chosen, V, alpha)
-
-    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
-        """Return the squared column norms of the R of :meth:`split`."""
-        return R.squared_norms()
 
     def square_rows(self, chosen: object) -> Array:
         """Return rows of C^2; None where :meth:`swap_products` needs none, as for a C that is held whole."""
@@ -282,17 +274,6 @@ class DualGram(Gram):
         """Return R in thin form: R = (A - A_S V')'(A - A_S V') + alpha V V'."""
         left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
         return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
-
-    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
-        """Return the squared column norms of R without R^2, unless rounding forbids it.
-
-        With D = C C_S, the norm of C_j - C_S V_j is that of C_j less V_j'(2 D_j - D_S V_j).
-        """
-        if R.trace() <= _CANCELS * self.trace():
-            return R.squared_norms()
-        at = index(chosen, self.A, self.xp)
-        D = self.square_rows(chosen)
-        return self.squared_norms() - self.xp.sum(V.T * (2 * D - D[:, at] @ V.T), axis=0)
 
     def swap_products(self, chosen: object, alpha: float, rows: Array, D: Array) -> tuple[Array, ...] | None:
         """Return what :class:`Gram` says, unless rounding forbids it: V'R is P(D - D_S V')."""

@@ -213,7 +213,7 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     Parameters
     ----------
     gram, k, alpha, include, exclude
-        As for :func:`~stableselect._core._forward_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_searches`.
 
     Returns
     -------

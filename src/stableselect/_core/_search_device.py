@@ -36,7 +36,7 @@ def forward_search(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[int]:
-    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`.
+    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_searches`.
 
     The features of a search for more of them begin with these, so that what was found before is not searched again.
     """

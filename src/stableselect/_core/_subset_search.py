@@ -68,7 +68,7 @@ def exchange_search(
     Parameters
     ----------
     gram, alpha, include, exclude
-        As for :func:`forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_searches`.
     chosen : sequence of int
         The start.
     prices : array of length m, optional

@@ -15,6 +15,7 @@ from scipy.linalg.blas import dgemm
 
 from ._arrays import Array, index
 from ._forward_search import ROUNDING, TRUST, gain_rounding
+from ._gram import _CANCELS as CANCELS
 from ._gram import DualGram, Gram, column_products
 
 _REFRESH = 32
@@ -68,8 +69,13 @@ class SwapState:
         xp = self.gram.xp
         P, V, R = self.gram.split(self.chosen, self.alpha)
         Y = R.dot(self._weighed(V.T).T).T
-        weighted = self.weights is not None
-        g = weighted_norms(R, self.weights) if weighted else self.gram.residual_norms(self.chosen, V, R)
+        if self.weights is not None:
+            g = weighted_norms(R, self.weights)
+        elif self.D is None or R.trace() <= CANCELS * self.gram.trace():
+            g = R.squared_norms()
+        else:  # the norm of C_j - C_S V_j is that of C_j less V_j'(2 D_j - D_S V_j)
+            at = index(self.chosen, V, xp)
+            g = self.gram.squared_norms() - column_products(V.T, 2 * self.D - self.D[:, at] @ V.T, xp)
         return P, xp.asarray(V.T, copy=True), xp.asarray(Y, copy=True), g, R.diagonal()
 
     def _weighed(self, rows: Array) -> Array:

@@ -114,7 +114,7 @@ class State(SwapState):
     def refresh(self) -> None:
         """Compute everything from the moments and the subset."""
         chosen, fixed = self.task.chosen, self.task.fixed
-        C_S = self.gram.columns(chosen)
+        C_S = self.gram.rows(chosen).T
         basis = _independent(C_S[chosen], np.isin(chosen, fixed)) if self.alpha == 0 else np.arange(chosen.size)
         self.P = np.zeros((chosen.size, chosen.size))
         self.P[np.ix_(basis, basis)] = pseudo_inverse(C_S[np.ix_(chosen[basis], basis)], self.alpha, self.gram.xp)
