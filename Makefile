@@ -15,7 +15,7 @@ export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
 .PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
-.PHONY: bench-choice bench-nonlinear bench-unseen bench-missing bench-together bench-tables
+.PHONY: bench-choice bench-nonlinear bench-unseen bench-missing bench-together bench-tables bench-shortcuts
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)
@@ -131,6 +131,10 @@ bench-engine: export OPENBLAS_NUM_THREADS := $(shell nproc)
 bench-engine: export MKL_NUM_THREADS := $(shell nproc)
 bench-engine: $(VENV)/.bench
 	$(PY) benchmarks/engine.py $(PARTS)
+
+# Some minutes of one core; goes on where it was stopped.
+bench-shortcuts: $(VENV)/.bench
+	$(PY) benchmarks/shortcuts.py
 
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py

@@ -13,6 +13,7 @@ import gpu_neural
 import missing
 import neural_speed
 import nuisance
+import shortcuts
 import together
 from _store import RESULTS
 
@@ -60,6 +61,7 @@ SECTIONS = {
     "Speed": core_speed.table,
     "Scale": core_scale.table,
     "Engine": engine.table,
+    "Engine: shortcuts": shortcuts.table,
     "GPU": gpu_table,
     "GPU: many searches at once": gpu_engine_table,
     "Networks: speed": neural_speed.table,

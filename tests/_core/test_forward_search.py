@@ -14,13 +14,17 @@ from stableselect._core._forward_search import (
     TRUST,
     absolute_ridge,
     first_of_best,
-    forward_search,
     forward_searches,
     gain_rounding,
 )
 from stableselect._core._gram import DualGram, Gram
 
 RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+
+
+def forward_search(gram, k, alpha, include=(), exclude=()):
+    """Search by itself, whatever was found before."""
+    return forward_searches([(gram, alpha)], k, include, exclude)[0]
 
 
 def by_definition(gram, k, alpha, include=(), exclude=(), prices=0.0):
@@ -133,3 +137,21 @@ def test_what_was_searched_is_not_searched_again(thin, rng, monkeypatch):
     both = _core.forward_with_each(gram, 6, [0.3, 0.2, 0.1], [3], [0])
     assert [alpha for _, alpha in calls[-1][0]] == [0.3]  # the others were known
     assert both == [forward_search(gram, 6, alpha, [3], [0]) for alpha in (0.3, 0.2, 0.1)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(["plain", "decades", "steep", "rank", "ties"]),
+    thin=st.booleans(),
+    k=st.integers(1, 14),
+    ridge=st.sampled_from(RIDGES),
+    n_first=st.integers(0, 2),
+)
+def test_features_found_are_put_in_order_without_the_others(seed, kind, thin, k, ridge, n_first):
+    rng = np.random.default_rng(seed)
+    gram = grams(table(rng, kind), thin)
+    chosen = rng.choice(14, size=k, replace=False).tolist()
+    first = chosen[:n_first]
+    others = sorted(set(range(14)) - set(chosen))
+    assert _core.order_within(gram, chosen, ridge, first) == _core.forward_search(gram, k, ridge, first, others)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from stableselect._core import Moments, UnitProblem
 from stableselect._core._rules import Rules
-from stableselect._core._subset_search import SwapState
+from stableselect._core._swap_state import SwapState
 from stableselect._core._unit_state import UnitState
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 
-from stableselect._core._refits import RIDGE_GRID, leave_one_out_errors, refit_errors, thin_svd
+from stableselect._core._refits import RIDGE_GRID, leave_one_out_errors, outside_of, refit_errors, thin_svd
 from stableselect.metrics import mean_predictor_error, pca_reconstruction_error, random_error, reconstruction_error
 
 
@@ -41,6 +41,15 @@ def test_both_refits_of_several_sets_at_once(tables):
         assert errors[1] == pytest.approx(np.mean((test - model.predict(test[:, chosen])) ** 2), rel=1e-8)
 
 
+@pytest.mark.parametrize("noise", [1e-9, 0.3])
+def test_refits_of_few_samples_are_exact_where_digits_would_cancel(noise):
+    X = correlated(25, 60, 4, seed=2, noise=noise)
+    train, test, sets = X[:15], X[15:], [np.arange(4), np.arange(6), np.arange(20)]
+    for chosen, errors in zip(sets, refit_errors(train, lambda chosen: test, sets), strict=True):
+        assert errors[0] == pytest.approx(reconstruction_error(train, test, chosen, refit="ridge"), rel=1e-9)
+        assert errors[1] == pytest.approx(reconstruction_error(train, test, chosen), rel=1e-9)
+
+
 @pytest.mark.parametrize("ridge", [1e-4, 0.1, 3])
 def test_ridge_weight_is_relative_to_the_selected_columns(tables, ridge):
     train, test, selected = tables
@@ -64,7 +73,8 @@ def test_leave_one_out_errors_are_those_of_leaving_each_row_out_in_turn(tables):
     centred = train - train.mean(axis=0)
     left, singular, _ = thin_svd(centred[:, selected])
     alphas = RIDGE_GRID[::3] * (singular @ singular) / selected.size
-    errors = leave_one_out_errors(centred, left, singular, left.T @ centred, alphas)
+    Q = left.T @ centred
+    errors = leave_one_out_errors(*outside_of(centred, left, Q), Q @ Q.T, left, singular, alphas)
     expected = [left_out_error(train, selected, alpha) for alpha in alphas]
     np.testing.assert_allclose(errors, expected, rtol=1e-6)
 

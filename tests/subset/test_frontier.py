@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from stableselect import ColumnSubset, Moments, ScorerSelector, load, save
-from stableselect._core import forward_leave_one_out, nogueira, stability_interval
+from stableselect._core import forward_leave_one_out, forward_search, nogueira, stability_interval
 from stableselect._core._folds import fold_moments, row_folds
-from stableselect._core._forward_search import forward_search
 from stableselect._core._gram import Gram
 from stableselect._core._subset_search import exchange_search
 from stableselect.metrics import stability

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import stableselect as ss
 from stableselect import ColumnSubset, Moments, ScorerSelector
+from stableselect._core import forward_search
 from stableselect._core._folds import fold_moments, hold_out_each, row_folds
-from stableselect._core._forward_search import forward_search
 from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
 from stableselect.subset._n_features import fewest_to_explain

@@ -86,6 +86,7 @@ from ._search_device import (
     losses_each,
     map_errors,
     order_each,
+    order_within,
     parts_in_memory,
 )
 from ._set_stability import nogueira, stability_interval, wilson_interval
@@ -100,8 +101,9 @@ from ._stream_moments import (
     stream_splits,
 )
 from ._streams import Stream, open_table, summed
-from ._subset_search import SwapState, best_swap
+from ._subset_search import best_swap
 from ._sums import Room
+from ._swap_state import SwapState
 from ._tables import (
     Features,
     check_columns,

@@ -18,7 +18,7 @@ from ._batched_swaps import Looked, Swaps
 from ._forward_search import EXHAUSTED, TIE
 from ._gram import Gram
 from ._subset_search import _ESCAPE as ESCAPE
-from ._subset_search import _REFRESH as REFRESH
+from ._swap_state import _REFRESH as REFRESH
 from ._threads import MANY_FEATURES
 
 Start = tuple[Gram, Sequence[int], float, torch.Tensor | None]

@@ -1,6 +1,6 @@
 """What subsets of features leave unexplained, for many second-moment matrices at once; torch tensors only.
 
-The notation is that of :mod:`stableselect._core._subset_search`, with one more axis in front: a row of every array for
+The notation is that of :mod:`stableselect._core._swap_state`, with one more axis in front: a row of every array for
 each search. One call on a device takes microseconds however little it does, so that a hundred searches take hardly
 longer than one.
 """

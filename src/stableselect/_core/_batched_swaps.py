@@ -1,6 +1,6 @@
 """The arrays of many subsets under swaps, all changed by the same calls; torch tensors only.
 
-What :class:`~stableselect._core._subset_search.SwapState` holds for one subset is here a row of every tensor.
+What :class:`~stableselect._core._swap_state.SwapState` holds for one subset is here a row of every tensor.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Swaps:
     def make(self, swaps: Sequence[tuple[int, int]]) -> None:
         """Make a swap (position, feature) in every subset; none where the position is -1.
 
-        The formulas are those of :meth:`~stableselect._core._subset_search.SwapState.swap`. Where a swap turns out to
+        The formulas are those of :meth:`~stableselect._core._swap_state.SwapState.swap`. Where a swap turns out to
         be impossible, the subset's arrays are to be computed afresh.
         """
         if all(a < 0 for a, _ in swaps):

@@ -187,7 +187,7 @@ def batch_report(moments: Sequence[Moments], coef: np.ndarray, kept: np.ndarray,
     blocks = []
     for part in moments:
         C = part.operator()
-        C_S = to_numpy(C.columns(list(kept))) / scale[:, None] / scale[kept]
+        C_S = to_numpy(C.rows(list(kept))).T / scale[:, None] / scale[kept]
         blocks.append((C_S, float(np.sum(to_numpy(C.diagonal()) / scale**2))))
     pooled = sum(w * C_S[kept] for w, (C_S, _) in zip(weights, blocks, strict=True)) / weights.sum()
     P = np.linalg.pinv(pooled, hermitian=True)

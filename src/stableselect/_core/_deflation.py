@@ -13,6 +13,8 @@ import numpy as np
 
 from ._arrays import Array, index, like
 from ._gram import DualGram, Gram, column_products
+from ._part_gram import PartGram
+from ._threads import wide_product
 
 
 class Deflation:
@@ -28,7 +30,7 @@ class Deflation:
 
     def __init__(self, grams: Sequence[Gram], n_steps: int) -> None:
         self.grams, self.xp, self.n_steps = list(grams), grams[0].xp, 0
-        self.taken = self._empty(len(grams), 2, n_steps, grams[0].n_features)  # W and Z
+        self.taken = self._empty(len(grams), 2, n_steps, grams[0].diagonal().shape[0])  # W and Z
         self.lengths = self._empty(len(grams), n_steps)  # |w|^2
 
     def _empty(self, *shape: int) -> Array:
@@ -45,7 +47,7 @@ class Deflation:
         """Return the squared column norms and the diagonal of a lane's R afresh; None where W is needed anew too."""
         return None
 
-    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array, Array]:
         """Take a column out of every lane's R.
 
         Parameters
@@ -61,6 +63,8 @@ class Deflation:
         -------
         w, Rw : arrays of shape (L, m)
             With R before the step.
+        lengths : array of shape (L,)
+            |w|^2.
         inverse : array of shape (L,)
             One over the pivots, zero where the column stays.
         """
@@ -75,11 +79,14 @@ class Deflation:
             both -= own @ self.taken[:, 0, :t, :]
             both[:, 1, :] -= (own[:, :1, :] @ self.taken[:, 1, :t, :])[:, 0, :]
         inverse = _inverse(both[lanes, 0, at] + like(alphas, both, xp), smallest, xp)
-        both *= xp.sqrt(inverse)[:, None, None]
+        unit = xp.sqrt(inverse)
+        both *= unit[:, None, None]
         w = both[:, 0, :]
-        self.taken[:, :, t, :], self.lengths[:, t] = both, xp.vecdot(w, w)
+        # Of some columns z_j knows more than w: it is R_j'w.
+        lengths = both[lanes, 1, at] * unit if isinstance(self.grams[0], PartGram) else xp.vecdot(w, w)
+        self.taken[:, :, t, :], self.lengths[:, t] = both, lengths
         self.n_steps += 1
-        return w, both[:, 1, :], inverse
+        return w, both[:, 1, :], lengths, inverse
 
 
 class DualDeflation(Deflation):
@@ -102,7 +109,7 @@ class DualDeflation(Deflation):
         left = A - Q.T @ (Q @ A)
         return column_products(left, self.K @ left, self.xp), column_products(A, left, self.xp)
 
-    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array]:
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array, Array]:
         """Take a column out of every lane's R, as above."""
         xp, A, Q = self.xp, self.A, self.taken[:, : self.n_steps, :]
         own = xp.take(A, index(features, A, xp), axis=1).T
@@ -114,8 +121,9 @@ class DualDeflation(Deflation):
         z = z - _projected(Q, z)
         self.taken[:, self.n_steps, :] = q
         self.n_steps += 1
-        both = xp.concat([q, z]) @ A
-        return both[: len(features), :], both[len(features) :, :], inverse
+        both = wide_product(xp.concat([q, z]), A)
+        w = both[: len(features), :]
+        return w, both[len(features) :, :], xp.vecdot(w, w), inverse
 
 
 def deflations(grams: Sequence[Gram], n_steps: int) -> list[tuple[Deflation, list[int]]]:

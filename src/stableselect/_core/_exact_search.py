@@ -1,7 +1,7 @@
 """The best k features, proven: branch and bound over all subsets of a small table.
 
 A branch is a set S of kept features and the candidates c that may still join it, t of them. With R what S leaves
-unexplained (see :mod:`stableselect._core._subset_search`), M = R^2 and A = R + alpha I, the candidates T lower the loss
+unexplained (see :mod:`stableselect._core._swap_state`), M = R^2 and A = R + alpha I, the candidates T lower the loss
 by tr A_TT^-1 M_TT. No set that the branch leads to can have less than
 
 - the loss of S less the sum of the t largest eigenvalues of the pencil (M_cc, A_cc), since T spans a coordinate
@@ -75,7 +75,7 @@ def exact_search(
     Parameters
     ----------
     gram, alpha, include, exclude
-        As for :func:`~stableselect._core._forward_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_searches`.
     chosen : sequence of int
         The best features known: no swap improves them.
     max_work : float

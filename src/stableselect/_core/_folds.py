@@ -37,6 +37,8 @@ _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
 _DROPPED = 29
 """Bits of a double's 52 that are rounded away: as many as single precision lacks."""
+_SHORT = 10**8
+"""Fewer multiplications than this take milliseconds, for all folds together."""
 _MOST = 2**20
 """Values of a table that is sorted before its moments are gathered; larger ones are read as they come."""
 
@@ -177,8 +179,8 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     def read(rows: np.ndarray) -> Moments:
         return gather(X, rows, weights, primal=primal, room=room)
 
-    # SciPy's sparse products let no other thread work.
-    if not isinstance(X, np.ndarray) or m >= MANY_FEATURES:
+    # SciPy's sparse products let no other thread work, and small ones are done before it has begun.
+    if not isinstance(X, np.ndarray) or m >= MANY_FEATURES or X.size * m < _SHORT:
         return [read(rows) for rows in parts]
     return side_by_side(read, parts)
 

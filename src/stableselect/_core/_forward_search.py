@@ -1,6 +1,6 @@
 """Forward search: the features one at a time, each by the largest fall of the loss; several searches side by side.
 
-The notation is that of :mod:`stableselect._core._subset_search`. With w = R_j / sqrt(R_jj + alpha) a step turns R into
+The notation is that of :mod:`stableselect._core._swap_state`. With w = R_j / sqrt(R_jj + alpha) a step turns R into
 R - w w', so R's column norms g lose 2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
 
 Searches with several ridge weights and on several tables go in lock step, as rows of the same arrays. Each chooses by
@@ -65,40 +65,9 @@ def first_of_best(gain: Array, slack: Array, left: Array, xp: ModuleType) -> int
 
 def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
     """Return a boolean array, true for the features that may still be chosen."""
-    mask = np.ones(gram.n_features, dtype=bool)
+    mask = np.ones(gram.diagonal().shape[0], dtype=bool)
     mask[list(closed)] = False
     return gram.xp.asarray(mask, device=gram.device)
-
-
-def forward_search(
-    gram: Gram,
-    k: int,
-    alpha: float,
-    include: Sequence[int] = (),
-    exclude: Sequence[int] = (),
-    prices: Array = None,
-) -> list[int]:
-    """Choose k features one at a time, each by the largest fall of the loss, less its price where features have one.
-
-    Parameters
-    ----------
-    gram : Gram
-        The moments C.
-    k : int
-        Number of features.
-    alpha : float
-        Ridge weight.
-    include, exclude : sequence of int
-        Features that come first, in this order, and features that are never chosen.
-    prices : array of length m, optional
-        What keeping a feature costs beside the loss, in its units; none below zero.
-
-    Returns
-    -------
-    list of int
-        The features in order of selection.
-    """
-    return forward_searches([(gram, alpha)], k, include, exclude, prices)[0]
 
 
 def forward_searches(
@@ -108,19 +77,24 @@ def forward_searches(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[list[int]]:
-    """Return what :func:`forward_search` finds in every lane, side by side.
+    """Choose k features one at a time in every lane, each by the largest fall of the loss less its price.
 
     Parameters
     ----------
     lanes : sequence of (Gram, float)
         The moments and the ridge weight of each search, all of one form and of as many features. Those in a row with
         the same moments share their products.
-    k, include, exclude, prices
-        As for :func:`forward_search`.
+    k : int
+        Number of features.
+    include, exclude : sequence of int
+        Features that come first, in this order, and features that are never chosen.
+    prices : array of length m, optional
+        What keeping a feature costs beside the loss, in its units; none below zero.
 
     Returns
     -------
     list of list of int
+        The features in order of selection.
     """
     search = _ForwardSearch(lanes, k, include, exclude, prices)
     for step in range(k):
@@ -147,8 +121,7 @@ class _ForwardSearch:
         self.variance = xp.stack([gram.diagonal() for gram in self.grams])
         self.h = xp.asarray(self.variance, copy=True)
         self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
-        self.loss = to_numpy(xp.sum(self.variance, axis=1))
-        self.loss, self.total, self.total_size = (np.array(self.loss) for _ in range(3))
+        self.loss, self.total, self.total_size = np.tile([gram.trace() for gram in self.grams], (3, 1))
         self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
         self.ridges = like(self.alphas[:, None], self.g, xp)
         # A feature with no more than this left is a combination of the chosen ones; infinite where it is not allowed.
@@ -203,7 +176,7 @@ class _ForwardSearch:
         at = self.lanes, index(features, self.g, xp)
         own = self.variance[at]
         if len(self.sharing) == 1:
-            w, Rw, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
+            w, Rw, lengths, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
         else:
             steps: list[tuple[Array, ...]] = [()] * n_lanes
             for directions, rows in self.sharing:
@@ -212,9 +185,8 @@ class _ForwardSearch:
                 )
                 for lane, *step in zip(rows, *found, strict=True):
                     steps[lane] = tuple(step)
-            w, Rw, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
-        lengths, growth = xp.vecdot(w, w), own * inverse
-        squares = w * w
+            w, Rw, lengths, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
+        growth, squares = own * inverse, w * w
         self.g += squares * lengths[:, None]
         self.g -= 2 * w * Rw
         self.h -= squares
@@ -239,7 +211,7 @@ class _ForwardSearch:
         chosen, gram = self.chosen[lane], self.grams[lane]
         at = next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows)
         directions, rows = self.sharing[at]
-        place, norms = rows.index(lane), None
+        place, R, norms = rows.index(lane), None, None
         if (
             directions.grams[0] is gram
             and self.loss[lane] > _DEFLATE**2 * self.total[lane]
@@ -255,7 +227,7 @@ class _ForwardSearch:
                 own, _ = deflations([R], self.k - len(chosen))[0]
                 self.sharing.append((own, [lane]))
         self.g[lane, :], self.h[lane, :] = norms
-        self.loss[lane] = float(self.xp.sum(self.h[lane, :]))
+        self.loss[lane] = float(self.xp.sum(self.h[lane, :])) if R is None else R.trace()
         self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
         if self.exhausted[lane]:
             self.watched[lane] = -np.inf

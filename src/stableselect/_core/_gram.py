@@ -17,7 +17,7 @@ from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
 from ._inverse import coefficients_of, inverse_of_independent, pseudo_inverse, refined_product
-from ._threads import begun, one_thread
+from ._threads import begun, one_thread, wide_product
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -52,12 +52,8 @@ class Gram:
         """Return the squared norm of every column of C, length m."""
         return self.xp.vecdot(self.C, self.C)
 
-    def columns(self, chosen: object) -> Array:
-        """Return C[:, chosen], m x len(chosen)."""
-        return self.rows(chosen).T
-
     def rows(self, chosen: object) -> Array:
-        """Return C[chosen], the same len(chosen) x m: rows lie together in memory."""
+        """Return C[chosen], len(chosen) x m: rows lie together in memory."""
         return self.C[index(chosen, self.C, self.xp), :]
 
     def dot(self, V: Array) -> Array:
@@ -88,11 +84,11 @@ class Gram:
 
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
-        return self.columns(chosen) @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
+        return self.rows(chosen).T @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
 
     def residual(self, chosen: object, V: Array, alpha: float) -> Gram:
         """Return R = C - V C_S', what the chosen columns S leave unexplained, for the V of :meth:`split`."""
-        return Gram(self.C - V @ self.columns(chosen).T)
+        return Gram(self.C - V @ self.rows(chosen))
 
     def split(self, chosen: object, alpha: float) -> tuple[Array, Array, Gram]:
         """Return P = (C_SS + alpha I)^+, the coefficients V = C_S P (m x k) and the residual R = C - V C_S'."""
@@ -102,21 +98,18 @@ class Gram:
         V = refined_product(rows.T, P, M, alpha)
         return P, V, self.residual(chosen, V, alpha)
 
-    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
-        """Return the squared column norms of the R of :meth:`split`."""
-        return R.squared_norms()
-
-    def swap_products(self, chosen: object, alpha: float) -> tuple[Array, ...] | None:
-        """Return P, V', VR and C_S', all k x m, and the squared column norms and the diagonal of R, without R.
-
-        None where R is better formed: it always is where C is held whole.
-        """
+    def square_rows(self, chosen: object) -> Array:
+        """Return rows of C^2; None where :meth:`swap_products` needs none, as for a C that is held whole."""
         return None
 
-    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array]:
-        """Return C_j, r = C_j - V'C_Sj for coefficients V and C_S' (k x m), and C r where it comes with them."""
-        column = self.columns([j])[:, 0]
-        return column, column - C_S[:, j] @ V, None
+    def swap_products(self, chosen: object, alpha: float, rows: Array, D: Array) -> tuple[Array, ...] | None:
+        """Return P, V', VR, and squared column norms and diagonal of R, without R; None where R is better formed."""
+        return None
+
+    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array, Array]:
+        """Return C_j, r = C_j - V'C_Sj for coefficients V and C_S' (k x m); C r and C C_j where they come with them."""
+        column = self.rows([j])[0, :]
+        return column, column - C_S[:, j] @ V, None, None
 
     def coefficients(self, chosen: object, alpha: float) -> Array:
         """Return the V of :meth:`split` alone, which takes far less."""
@@ -242,7 +235,7 @@ class DualGram(Gram):
     @cached_property
     def image(self) -> Array:
         """AA'A, r x m."""
-        return self.products @ self.A
+        return wide_product(self.products, self.A)
 
     @cached_property
     def _diagonal(self) -> Array:
@@ -262,7 +255,11 @@ class DualGram(Gram):
 
     def rows(self, chosen: object) -> Array:
         """Return A'A[chosen]."""
-        return self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1).T @ self.A
+        return wide_product(self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1).T, self.A)
+
+    def square_rows(self, chosen: object) -> Array:
+        """Return A'AA'A[chosen]."""
+        return wide_product(self.xp.take(self.image, index(chosen, self.A, self.xp), axis=1).T, self.A)
 
     def dot(self, V: Array) -> Array:
         """Return A'(A V)."""
@@ -278,41 +275,26 @@ class DualGram(Gram):
         left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
         return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
 
-    def residual_norms(self, chosen: object, V: Array, R: Gram) -> Array:
-        """Return the squared column norms of R without R^2, unless rounding forbids it.
-
-        With D = C C_S, the norm of C_j - C_S V_j is that of C_j less V_j'(2 D_j - D_S V_j).
-        """
-        if R.trace() <= _CANCELS * self.trace():
-            return R.squared_norms()
+    def swap_products(self, chosen: object, alpha: float, rows: Array, D: Array) -> tuple[Array, ...] | None:
+        """Return what :class:`Gram` says, unless rounding forbids it: V'R is P(D - D_S V')."""
         at = index(chosen, self.A, self.xp)
-        D = self.xp.take(self.image, at, axis=1).T @ self.A
-        return self.squared_norms() - self.xp.sum(V.T * (2 * D - D[:, at] @ V.T), axis=0)
-
-    def swap_products(self, chosen: object, alpha: float) -> tuple[Array, ...] | None:
-        """Return what :class:`Gram` says, unless rounding forbids it.
-
-        With D = C_S'C, which is k x m, and its columns D_S, V'R is P(D - D_S V').
-        """
-        rows, at = self.rows(chosen), index(chosen, self.A, self.xp)
         P = inverse_of_independent(rows[:, at], alpha, self.xp)
         if P is None:
             return None
-        V = P @ rows
+        V = wide_product(P, rows)
         h = self.diagonal() - column_products(V, rows, self.xp)
         if float(self.xp.sum(h)) <= _CANCELS * self.trace():
             return None
-        D = self.xp.take(self.image, at, axis=1).T @ self.A
-        left = D - D[:, at] @ V
+        left = D - wide_product(D[:, at], V)
         g = self.squared_norms() - column_products(V, D + left, self.xp)
-        return P, V, P @ left, rows, g, h
+        return P, V, wide_product(P, left), g, h
 
-    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array]:
+    def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array, Array]:
         """Return the same in one pass over A: with u = a_j - A_S V_j, r is A'u and C r is A'(AA')u."""
         own = self.A[:, j]
         u = own - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V[:, j]
-        column, r, Cr = self.xp.stack([own, u, self.products @ u]) @ self.A
-        return column, r, Cr
+        column, r, Cr, square = wide_product(self.xp.stack([own, u, self.products @ u, self.products @ own]), self.A)
+        return column, r, Cr, square
 
     def scaled(self, factor: float) -> DualGram:
         """Return factor A'A."""

@@ -1,12 +1,14 @@
 """Maps from a set of features to all, fitted on centred samples, and their errors on others.
 
 With the features' samples X_S = U diag(s) V' of numerical rank r and Q = U'Y (r x m), least squares predicts
-X_S V diag(1 / s) Q, and a ridge of weight a predicts X_S V diag(s / (s^2 + a)) Q. Everything but Q is small.
+X_S V diag(1 / s) Q, and a ridge of weight a predicts X_S V diag(s / (s^2 + a)) Q. Everything but Q is small. With few
+samples Q is not needed either: every error follows from YY' (n x n) and, of the other samples T, from TY'.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -15,6 +17,8 @@ from ._threads import side_by_side
 
 RIDGE_GRID = np.logspace(-8, 3, 23)
 """Relative ridge weights: from almost least squares to almost the mean predictor."""
+_CANCELS = 1e-6
+"""Errors at or below this share of the squares are not computed from products of the samples."""
 _STRETCH = 2**17
 """Values of the samples that are worked on at a time, so that they stay in the processor's cache."""
 
@@ -33,7 +37,11 @@ class Refit:
     def __init__(self, train: np.ndarray, chosen: np.ndarray) -> None:
         self.train, self.chosen = train, chosen
         self.left, self.singular, self.right = thin_svd(train[:, chosen])
-        self.Q = self.left.T @ train
+
+    @cached_property
+    def Q(self) -> np.ndarray:
+        """U'Y, r x m."""
+        return self.left.T @ self.train
 
     def least_squares_error(self, test: np.ndarray, where: np.ndarray | None = None) -> float:
         """Return the mean squared error of the least-squares map on other samples, centred by the first ones' mean."""
@@ -55,15 +63,26 @@ class Refit:
         -------
         float
         """
-        s = self.singular
-        if s.size == 0:
+        if self.singular.size == 0:
             return mean_square(test, where)
-        unit = float(s @ s) / self.chosen.size
         if ridge is None:
-            errors = leave_one_out_errors(self.train, self.left, s, self.Q, RIDGE_GRID * unit)
-            ridge = float(RIDGE_GRID[np.argmin(errors)])
-        scores = test[:, self.chosen] @ (self.right.T * (s / (s**2 + ridge * unit)))
-        return mean_square(test - scores @ self.Q, where)
+            outside = outside_of(self.train, self.left, self.Q)
+            ridge = self.best_ridge(*outside, self.Q @ self.Q.T)
+        return mean_square(test - self.scores(test, ridge) @ self.Q, where)
+
+    def best_ridge(self, norms: np.ndarray, cross: np.ndarray, inner: np.ndarray) -> float:
+        """Return the weight of least leave-one-out error, from what :func:`outside_of` returns and QQ'."""
+        alphas = RIDGE_GRID * self._unit
+        return float(RIDGE_GRID[np.argmin(leave_one_out_errors(norms, cross, inner, self.left, self.singular, alphas))])
+
+    def scores(self, test: np.ndarray, ridge: float) -> np.ndarray:
+        """Return what Q is multiplied with to predict other samples."""
+        s = self.singular
+        return test[:, self.chosen] @ (self.right.T * (s / (s**2 + ridge * self._unit)))
+
+    @property
+    def _unit(self) -> float:
+        return float(self.singular @ self.singular) / self.chosen.size
 
 
 def centred(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,35 +122,73 @@ def refit_errors(
     """
     mean = centring(train)
     train = train - mean
+    few = where is None and 2 * len(train) <= train.shape[1]
+    products = train @ train.T if few else None
+    known: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # T and TY': one for all sets, where nothing is missing
 
     def errors(chosen: np.ndarray) -> tuple[float, float]:
-        refit, test = Refit(train, chosen), seen(chosen) - mean
+        refit, given = Refit(train, chosen), seen(chosen)
+        test = given - mean
+        if products is not None and refit.singular.size:
+            if id(given) not in known:
+                known[id(given)] = given, test @ train.T
+            found = errors_of_few(refit, test, products, known[id(given)][1])
+            if found is not None:
+                return found
         return refit.ridge_error(test, where=where), refit.least_squares_error(test, where)
 
     return side_by_side(errors, sets)
 
 
-def leave_one_out_errors(Y: np.ndarray, U: np.ndarray, s: np.ndarray, Q: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    """Return the sum of squared leave-one-out residuals for each ridge weight; Y is centred and Q = U'Y.
+def errors_of_few(
+    refit: Refit, test: np.ndarray, products: np.ndarray, cross: np.ndarray
+) -> tuple[float, float] | None:
+    """Return both errors from YY' and TY', without Q; None where they are so small that digits would cancel.
 
-    The residual of sample i when that sample is left out is r_i / (1 - h_i), h_i = 1/n + sum_j u_ij^2 s_j^2 / (s_j^2 +
-    alpha).
+    With B the scores times U', so that BY is the prediction, |T - BY|^2 is |T|^2 - 2 tr B(TY')' + tr B(YY')B'.
     """
-    # r = (Y - UQ) + U diag(a / (s^2 + a)) Q splits the residual into two parts without cancellation, and the norms of
-    # its rows need only n x k and k x k products, however many features Y has.
-    outside_norms, cross, inner = np.zeros(len(Y)), np.zeros(U.shape), Q @ Q.T
+    U = refit.left
+    of_samples = products @ U  # YQ'
+    inner = U.T @ of_samples
+    outside = of_samples - U @ inner
+    norms = np.diag(products) - np.einsum("ij,ij->i", U, of_samples + outside)
+    if not (norms > _CANCELS * np.diag(products)).all():
+        return None
+    total, found = float(np.vdot(test, test)), []
+    for ridge in (refit.best_ridge(norms, outside, inner), 0.0):
+        B = refit.scores(test, ridge) @ U.T
+        found.append(total + float(np.vdot(B, B @ products - 2 * cross)))
+    return None if min(found) <= _CANCELS * total else (found[0] / test.size, found[1] / test.size)
+
+
+def outside_of(Y: np.ndarray, U: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared norms of the rows of Y - UQ, what least squares leaves, and their products with those of Q."""
+    norms, cross = np.zeros(len(Y)), np.zeros(U.shape)
     step = max(1, _STRETCH // len(Y))
     for start in range(0, Y.shape[1], step):
         part = slice(start, start + step)
         outside = Y[:, part] - U @ Q[:, part]
-        outside_norms += np.einsum("ij,ij->i", outside, outside)
+        norms += np.einsum("ij,ij->i", outside, outside)
         cross += outside @ Q[:, part].T
+    return norms, cross
+
+
+def leave_one_out_errors(
+    norms: np.ndarray, cross: np.ndarray, inner: np.ndarray, U: np.ndarray, s: np.ndarray, alphas: np.ndarray
+) -> np.ndarray:
+    """Return the sum of squared leave-one-out residuals for each ridge weight.
+
+    The residual of sample i when that sample is left out is r_i / (1 - h_i), h_i = 1/n + sum_j u_ij^2 s_j^2 / (s_j^2 +
+    alpha). ``norms`` and ``cross`` are those of :func:`outside_of`, ``inner`` is QQ'.
+    """
+    # r = (Y - UQ) + U diag(a / (s^2 + a)) Q splits the residual into two parts without cancellation, and the norms of
+    # its rows need only n x k and k x k products, however many features Y has.
     # 1 - h has the same two parts; the first is what rounding can push below zero.
-    outside_leverage = np.maximum(1 - 1 / len(Y) - np.einsum("ij,ij->i", U, U), 0.0)
+    outside_leverage = np.maximum(1 - 1 / len(U) - np.einsum("ij,ij->i", U, U), 0.0)
     errors = np.empty(len(alphas))
     for i, alpha in enumerate(alphas):
         shrunk = U * (alpha / (s**2 + alpha))
-        squares = outside_norms + np.einsum("ij,ij->i", shrunk, 2 * cross + shrunk @ inner)
+        squares = norms + np.einsum("ij,ij->i", shrunk, 2 * cross + shrunk @ inner)
         errors[i] = np.sum(squares / (outside_leverage + np.einsum("ij,ij->i", shrunk, U)) ** 2)
     return errors
 

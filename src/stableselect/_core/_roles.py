@@ -28,7 +28,7 @@ from ._inverse import pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step
 from ._streams import Stream, summed
-from ._subset_search import SwapState
+from ._swap_state import SwapState
 from ._threads import MANY_FEATURES
 
 _EPSILON = 1e-15
@@ -213,7 +213,7 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     Parameters
     ----------
     gram, k, alpha, include, exclude
-        As for :func:`~stableselect._core._forward_search.forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_searches`.
 
     Returns
     -------

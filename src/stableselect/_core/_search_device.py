@@ -16,6 +16,7 @@ from ._arrays import Array, on_device
 from ._forward_search import Lane
 from ._gram import DualGram, Gram
 from ._moments import Moments
+from ._part_gram import PartGram
 
 
 def in_lock_step(gram: Gram | Moments) -> bool:
@@ -35,7 +36,7 @@ def forward_search(
     exclude: Sequence[int] = (),
     prices: Array = None,
 ) -> list[int]:
-    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_search`.
+    """Choose features one at a time; see :func:`stableselect._core._forward_search.forward_searches`.
 
     The features of a search for more of them begin with these, so that what was found before is not searched again.
     """
@@ -54,6 +55,16 @@ def forward_with_each(
         found = forward_searches([(gram, alpha) for alpha, _, _ in new], k, include, exclude)
         gram.paths.update(zip(new, found, strict=True))
     return [gram.paths[given][:k] for given in asked]
+
+
+def order_within(gram: Gram, chosen: Sequence[int], alpha: float, include: Sequence[int] = ()) -> list[int]:
+    """Return features in the order in which a forward search among them takes them, those included first."""
+    if in_lock_step(gram):
+        return order_each([(gram, alpha)], [chosen], include)[0]
+    part = np.sort(np.asarray(chosen))  # ties go to the lowest index
+    lane = PartGram(gram, part), alpha
+    found = _forward_search.forward_searches([lane], len(part), np.searchsorted(part, include).tolist())[0]
+    return part[found].tolist()
 
 
 def forward_searches(

@@ -1,226 +1,23 @@
-"""Search for the k features that reconstruct all others best: exchanges to a local optimum.
-
-With S the kept features, C the moments and a ridge weight alpha, the loss of S is tr R with R = C - V C_S',
-V = C_S P and P = (C_SS + alpha I)^-1. Adding feature j lowers it by |R_j|^2 / (R_jj + alpha). Dropping the a-th kept
-feature turns R into R + v v'/p with v = V_a, p = P_aa and raises the loss by |v|^2 / p. Every swap's effect follows
-from R's column norms g, its diagonal h, and the one product Y = R V.
-"""
+"""Search for the k features that reconstruct all others best: exchanges to a local optimum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg.blas import dgemm
 
 from ._arrays import Array, index, to_numpy
-from ._forward_search import EXHAUSTED, ROUNDING, TIE, TRUST, gain_rounding, open_columns
-from ._gram import DualGram, Gram, column_products
+from ._forward_search import EXHAUSTED, TIE, open_columns
+from ._gram import Gram
+from ._swap_state import SwapState
 from ._threads import MANY_FEATURES, side_by_side
 
-_REFRESH = 32
-"""Swaps between two recomputations of the state, to keep rounding from building up."""
 _NEAR = 1e-4
 """Swaps are looked at for ties when their gains are this close, relative to the cost."""
 _ESCAPE = 6
 """Swaps tried beyond an optimum before it is taken as final."""
 _STRETCH = 2**17
 """Entries per stretch of the table of swaps."""
-
-
-class SwapState:
-    """R, V and what follows from them for one subset, kept up to date swap by swap.
-
-    A swap costs one product of C with a vector and a few passes over k x m arrays; :meth:`refresh` recomputes all.
-    ``V``, ``Y`` and ``C_S`` are stored as k x m, a row for every kept feature. With ``prices`` (length m, none below
-    zero) a subset costs its loss and the prices of its features, and gains are falls of that cost. With ``weights``
-    (length m, none below zero) the loss is tr WR for W = diag(weights): g holds the diagonal of R W R, and Y = R W V.
-    """
-
-    def __init__(
-        self, gram: Gram, chosen: Sequence[int], alpha: float, prices: Array = None, weights: Array = None
-    ) -> None:
-        self.gram = gram
-        self.alpha = alpha
-        self.prices, self.weights = prices, weights
-        self.chosen = list(chosen)
-        self.variance = gram.diagonal()
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Recompute everything from C and the subset."""
-        known = self.gram.swap_products(self.chosen, self.alpha) if self.weights is None else None
-        self.P, self.V, self.Y, self.C_S, self.g, self.h = self._from_residual() if known is None else known
-        self.drop_costs = self._drop_costs()
-        self.stale = 0
-
-    def _from_residual(self) -> tuple[Array, ...]:
-        """Return P, V, Y, C_S, g and h from R."""
-        xp = self.gram.xp
-        P, V, R = self.gram.split(self.chosen, self.alpha)
-        Y, V_rows, C_S = R.dot(self._weighed(V.T).T).T, V.T, self.gram.columns(self.chosen).T
-        weighted = self.weights is not None
-        g = weighted_norms(R, self.weights) if weighted else self.gram.residual_norms(self.chosen, V, R)
-        return P, *(xp.asarray(rows, copy=True) for rows in (V_rows, Y, C_S)), g, R.diagonal()
-
-    def _weighed(self, rows: Array) -> Array:
-        """Return W v for a vector, or every row, v."""
-        return rows if self.weights is None else rows * self.weights
-
-    @property
-    def loss(self) -> float:
-        """Return tr WR."""
-        return float(self.gram.xp.sum(self._weighed(self.h)))
-
-    @property
-    def cost(self) -> float:
-        """Return the loss, and the prices of the kept features where features have prices."""
-        return self.loss + (0.0 if self.prices is None else float(self.gram.xp.sum(self._kept_prices())))
-
-    @property
-    def rounding(self) -> float:
-        """Return what rounding may have put into the loss."""
-        return ROUNDING * self._total_size()
-
-    def _total_size(self) -> float:
-        """Return the sum over all features j of C_jj + sum_a V_aj^2 C_aa, the terms that cancel in R_jj."""
-        xp, p = self.gram.xp, self._pivots()
-        squares = self.drop_costs * xp.where(p < float("inf"), p, 0.0)  # |V_a|^2
-        return float(xp.sum(self.variance)) + float(xp.sum(self._kept_variance() * squares))
-
-    def _kept_variance(self) -> Array:
-        return self.gram.xp.take(self.variance, index(self.chosen, self.variance, self.gram.xp))
-
-    def _kept_prices(self) -> Array:
-        return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
-
-    def _pivots(self) -> Array:
-        """Return p = diag P, infinite for a kept feature the others replace fully."""
-        p = self.gram.xp.linalg.diagonal(self.P)
-        return self.gram.xp.where(p > 0, p, float("inf"))
-
-    def _drop_costs(self) -> Array:
-        """Return by how much the loss rises when each kept feature is dropped, V_a'WV_a / P_aa."""
-        return self.gram.xp.vecdot(self.V, self._weighed(self.V)) / self._pivots()
-
-    def swap_gains(self, allowed: Array, part: slice | Array = slice(None)) -> Array:
-        """Return how much swapping the a-th kept feature for feature j lowers the cost, k x the features of ``part``.
-
-        Parameters
-        ----------
-        allowed : boolean array of length m
-            Features that may come in; the others get minus infinity.
-        part : slice or array of int
-            The features j.
-        """
-        gains = self._gains(allowed, self.Y, self.g, self.drop_costs, part)
-        if self.prices is None:
-            return gains
-        return gains + self._kept_prices()[:, None] - self.prices[None, part]
-
-    def swap_rounding(self, part: slice | Array = slice(None)) -> Array:
-        """Return by how much rounding may have moved those gains."""
-        xp = self.gram.xp
-        own, p, total = self._kept_variance(), self._pivots(), self._total_size()
-        size = self.variance[part] + own @ (self.V[:, part] * self.V[:, part])
-        g, pivot = self._without(self.Y, self.g, self.drop_costs, part)
-        pivot = xp.where(pivot > TRUST * self.variance[None, part], pivot, float("inf"))
-        dropping = gain_rounding(self.drop_costs / p, xp.where(p < float("inf"), 1 / p, float("inf")), own, total, xp)
-        return gain_rounding(g, pivot, size[None, :], total, xp) + dropping[:, None]
-
-    def projected_gains(self, allowed: Array, G: Array) -> Array:
-        """Return the same for the loss within the span of the orthonormal G (m x d), tr G'RG, k x m."""
-        xp = self.gram.xp
-        RG = self.gram.dot(G) - self.V.T @ (self.C_S @ G)
-        VG = self.V @ G
-        costs = xp.sum(VG * VG, axis=1) / self._pivots()
-        return self._gains(allowed, VG @ RG.T, xp.sum(RG * RG, axis=1), costs)
-
-    def _gains(self, allowed: Array, Y: Array, g: Array, costs: Array, part: slice | Array = slice(None)) -> Array:
-        """Return what adding every feature j gains once the a-th kept one is dropped, less the cost of dropping it."""
-        xp = self.gram.xp
-        num, pivot = self._without(Y, g, costs, part)
-        usable = pivot > xp.where(allowed[part], TRUST * self.variance[part], float("inf"))
-        num /= xp.where(usable, pivot, 1.0)
-        num -= costs[:, None]
-        return xp.where(usable, num, -float("inf"))
-
-    def _without(self, Y: Array, g: Array, costs: Array, part: slice | Array) -> tuple[Array, Array]:
-        """Return what |R_j|^2 and R_jj + alpha are without the a-th kept feature.
-
-        These are g + V/p (2 Y + V |V|^2/p) and h + V^2/p + alpha.
-        """
-        V = self.V[:, part]
-        pivot, num = V / self._pivots()[:, None], V * costs[:, None]
-        num += 2 * Y[:, part]
-        num *= pivot
-        num += g[part]
-        pivot *= V
-        pivot += self.h[part] + self.alpha
-        return num, pivot
-
-    def swap(self, a: int, j: int) -> bool:
-        """Replace the a-th kept feature by feature j; do nothing where rounding alone made it look possible.
-
-        Dropping gives R + v v'/p, V - v row' with row = P_a / p, and P - p row row'. Adding feature r of that residual
-        with pivot tau = r_j + alpha takes r r'/tau away again and gives V + r last', P + tau last last', where
-        last = (-V_j, 1) / tau. The new feature takes the old one's place, so both are rank-one changes in place.
-        """
-        xp, gram, V, Y = self.gram.xp, self.gram, self.V, self.Y
-        p = float(self.P[a, a])
-        if p <= 0:  # the others replace the old feature fully
-            self.chosen[a] = j
-            self.refresh()
-            return True
-        v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
-        row = self.P[a, :] / p
-        _add_product(V, -row[:, None], v[None, :])
-        pull = (V @ self._weighed(v)) / p
-        g = self.g + 2 * v * y / p + (xp.sum(v * self._weighed(v)) / p**2) * (v * v)
-        h = self.h + v * v / p
-        P = self.P - p * row[:, None] * row[None, :]
-
-        # V_a is zero now, so the dropped feature's row of C_S no longer counts.
-        column, r, Cr = gram.residual_column(j, self.chosen, self.C_S, V)
-        tau = float(r[j]) + self.alpha
-        if tau <= TRUST * float(self.variance[j]):  # the feature is a combination of the kept ones after all
-            self.refresh()
-            return False
-        weighed = self._weighed(r)
-        q = (gram.dot(weighed) if Cr is None or self.weights is not None else Cr) - (self.C_S @ weighed) @ V
-        self.C_S[a, :] = column
-        last = -V[:, j] / tau
-        last[a] = 1 / tau
-        _add_product(V, last[:, None], r[None, :])
-        push = (V @ weighed) / tau
-        # Y = R W V under both changes: four rank-one terms at once.
-        _add_product(Y, xp.stack([-row, pull, last, -push], axis=1), xp.stack([y, v, q, r]))
-        self.g = g - 2 * r * q / tau + (xp.sum(r * weighed) / tau**2) * (r * r)
-        self.h = h - r * r / tau
-        self.P = P + tau * last[:, None] * last[None, :]
-        self.drop_costs = self._drop_costs()
-        self.chosen[a] = j
-        self.stale += 1
-        if self.stale >= _REFRESH:
-            self.refresh()
-        return True
-
-
-def _add_product(M: Array, left: Array, right: Array) -> None:
-    """Add left right to M in place, without an array of that size on the way where BLAS can do without."""
-    if isinstance(M, np.ndarray) and M.flags.f_contiguous:
-        dgemm(1.0, left, right, beta=1.0, c=M, overwrite_c=1)
-    elif isinstance(M, np.ndarray) and M.flags.c_contiguous:
-        dgemm(1.0, right.T, left.T, beta=1.0, c=M.T, overwrite_c=1)
-    else:
-        M += left @ right
-
-
-def weighted_norms(R: Gram, weights: Array) -> Array:
-    """Return the diagonal of R W R for W = diag(weights), length m."""
-    if isinstance(R, DualGram):
-        return column_products(R.A, ((R.A * weights[None, :]) @ R.A.T) @ R.A, R.xp)
-    return R.xp.vecdot(R.dense(), R.dense() * weights[None, :])
 
 
 def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[float, float, int, int]:
@@ -271,7 +68,7 @@ def exchange_search(
     Parameters
     ----------
     gram, alpha, include, exclude
-        As for :func:`forward_search`.
+        As for :func:`~stableselect._core._forward_search.forward_searches`.
     chosen : sequence of int
         The start.
     prices : array of length m, optional

@@ -17,7 +17,10 @@ from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from ._arrays import Array
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,6 +29,8 @@ MANY_FEATURES = 4096
 """From here on BLAS shares a product over all features well enough among its own threads."""
 MANY_SAMPLES = 256
 """With fewer samples than this it does not, whatever the features: beside a busy process threads cost a third more."""
+_LARGE, _PARTS = 2**21, 4
+"""A product with a wide array of so many values takes a millisecond or more, and is shared in so many parts."""
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 """The threads that BLAS could use outside of :func:`one_thread`."""
 _SETTING = Lock()
@@ -114,6 +119,16 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item], at_m
         for helper in helpers:
             helper.result()
         return [results[i] for i in range(len(items))]
+
+
+def wide_product(left: Array, A: Array) -> Array:
+    """Return left A, the columns of a large A in parts side by side, the same parts for every number of threads."""
+    if not isinstance(A, np.ndarray) or A.size < _LARGE or 2 * A.shape[0] > A.shape[1]:
+        return left @ A
+    product, step = np.empty((*left.shape[:-1], A.shape[1])), -(-A.shape[1] // _PARTS)
+    parts = [slice(start, start + step) for start in range(0, A.shape[1], step)]
+    side_by_side(lambda part: np.matmul(left, A[:, part], out=product[..., part]), parts)
+    return product
 
 
 def begun(function: Callable[[], Result]) -> Callable[[], Result]:

@@ -1,6 +1,6 @@
 """Search for the features that reconstruct all others best among the sets that rules allow.
 
-The notation is that of :mod:`stableselect._core._subset_search`; the loss is tr WR, and the cost of a set is its loss
+The notation is that of :mod:`stableselect._core._swap_state`; the loss is tr WR, and the cost of a set is its loss
 and the prices of its features. Forward search adds the unit that lowers the cost most, or most for what it uses of the
 budget; both are tried. Exchange makes the best of all single moves (swap, add, drop) while one helps. From an optimum
 one or two units are taken out and the set is completed without them. Where there are few sets, all are tried.

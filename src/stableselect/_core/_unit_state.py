@@ -1,6 +1,6 @@
 """What some features leave of all, and what every unit that could join or replace one of them would change.
 
-The notation is that of :mod:`stableselect._core._subset_search`, with W the weights of the features: V = P C_S (k x m),
+The notation is that of :mod:`stableselect._core._swap_state`, with W the weights of the features: V = P C_S (k x m),
 R = C - C_S' V. With E = C_S W C and G = C_S W C_S', all that a search asks for follows from k x m arrays:
 
     diag R W R = diag C W C - 2 sum_a V_a E_a + sum_a V_a (G V)_a,    Y = V W R = P E - P G P C_S.
@@ -21,7 +21,7 @@ from ._forward_search import TRUST
 from ._gram import Gram
 from ._inverse import coefficients_of, pseudo_inverse
 from ._rules import Rules
-from ._subset_search import weighted_norms
+from ._swap_state import weighted_norms
 
 
 @dataclass(frozen=True)

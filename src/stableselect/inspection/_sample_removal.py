@@ -12,7 +12,7 @@ Sherman and Morrison's formula [2]_ for P, put into V and R, leaves rank-one cha
 
     Pt = P + c z z',   Vt = V - c e z',   Rt = R - c e e'.
 
-What :mod:`stableselect._core._subset_search` needs for the gains of all swaps follows, with q = R e and t = V'e:
+What :mod:`stableselect._core._swap_state` needs for the gains of all swaps follows, with q = R e and t = V'e:
 
     diag Rt = diag R - c e^2      |Rt_j|^2 = |R_j|^2 - 2c e_j q_j + c^2 |e|^2 e_j^2
     tr Rt = tr R - c |e|^2        Rt Vt = R V - c q z' - c e (t - c |e|^2 z)'
@@ -114,7 +114,7 @@ class State(SwapState):
     def refresh(self) -> None:
         """Compute everything from the moments and the subset."""
         chosen, fixed = self.task.chosen, self.task.fixed
-        C_S = self.gram.columns(chosen)
+        C_S = self.gram.rows(chosen).T
         basis = _independent(C_S[chosen], np.isin(chosen, fixed)) if self.alpha == 0 else np.arange(chosen.size)
         self.P = np.zeros((chosen.size, chosen.size))
         self.P[np.ix_(basis, basis)] = pseudo_inverse(C_S[np.ix_(chosen[basis], basis)], self.alpha, self.gram.xp)

@@ -199,7 +199,7 @@ def feature_similarity(X: Any) -> np.ndarray:
     step = max(1, BLOCK_ELEMENTS // spread.size)
     for start in range(0, spread.size, step):
         part = slice(start, min(start + step, spread.size))
-        block = np.abs(to_numpy(gram.columns(np.arange(part.start, part.stop))).T)
+        block = np.abs(to_numpy(gram.rows(np.arange(part.start, part.stop))))
         result[part] = np.minimum(block * inverse[part, None] * inverse, 1.0)
     np.fill_diagonal(result, 1.0)
     return result

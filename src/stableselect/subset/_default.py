@@ -32,6 +32,8 @@ RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Relative ridge weights of "auto" with few samples."""
 _START = 3
 """Number of the weight tried first."""
+FIRST_RIDGES = RIDGES[_START - 1 : _START + 3]
+"""Of these all but the last are needed, and it too where the weight is among the larger ones."""
 SMALLEST_RIDGE = 1e-6
 """Below it a leave-one-out error is rounding where the selected features fit the samples exactly."""
 _BETTER = 0.96
@@ -254,8 +256,8 @@ def _searched(
 
     other = None
     if setting.search == "few_samples":
-        if setting.ridge is None:  # of these three all are needed, but where the weight is above them
-            forward_with_each(samples.gram, k, RIDGES[_START - 1 : _START + 2], include, exclude)
+        if setting.ridge is None:
+            forward_with_each(samples.gram, k, FIRST_RIDGES[:-1], include, exclude)
         other = _best_ridge(by_loss, setting.ridge)
     worth_trying = other is None or (m >= _MANY_FEATURES * n and promising(other))
     best = _best_ridge(by_error, setting.ridge) if worth_trying else None

@@ -14,6 +14,7 @@ from .._core import (
     Array,
     Gram,
     HeldOut,
+    KeptSamples,
     Moments,
     SketchedMoments,
     Stream,
@@ -40,7 +41,7 @@ from ..base import (
 from ._choice import Choice, check_alone, resolve_choice, wanted_under
 from ._conditioned import conditions_cost, free_choice, search_conditions
 from ._conditions import Conditions
-from ._default import Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
+from ._default import FIRST_RIDGES, Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
 from ._gathering import (
     Scale,
@@ -235,7 +236,7 @@ class MomentsSelector(RecordedSelector):
             held_out = hold_out_each(folds) if len(folds) > 1 else []
         for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
-        k, include, exclude, choice = self._wanted(held_out, gram)
+        k, include, exclude, choice = self._wanted(held_out, gram, samples)
         kind: Literal["training", "few_samples", "leave_one_out"] = "training"
         if samples is not None:
             kind = "few_samples" if self.search_criterion == "auto" else "leave_one_out"
@@ -322,7 +323,9 @@ class MomentsSelector(RecordedSelector):
         """Tell whether the number of features is to be chosen by held-out error."""
         return isinstance(self.n_features_to_select, str)
 
-    def _wanted(self, held_out: Sequence[HeldOut], gram: Gram) -> tuple[int, list[int], list[int], Choice | None]:
+    def _wanted(
+        self, held_out: Sequence[HeldOut], gram: Gram, samples: KeptSamples | None
+    ) -> tuple[int, list[int], list[int], Choice | None]:
         """Return how many features to select, those that must or must not be among them, and the conditions."""
         m, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
         if self.conditions is not None:
@@ -340,6 +343,7 @@ class MomentsSelector(RecordedSelector):
                 include=include,
                 exclude=exclude,
                 fewest_folds=self._fewest_folds(),
+                to_follow=FIRST_RIDGES if samples is not None and self.search_criterion == self.ridge == "auto" else (),
             )
             self._path, k = vars(path), path.n_features
         return k, include, exclude, None

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._core import Gram, HeldOut, forward_search
+from .._core import Gram, HeldOut, forward_with_each
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import prefix_errors
 from ._search import GIVE_UP, RIDGE_GRID, errors_by_ridge
@@ -32,6 +32,7 @@ def choose_n_features(
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     fewest_folds: int = 2,
+    to_follow: Sequence[float] = (),
 ) -> SelectionPath:
     """Choose the number of features by their error on held-out samples.
 
@@ -51,6 +52,8 @@ def choose_n_features(
         Features that must or must not be selected.
     fewest_folds : int
         Fewest parts for a choice to mean anything.
+    to_follow : sequence of float
+        Ridge weights with which so many features will be searched afterwards.
 
     Returns
     -------
@@ -82,7 +85,9 @@ def choose_n_features(
     alone = [fewest_to_explain(explained, target, fewest)[0] for explained in single]
     if not reached:
         _warn(target, k, pooled, limit < n_open)
-    order = forward_search(gram, limit, float(best_ridge[k]), include, exclude)
+    # What is searched afterwards is searched beside, unless most steps would be for nothing.
+    weights = dict.fromkeys([float(best_ridge[k]), *(to_follow if 2 * k > limit else ())])
+    order = forward_with_each(gram, limit, list(weights), include, exclude)[0]
     training = np.empty(limit + 1)
     for weight in np.unique(best_ridge):
         own = prefix_errors(gram, gram, 0 * gram.diagonal(), order, float(weight))

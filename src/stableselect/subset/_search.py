@@ -28,6 +28,7 @@ from .._core import (
     like,
     map_errors,
     memory_limit,
+    order_within,
     parts_in_memory,
     side_by_side,
 )
@@ -140,7 +141,7 @@ def find_columns(
         chosen, more = exchange_search(gram, chosen, alpha, include, exclude, prices)
         n_swaps += more
     if n_swaps or (setting.exchange and start is not None):
-        chosen = forward_search(gram, k, alpha, include, np.setdiff1d(np.arange(gram.n_features), chosen).tolist())
+        chosen = order_within(gram, chosen, alpha, include)
     return Found(chosen, n_swaps, prices)
 
 
@@ -167,8 +168,7 @@ def prove_columns(gram: Gram, found: Found, setting: Setting, include: Sequence[
     exact = exact_search(gram, chosen, alpha, include, exclude)
     n_new = len(set(exact.chosen) - set(chosen))
     if n_new:
-        others = np.setdiff1d(np.arange(gram.n_features), exact.chosen).tolist()
-        chosen, n_swaps = forward_search(gram, len(chosen), alpha, include, others), n_swaps + n_new
+        chosen, n_swaps = order_within(gram, exact.chosen, alpha, include), n_swaps + n_new
     return replace(found, chosen=chosen, n_swaps=n_swaps, lower_bound=exact.lower_bound, proven=exact.proven)
 
 
