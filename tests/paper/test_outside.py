@@ -90,8 +90,8 @@ def test_they_are_run_where_they_are_named_and_under_corrected_alone():
     runs = Request("table2", methods=OTHERS, splits=3).runs()["table2"]
     assert {run.method for run in runs} == set(OTHERS)
     assert {run.protocol for run in runs} == {"corrected"}
-    # Methods, splits, datasets; GatedLaplacian and KernelSubset alone depend on a seed, and have two.
-    assert len(runs) == (5 + 2 * 2) * 3 * 10
+    # Methods, splits, datasets; GatedLaplacian alone depends on a seed, and has two.
+    assert len(runs) == (6 + 2) * 3 * 10
     assert len(Request("summary", methods=["LS", "fastcan"], splits=1, datasets=["usps"]).runs()["summary"]) == 3
 
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 
 import stableselect as ss
 from stableselect.metrics import stability
 from stableselect.subset._kernel_ridge import KernelSetting, squared_distances
-from stableselect.subset._kernel_search import KernelProblem, Reached, better
+from stableselect.subset._kernel_search import KernelProblem, Reached, better, gains
+from stableselect.subset._kernel_subset import _evenly
 
 
 def functions(seed, n=240):
@@ -107,7 +109,7 @@ def test_landmarks_that_lie_close_together_keep_their_distances(k, far):
 def test_features_that_the_others_are_functions_of_are_found(make, answer):
     for seed in (0, 1):
         X, other = make(seed), make(100 + seed)
-        selector = ss.KernelSubset(2, random_state=seed).fit(X)
+        selector = ss.KernelSubset(2).fit(X)
         assert sorted(selector.selected_.tolist()) == answer
         linear = ss.ColumnSubset(2).fit(X)
         assert sorted(linear.selected_.tolist()) != answer
@@ -161,13 +163,35 @@ def test_the_map_is_fitted_in_blocks(monkeypatch):
     np.testing.assert_allclose(selector.fit(X).reconstruct(X[:, selector.support_]), whole, rtol=1e-6, atol=1e-6)
 
 
-def test_seeds_agree_where_samples_are_drawn():
+def test_nothing_is_drawn(rng):
+    """Neither a seed nor the order of the samples decides which of them are taken, and other samples agree."""
     X = functions(5, 400)
-    settings = {"max_samples": 150, "n_landmarks": 60}
-    supports = [ss.KernelSubset(2, **settings, random_state=seed).fit(X).support_ for seed in range(4)]
+    selector = ss.KernelSubset(2, max_samples=150, n_landmarks=60, map_landmarks=100)
+    assert "random_state" not in selector.get_params()
+    given = X[:20, selector.fit(X).support_]
+    for order in (np.arange(400), rng.permutation(400)):
+        again = clone(selector).fit(X[order])
+        np.testing.assert_array_equal(again.selected_, selector.selected_)
+        assert again.held_out_error_ == selector.held_out_error_
+        np.testing.assert_array_equal(again.reconstruct(given), selector.reconstruct(given))
+    supports = [clone(selector).fit(X[rng.permutation(400)[:320]]).support_ for _ in range(4)]
     assert stability(supports).nogueira >= 0.8
-    again = ss.KernelSubset(2, **settings, random_state=3).fit(X)
-    np.testing.assert_array_equal(again.support_, supports[3])
+
+
+@pytest.mark.parametrize("n", [1, 7, 100, 1000])
+def test_the_samples_taken_are_spread_evenly(n):
+    order = _evenly(n)
+    assert sorted(order) == list(range(n))
+    for first in (n // 3, n // 2, n - 1):
+        gaps = np.diff(np.sort(order[:first]))
+        assert gaps.max(initial=1) <= 3 * n / max(1, first)
+
+
+def test_a_swap_must_gain_more_than_a_standard_error(rng):
+    before = rng.normal(1.0, 0.1, size=50)
+    for gain, counts in ((0.01, False), (0.1, True), (-0.1, False)):
+        noise = rng.normal(size=50)
+        assert gains(before, before - gain - 0.3 * (noise - noise.mean()) / noise.std()) is counts
 
 
 def test_included_features_stay_and_excluded_ones_do_not_come():
@@ -182,7 +206,7 @@ def test_included_features_stay_and_excluded_ones_do_not_come():
 
 def test_save_and_load_give_the_same_map(tmp_path):
     X = functions(7)
-    selector = ss.KernelSubset(2, random_state=0).fit(X)
+    selector = ss.KernelSubset(2).fit(X)
     ss.save(selector, tmp_path / "kernel.sselect")
     loaded = ss.load(tmp_path / "kernel.sselect")
     given = X[:20, selector.support_]
@@ -256,8 +280,8 @@ def test_large_groups_do_not_leave_the_decision_to_a_few_samples(rng, monkeypatc
         return reached
 
     monkeypatch.setattr(KernelProblem, "judged", judge)
-    for seed in range(4):
-        selector = ss.KernelSubset(2, n_landmarks=20, max_sweeps=0, random_state=seed).fit(X, groups=groups)
+    for label in (groups, groups.max() - groups):
+        selector = ss.KernelSubset(2, n_landmarks=20, max_sweeps=0).fit(X, groups=label)
         assert np.isfinite(selector.held_out_error_)
     assert max(judged)[0] == 200 if judging == 200 else (judging, 200 - judging) in judged
     assert all(deciding >= 100 and number >= 8 for number, deciding in judged)

@@ -159,7 +159,7 @@ class TrainingData:
 def searched_features(init: str, k: int, folds: Sequence[Moments], X: Array) -> tuple[list[int], float]:
     """Return the features that training starts from, and the ridge of the search that found them; none for others.
 
-    The kernel's search sees some thousand samples, evenly spaced, and its own seed: all seeds of a network start alike.
+    The kernel's search sees some thousand samples, evenly spaced, and has no seed: all seeds of a network start alike.
     """
     if init == "search":
         linear = ColumnSubset(k).fit_moments(folds)

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._compat import Constraints, Interval
 from .._core import Array, dense_rows, significant, sorted_samples, units
@@ -41,15 +40,16 @@ class KernelSubset(SamplesSelector):
 
     The map is kernel ridge regression with a linear and a Gaussian part. It starts from the features that
     :class:`ColumnSubset` selects (for up to 20 features also from a forward search of its own) and swaps features while
-    that lowers its leave-one-out error. Samples that were held out judge the result: the linear choice is kept unless
-    another gains more than one standard error on them.
+    that lowers its leave-one-out error by more than a standard error. Samples that were held out judge the result: the
+    linear choice is kept unless another gains more than one standard error on them.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
         Number of features to select, a fraction of them (rounded up), or None for half.
     max_samples : int, default=2000
-        Samples that decide between features; of larger tables so many are drawn, and as many others to judge.
+        Samples that decide between features; of larger tables so many are taken, and as many others to judge. Nothing
+        is drawn: which samples decide, judge and are landmarks follows from their values, not from their order.
     n_landmarks : int, default=300
         Samples that the Gaussian part is built on during the search (Nystrom). With no more samples it is exact.
     map_landmarks : int, default=1000
@@ -61,8 +61,6 @@ class KernelSubset(SamplesSelector):
         Most sweeps over the selected features from each start.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
-    random_state : int, RandomState instance or None, default=0
-        Draws the samples that decide, judge and are landmarks.
     verbose : bool, default=False
         Print to standard error how many sets have been tried.
 
@@ -146,7 +144,6 @@ class KernelSubset(SamplesSelector):
         "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "include": FEATURES,
         "exclude": FEATURES,
-        "random_state": ["random_state"],
         "verbose": ["boolean"],
     }
 
@@ -161,7 +158,6 @@ class KernelSubset(SamplesSelector):
         max_sweeps: int = 3,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -172,7 +168,6 @@ class KernelSubset(SamplesSelector):
         self.max_sweeps = max_sweeps
         self.include = include
         self.exclude = exclude
-        self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
@@ -214,8 +209,7 @@ class KernelSubset(SamplesSelector):
             self.__dict__.pop(name, None)  # of an earlier fit
         if len(table.Z) < _FEWEST or not start:
             return Selection(self.start_.tolist(), linear.scores_, include=include)
-        rng = check_random_state(self.random_state)
-        problem = self._problem(table, rng)
+        problem = self._problem(table)
         allowed = np.setdiff1d(np.flatnonzero(table.varies), exclude)
         forced = [j for j in include if table.varies[j]]
         with steps("sets", None) as advance:
@@ -226,7 +220,7 @@ class KernelSubset(SamplesSelector):
         square = float(table.unit**2) / X.shape[1]
         self.leave_one_out_error_ = found.error * problem.total / len(problem.Z) * square
         self.held_out_error_, self.start_held_out_error_ = (float(one.judged.mean()) * square for one in (found, first))
-        self._fit_map(table, problem, found, np.sort([*found.chosen, *constant]), rng)
+        self._fit_map(table, problem, found, np.sort([*found.chosen, *constant]))
         by_worth = np.argsort(-significant(rises), kind="stable")
         order = [found.chosen[place] for place in by_worth]
         scores = rises.min() - 1.0 + shares - shares.max(initial=0.0)
@@ -235,20 +229,22 @@ class KernelSubset(SamplesSelector):
         order = [*include, *(j for j in [*order, *constant] if j not in include)]
         return Selection(order, scores, include=include)
 
-    def _problem(self, table: Standardised, rng: np.random.RandomState) -> KernelProblem:
-        """Draw the samples that decide, those that judge, and the landmarks."""
+    def _problem(self, table: Standardised) -> KernelProblem:
+        """Take the samples that decide, those that judge, and the landmarks, each evenly from the sorted ones."""
         n, groups = len(table.Z), table.groups
         judges = 0 if n < _FEWEST_TO_JUDGE else min(self.max_samples, max(round(_JUDGES * n), n - self.max_samples))
         if groups is None:
-            drawn = rng.permutation(n)
+            taken = _evenly(n)
         else:
-            drawn = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
-            ends = np.flatnonzero(np.diff(groups[drawn])) + 1
+            sizes = np.bincount(groups)
+            place = np.where(sizes > n // 2, len(sizes), _evenly(len(sizes)))  # half of the samples cannot judge
+            taken = np.argsort(place[groups], kind="stable")
+            ends = np.flatnonzero(np.diff(groups[taken])) + 1
             ends = ends[(ends >= _FEWEST) & (ends <= n // 2)]
             judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
-        decide = np.sort(drawn[judges : judges + self.max_samples])
-        landmarks = np.sort(rng.permutation(len(decide))[: self.n_landmarks])
-        return KernelProblem(table.Z, table.Y, decide, np.sort(drawn[:judges]), landmarks, groups)
+        decide = np.sort(taken[judges : judges + self.max_samples])
+        landmarks = np.sort(_evenly(len(decide))[: self.n_landmarks])
+        return KernelProblem(table.Z, table.Y, decide, np.sort(taken[:judges]), landmarks, groups)
 
     def _search(self, problem: KernelProblem, search: KernelSearch, start: list[int]) -> tuple[Reached, Reached]:
         """Return the features found from the linear choice and, where few, by a forward search; and the first."""
@@ -258,16 +254,9 @@ class KernelSubset(SamplesSelector):
             reached += search.swapped(search.forward(len(start), first.setting))
         return better(reached), first
 
-    def _fit_map(
-        self,
-        table: Standardised,
-        problem: KernelProblem,
-        found: Reached,
-        chosen: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _fit_map(self, table: Standardised, problem: KernelProblem, found: Reached, chosen: np.ndarray) -> None:
         """Fit the map to all samples."""
-        rows = np.sort(rng.permutation(len(table.Z))[: self.map_landmarks])
+        rows = np.sort(_evenly(len(table.Z))[: self.map_landmarks])
         Z = table.Z[:, chosen]
         targets = table.Y if problem.basis is None else table.Y @ problem.basis
         coefficients, ridge = fit_map(Z, table.Y, targets, Z[rows], found.setting, table.groups is not None)
@@ -314,6 +303,11 @@ class Standardised:
         unit = float(np.sqrt(np.mean(values**2))) or 1.0
         self.Z, self.Y = np.where(self.varies, values / spread, 0.0), values / unit
         self.mean, self.spread, self.unit = (np.ldexp(part, exponent) for part in (mean, spread, unit))
+
+
+def _evenly(n: int) -> np.ndarray:
+    """Return an order of 0 to n - 1 in which the first few, however many, are spread evenly (by the golden ratio)."""
+    return np.argsort(np.arange(n) * ((np.sqrt(5.0) - 1.0) / 2.0) % 1.0, kind="stable")
 
 
 def _by_appearance(labels: np.ndarray) -> np.ndarray:
