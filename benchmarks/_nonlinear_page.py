@@ -237,8 +237,8 @@ on a curve, a sensor that saturates), few features are to be selected, and there
 not: with many features to select, few samples or nearly linear relations `ColumnSubset` selects as well, in a fraction
 of the time, with a lower bound, from streams, sparse and lazy tables; where the *map* matters, `KernelSubset(k,
 max_sweeps=0)` keeps the linear choice and fits the kernel map to it. Trying one set of features costs of the order of
-(samples that decide, at most 2,000) x (landmarks, 300)², some hundred sets are tried, and the map costs
-(samples) x (map landmarks, 1,000)².
+(samples that decide, at most 2,000) x (landmarks, 300)², some hundred sets are tried, and the map costs up to 24 times
+(samples of the map, at most 8,000)³ / 3.
 
 ## Own error
 

@@ -100,7 +100,7 @@ def resampled(name: str, k: int) -> dict[str, Any]:
     for seed in SEEDS:
         order = np.random.default_rng(seed).permutation(labels.max() + 1)
         rows = np.flatnonzero(np.isin(labels, order[: round(0.8 * len(order))]))
-        kernel = KernelSubset(k, map_landmarks=1).fit(train[rows], groups=None if groups is None else groups[rows])
+        kernel = KernelSubset(k, map_samples=1).fit(train[rows], groups=None if groups is None else groups[rows])
         found["kernel"].append(np.sort(kernel.selected_).tolist())
         found["linear"].append(np.sort(kernel.start_).tolist())
     return found

@@ -167,7 +167,7 @@ def searched_features(init: str, k: int, folds: Sequence[Moments], X: Array) -> 
     if init == "kernel":
         n = int(X.shape[0])
         rows = np.unique(np.linspace(0, n - 1, min(n, _KERNEL_ROWS)).astype(np.int64))
-        kernel = KernelSubset(k, map_landmarks=1).fit(read_rows(X, rows, np.float64))  # its map is not needed
+        kernel = KernelSubset(k, map_samples=1).fit(read_rows(X, rows, np.float64))  # its map is not needed
         return kernel.selected_.tolist(), 0.0
     return [], 0.0
 

@@ -24,7 +24,7 @@ _TARGETS = 100
 _FEW = 40
 """Of so few features all are tried; of more those that a screening puts first."""
 _TOLERANCE = 1e-3
-"""A swap must lower the leave-one-out error by this fraction, and by more than a standard error."""
+"""A swap must lower the leave-one-out error by this fraction."""
 _GIVE_UP = 12
 """A sweep ends after so many features in a row that nothing should replace."""
 _NONLINEAR = KernelSetting(0.5, 1.0, 1e-2)
@@ -218,21 +218,17 @@ class KernelSearch:
 
     def _sweep(self, at: Reached) -> list[int]:
         """Return the features after trying to replace each one, the least needed first."""
-        chosen, setting = list(at.chosen), at.setting
-        error, left = self._problem.residuals(chosen, setting)
+        chosen, error, setting = list(at.chosen), at.error, at.setting
         free = [j for j in chosen if j not in self._include]
         without = self._without(chosen, free, setting)
         failed = 0
         for i in [free[place] for place in np.argsort(significant(without), kind="stable")]:
             if failed >= _GIVE_UP:
                 break
-            rest = [j for j in chosen if j != i]
-            found, best = self._best(rest, chosen, setting)
+            found, best = self._best([j for j in chosen if j != i], chosen, setting)
             failed += 1
             if found < error * (1 - _TOLERANCE):
-                now = self._problem.residuals([*rest, best], setting)[1]
-                if gains(np.sum(left**2, axis=1), np.sum(now**2, axis=1)):
-                    chosen[chosen.index(i)], error, left, failed = best, found, now, 0
+                chosen[chosen.index(i)], error, failed = best, found, 0
         return chosen
 
     def _without(self, chosen: list[int], free: list[int], setting: KernelSetting) -> np.ndarray:

@@ -12,7 +12,7 @@ from .._compat import Constraints, Interval
 from .._core import Array, dense_rows, significant, sorted_samples, units
 from ..base import FEATURES, SamplesSelector, Selection, resolve_include_exclude, steps
 from ._column_subset import ColumnSubset
-from ._kernel_ridge import KernelMap, fit_map
+from ._kernel_map import KernelMap, fit_map
 from ._kernel_search import KernelProblem, KernelSearch, Reached, better
 
 _FEWEST = 8
@@ -40,8 +40,8 @@ class KernelSubset(SamplesSelector):
 
     The map is kernel ridge regression with a linear and a Gaussian part. It starts from the features that
     :class:`ColumnSubset` selects (for up to 20 features also from a forward search of its own) and swaps features while
-    that lowers its leave-one-out error by more than a standard error. Samples that were held out judge the result: the
-    linear choice is kept unless another gains more than one standard error on them.
+    that lowers its leave-one-out error. Samples that were held out judge the result: the linear choice is kept unless
+    another gains more than one standard error on them.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class KernelSubset(SamplesSelector):
         is drawn: which samples decide, judge and are landmarks follows from their values, not from their order.
     n_landmarks : int, default=300
         Samples that the Gaussian part is built on during the search (Nystrom). With no more samples it is exact.
-    map_landmarks : int, default=1000
-        The same of the map that :meth:`reconstruct` uses, which is fitted to all samples.
+    map_samples : int, default=8000
+        Samples that the map of :meth:`reconstruct` is fitted to at most, in time of the order of their cube.
     n_candidates : int, default=8
         Features that are tried in the place of one: those whose cubic polynomials explain most of what is left without
         it. Of up to 40 features all are tried.
@@ -78,8 +78,8 @@ class KernelSubset(SamplesSelector):
     n_swapped_ : int
         Selected features that are not in ``start_``.
     bandwidth_, gaussian_weight_, ridge_ : float
-        The kernel: mean of z'z over the selected features, plus ``gaussian_weight_`` times the Gaussian whose variance
-        is ``bandwidth_`` times the mean squared distance, plus one; and the ridge of the map.
+        The kernel that decides: mean of z'z over the selected features, plus ``gaussian_weight_`` times the Gaussian
+        whose variance is ``bandwidth_`` times the mean squared distance, plus one; and its ridge.
 
     See Also
     --------
@@ -93,12 +93,17 @@ class KernelSubset(SamplesSelector):
     refitted by this class, with ``max_sweeps=0``, its features may still gain from the map.
 
     Trying one set takes of the order of (samples that decide) x (landmarks)^2 operations, and some hundred sets are
-    tried. The map keeps ``map_landmarks`` x (number of features) numbers. Sparse tables are made dense.
+    tried. The map keeps ``map_samples`` x (number of features) numbers. Sparse tables are made dense.
+
+    The map of :meth:`reconstruct` is fitted when the features are selected. Where that gains more than a standard error
+    by leave-one-out errors, its kernel is Laplacian, sees the square roots of the selected features, and measures the
+    distances between samples anew for each of up to 24 groups of features, by the selected features that these depend
+    on. Values that many samples share as a feature's lowest or highest one are limits of what is reconstructed.
 
     ``scores_`` is, for a selected feature, the rise of the leave-one-out error without it, as a fraction of the
     variance. The others follow below, by what a cubic polynomial of each explains of what is left. Features are not
     scaled where errors are measured, those of large variance weigh more; in the kernel all have variance one. Far from
-    all samples the Gaussian part vanishes and the map is linear.
+    all samples the map is linear, within the limits.
 
     A sample that is there twice is reconstructed from its copy: leave-one-out errors of tables with replicates are too
     good, and the kernel too narrow. Give their ``groups`` to :meth:`fit`.
@@ -139,7 +144,7 @@ class KernelSubset(SamplesSelector):
         **SamplesSelector._parameter_constraints,
         "max_samples": [Interval(Integral, 8, None, closed="left")],
         "n_landmarks": [_AT_LEAST_ONE],
-        "map_landmarks": [_AT_LEAST_ONE],
+        "map_samples": [_AT_LEAST_ONE],
         "n_candidates": [_AT_LEAST_ONE],
         "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "include": FEATURES,
@@ -153,7 +158,7 @@ class KernelSubset(SamplesSelector):
         *,
         max_samples: int = 2000,
         n_landmarks: int = 300,
-        map_landmarks: int = 1000,
+        map_samples: int = 8000,
         n_candidates: int = 8,
         max_sweeps: int = 3,
         include: Iterable[str | int] | None = None,
@@ -163,7 +168,7 @@ class KernelSubset(SamplesSelector):
         self.n_features_to_select = n_features_to_select
         self.max_samples = max_samples
         self.n_landmarks = n_landmarks
-        self.map_landmarks = map_landmarks
+        self.map_samples = map_samples
         self.n_candidates = n_candidates
         self.max_sweeps = max_sweeps
         self.include = include
@@ -220,7 +225,9 @@ class KernelSubset(SamplesSelector):
         square = float(table.unit**2) / X.shape[1]
         self.leave_one_out_error_ = found.error * problem.total / len(problem.Z) * square
         self.held_out_error_, self.start_held_out_error_ = (float(one.judged.mean()) * square for one in (found, first))
-        self._fit_map(table, problem, found, np.sort([*found.chosen, *constant]))
+        self.bandwidth_, self.gaussian_weight_ = found.setting.bandwidth, found.setting.weight
+        self.ridge_ = found.setting.ridge
+        self._fit_map(table, found, np.sort([*found.chosen, *constant]))
         by_worth = np.argsort(-significant(rises), kind="stable")
         order = [found.chosen[place] for place in by_worth]
         scores = rises.min() - 1.0 + shares - shares.max(initial=0.0)
@@ -231,14 +238,9 @@ class KernelSubset(SamplesSelector):
 
     def _problem(self, table: Standardised) -> KernelProblem:
         """Take the samples that decide, those that judge, and the landmarks, each evenly from the sorted ones."""
-        n, groups = len(table.Z), table.groups
+        n, groups, taken = len(table.Z), table.groups, table.taken
         judges = 0 if n < _FEWEST_TO_JUDGE else min(self.max_samples, max(round(_JUDGES * n), n - self.max_samples))
-        if groups is None:
-            taken = _evenly(n)
-        else:
-            sizes = np.bincount(groups)
-            place = np.where(sizes > n // 2, len(sizes), _evenly(len(sizes)))  # half of the samples cannot judge
-            taken = np.argsort(place[groups], kind="stable")
+        if groups is not None:
             ends = np.flatnonzero(np.diff(groups[taken])) + 1
             ends = ends[(ends >= _FEWEST) & (ends <= n // 2)]
             judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
@@ -254,17 +256,14 @@ class KernelSubset(SamplesSelector):
             reached += search.swapped(search.forward(len(start), first.setting))
         return better(reached), first
 
-    def _fit_map(self, table: Standardised, problem: KernelProblem, found: Reached, chosen: np.ndarray) -> None:
-        """Fit the map to all samples."""
-        rows = np.sort(_evenly(len(table.Z))[: self.map_landmarks])
-        Z = table.Z[:, chosen]
-        targets = table.Y if problem.basis is None else table.Y @ problem.basis
-        coefficients, ridge = fit_map(Z, table.Y, targets, Z[rows], found.setting, table.groups is not None)
-        self.bandwidth_, self.gaussian_weight_, self.ridge_ = found.setting.bandwidth, found.setting.weight, ridge
-        setting = np.array([self.bandwidth_, self.gaussian_weight_])
-        self._map = vars(
-            KernelMap(table.mean[chosen], table.spread[chosen], Z[rows], setting, coefficients * table.unit, table.mean)
-        )
+    def _fit_map(self, table: Standardised, found: Reached, chosen: np.ndarray) -> None:
+        """Fit the map to all samples, or as many as it may have."""
+        Z, groups = table.Z[:, chosen], table.groups
+        parts = fit_map(Z, table.Y, found.setting, table.taken[: self.map_samples], groups)
+        for name in ("coefficients", "limits"):
+            parts[name] = parts[name] * table.unit
+        parts["limits"] = parts["limits"] + table.mean
+        self._map = {"center": table.mean[chosen], "spread": table.spread[chosen], "mean": table.mean, **parts}
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         return None if self._map is None else KernelMap(**self._map).predict(values)
@@ -287,6 +286,8 @@ class Standardised:
         Whether a feature is not constant.
     groups : ndarray of int of shape (n,) or None
         From 0 on, in the order in which they appear, of samples that belong together.
+    taken : ndarray of int of shape (n,)
+        An order in which the first few samples, or groups, are spread evenly; a group of more than half comes last.
     """
 
     def __init__(self, X: Array, groups: Any) -> None:
@@ -294,6 +295,11 @@ class Standardised:
         self.groups = None if groups is None else _by_appearance(units(groups, len(values))[0][order])
         if self.groups is not None and self.groups.max() + 1 == len(values):
             self.groups = None  # each sample is by itself
+        self.taken = _evenly(len(values))
+        if self.groups is not None:
+            sizes = np.bincount(self.groups)
+            place = np.where(sizes > len(values) // 2, len(sizes), _evenly(len(sizes)))
+            self.taken = np.argsort(place[self.groups], kind="stable")
         values, exponent = dense_rows(values)
         mean, size = values.mean(axis=0), np.abs(values).max(axis=0)
         values -= mean
