@@ -1,8 +1,8 @@
 """`make bench-nonlinear`: maps that need not be linear, and docs/nonlinear.md from what is stored.
 
-``python benchmarks/nonlinear.py [--parts tables,network,seeds,planted,time] [--tables coil20,usps] [--jobs 16]
-[--device cuda]`` computes what the store lacks; ``--parts page`` only writes the page. "planted ColumnSubset" is the
-part of one method.
+``python benchmarks/nonlinear.py [--parts tables,network,samples,planted,time] [--tables coil20,usps] [--jobs 16]
+[--device cuda] [--anew]`` computes what the store lacks, with ``--anew`` also what it has; ``--parts page`` only writes
+the page. "planted ColumnSubset" is the part of one method.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from stableselect.metrics import pca_reconstruction_error, reconstruction_error
 
 PAGE = Path(__file__).parents[1] / "docs" / "nonlinear.md"
 SPLITS, SEEDS, DRAWS = range(3), range(5), 5
-PARTS = ("tables", "network", "seeds", "planted", "time")
+PARTS = ("tables", "network", "samples", "planted", "time")
 HIDDEN = (256,)
 """Hidden layer of the decoder of the networks, (64, 64) on planted tables."""
 Task = tuple[str, Callable[[], Any]]
@@ -90,19 +90,28 @@ def trained(name: str, kind: str, split: int, seed: int) -> dict[str, Any]:
     return found | {"network_weight": selector.network_weight_}
 
 
-def seeded(name: str, k: int) -> dict[str, Any]:
-    """Return what KernelSubset selects in the first split with every seed."""
+def resampled(name: str, k: int) -> dict[str, Any]:
+    """Return what KernelSubset and ColumnSubset select from four fifths of the training samples, drawn several times.
+
+    Of samples that belong together all are drawn, or none.
+    """
     train, _, groups = samples(name, 0)
-    fits = (KernelSubset(k, random_state=seed).fit(train, groups=groups) for seed in SEEDS)
-    found = [np.sort(selector.selected_).tolist() for selector in fits]
-    return {"selected": found, "n_features": train.shape[1]}
+    labels = np.arange(len(train)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    found: dict[str, Any] = {"kernel": [], "linear": [], "n_features": train.shape[1]}
+    for seed in SEEDS:
+        order = np.random.default_rng(seed).permutation(labels.max() + 1)
+        rows = np.flatnonzero(np.isin(labels, order[: round(0.8 * len(order))]))
+        kernel = KernelSubset(k, map_samples=1).fit(train[rows], groups=None if groups is None else groups[rows])
+        found["kernel"].append(np.sort(kernel.selected_).tolist())
+        found["linear"].append(np.sort(kernel.start_).tolist())
+    return found
 
 
 def solvers(seed: int) -> dict[str, Any]:
     """Return what is tried on planted tables."""
     settings = {"decoder": (64, 64), "random_state": seed, "device": "cpu"}
     return {
-        "KernelSubset": KernelSubset(2, random_state=seed),
+        "KernelSubset": KernelSubset(2),
         "ColumnSubset": ColumnSubset(2),
         "network": ScorerSelectorNetwork(2, **settings),
         "annealed": ScorerSelectorNetwork(2, anneal=True, init="published", **settings),
@@ -139,10 +148,10 @@ def tasks(parts: list[str], names: list[str], device: str) -> list[Task]:
         runs = [("network", 0, seed) for seed in SEEDS] + [("network", split, 0) for split in SPLITS if split]
         for (kind, split, seed), name in product([*runs, ("annealed", 0, 0)], names):
             found.append((f"network; {name}; {kind}; {split}; {seed}", partial(trained, name, kind, split, seed)))
-    if "seeds" in parts:
+    if "samples" in parts:
         for name in names:
             for k in sorted({*FEW, K[name]}):
-                found.append((f"seeds; {name}; {k}", partial(seeded, name, k)))
+                found.append((f"samples; {name}; {k}", partial(resampled, name, k)))
     for label in solvers(0):
         if "planted" in parts or f"planted {label}" in parts:
             for name, seed in product(PLANTED, range(10)):
@@ -160,10 +169,13 @@ def work(task: Callable[[], Any]) -> Any:
     return task()
 
 
-def run(parts: list[str], names: list[str], jobs: int, device: str) -> None:
+def run(parts: list[str], names: list[str], jobs: int, device: str, anew: bool = False) -> None:
     """Compute what the store lacks; times are measured one after another."""
     store = Store("nonlinear")
-    lacking = [task for task in tasks(parts, names, device) if task[0] not in store.content["parts"]]
+    wanted = tasks(parts, names, device)
+    for key, _ in wanted if anew else ():
+        store.content["parts"].pop(key, None)
+    lacking = [task for task in wanted if task[0] not in store.content["parts"]]
     if jobs == 1 or parts == ["time"]:
         for key, task in lacking:
             store.part(key, partial(work, task))
@@ -188,10 +200,11 @@ def main() -> None:
     parser.add_argument("--tables", default=",".join(K))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--anew", action="store_true")
     given = parser.parse_args()
     names = given.tables.split(",")
     if available(*names):
-        run(given.parts.split(","), names, given.jobs, given.device)
+        run(given.parts.split(","), names, given.jobs, given.device, given.anew)
     PAGE.write_text(page(Store("nonlinear").content["parts"]))
     print(PAGE)
 

@@ -20,7 +20,7 @@ from stableselect.paper.methods import OTHERS, Results, TooManyFeaturesError, _m
 from stableselect.paper.methods import _outside as module
 
 OUTSIDE = [name for name in OTHERS if find_method(name).outside]
-OWN = ["PivotedQR", "VarianceScore", "GatedLaplacian"]
+OWN = ["PivotedQR", "VarianceScore", "GatedLaplacian", "KernelSubset"]
 
 
 @pytest.fixture(params=OUTSIDE)
@@ -91,7 +91,7 @@ def test_they_are_run_where_they_are_named_and_under_corrected_alone():
     assert {run.method for run in runs} == set(OTHERS)
     assert {run.protocol for run in runs} == {"corrected"}
     # Methods, splits, datasets; GatedLaplacian alone depends on a seed, and has two.
-    assert len(runs) == (5 + 2) * 3 * 10
+    assert len(runs) == (6 + 2) * 3 * 10
     assert len(Request("summary", methods=["LS", "fastcan"], splits=1, datasets=["usps"]).runs()["summary"]) == 3
 
 

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 
 import stableselect as ss
 from stableselect.metrics import stability
-from stableselect.subset._kernel_ridge import KernelSetting, squared_distances
-from stableselect.subset._kernel_search import KernelProblem, Reached, better
+from stableselect.subset._kernel_map import tuned
+from stableselect.subset._kernel_ridge import RIDGES, KernelSetting, squared_distances
+from stableselect.subset._kernel_search import KernelProblem, Reached, better, gains
+from stableselect.subset._kernel_subset import _evenly
 
 
 def functions(seed, n=240):
@@ -107,7 +110,7 @@ def test_landmarks_that_lie_close_together_keep_their_distances(k, far):
 def test_features_that_the_others_are_functions_of_are_found(make, answer):
     for seed in (0, 1):
         X, other = make(seed), make(100 + seed)
-        selector = ss.KernelSubset(2, random_state=seed).fit(X)
+        selector = ss.KernelSubset(2).fit(X)
         assert sorted(selector.selected_.tolist()) == answer
         linear = ss.ColumnSubset(2).fit(X)
         assert sorted(linear.selected_.tolist()) != answer
@@ -137,37 +140,126 @@ def test_a_gain_within_its_standard_error_does_not_count():
     assert better([start, reached(0, start.judged - 1e-15)]) is start
 
 
-def test_the_map_is_kernel_ridge_regression(rng):
-    X = 3.0 * functions(3, 60) + 7.0
+def of_map(A, B, kernel, weights):
+    """Return the kernel of the map by its definition; A and B are standardised, and have the lowest values of B."""
+    rooted, power, scale, weight = kernel
+    low = B.min(axis=0)
+    roots = np.sqrt(B - low)
+    a, b = (
+        ((np.sqrt(np.maximum(part - low, 0)) - roots.mean(axis=0)) / roots.std(axis=0) if rooted else part)
+        * np.sqrt(weights)
+        for part in (A, B)
+    )
+    far = np.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=2) / 2)
+    return A @ B.T / A.shape[1] + weight * np.exp(-(far**power) / scale) + 1.0
+
+
+@pytest.mark.parametrize("rooted", [False, True])
+def test_the_map_is_kernel_ridge_regression(rng, rooted):
+    """In every group of features with the distances and the ridge of its own."""
+    X = np.exp(3.0 * functions(3, 80)) if rooted else 3.0 * functions(3, 80) + 7.0
     selector = ss.KernelSubset(2).fit(X)
     center, spread = X.mean(axis=0), X.std(axis=0)
-    chosen = np.sort(selector.selected_)
+    chosen, found = np.sort(selector.selected_), selector._map
     Z, other = (((table - center) / spread)[:, chosen] for table in (X, X[:9] + 0.1))
-    setting = KernelSetting(selector.bandwidth_, selector.gaussian_weight_, selector.ridge_)
-    unit = mean_squared_distance(Z)
-    model = KernelRidge(alpha=setting.ridge, kernel="precomputed").fit(kernel(Z, Z, unit, setting), X - center)
-    expected = model.predict(kernel(other, Z, unit, setting)) + center
+    expected = np.empty((9, 8))
+    for group, (weights, ridge) in enumerate(zip(found["weights"], found["ridges"], strict=True)):
+        assert weights.sum() == pytest.approx(1.0)
+        model = KernelRidge(alpha=ridge, kernel="precomputed").fit(of_map(Z, Z, found["kernel"], weights), X - center)
+        here = found["group"] == group
+        expected[:, here] = (model.predict(of_map(other, Z, found["kernel"], weights)) + center)[:, here]
     given = (X[:9] + 0.1)[:, chosen]
     expected[:, chosen] = given
-    np.testing.assert_allclose(selector.reconstruct(given), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(selector.reconstruct(given), expected, rtol=1e-5, atol=1e-5 * spread.max())
     np.testing.assert_array_equal(selector.inverse_transform(given), selector.reconstruct(given))
 
 
-def test_the_map_is_fitted_in_blocks(monkeypatch):
+@pytest.mark.parametrize("groups", [None, [np.arange(first, first + 4) for first in range(0, 24, 4)]])
+def test_the_ridge_of_the_map_has_the_lowest_leave_one_out_error(rng, groups):
+    Z = rng.normal(size=(24, 3))
+    Y, K = np.cos(2 * Z) + 0.1 * rng.normal(size=Z.shape), of_map(Z, Z, (0.0, 1.0, 3.0, 10.0), np.full(3, 1 / 3))
+    left = {}
+    for ridge in RIDGES:
+        left[ridge] = np.empty_like(Y)
+        for out in [np.array([i]) for i in range(24)] if groups is None else groups:
+            rest = np.setdiff1d(np.arange(24), out)
+            model = KernelRidge(alpha=ridge, kernel="precomputed").fit(K[np.ix_(rest, rest)], Y[rest])
+            left[ridge][out] = Y[out] - model.predict(K[np.ix_(out, rest)])
+    best = min(left, key=lambda ridge: (left[ridge] ** 2).sum())
+    found = tuned(K, Y, groups)
+    assert found.ridge == best
+    np.testing.assert_allclose(found.left, left[best], rtol=1e-5, atol=1e-7)
+
+
+def chains(seed, n=400):
+    """Two features that each have two others as functions of their own."""
+    a, b = np.random.default_rng(seed).normal(size=(2, n))
+    return np.column_stack([a, b, np.tanh(2 * a), np.maximum(a, 0.0), np.tanh(2 * b), np.maximum(b, 0.0)])
+
+
+def test_distances_follow_the_features_that_others_depend_on():
+    X = chains(0)
+    selector = ss.KernelSubset(2, include=[0, 1]).fit(X)
+    group, weights = selector._map["group"], selector._map["weights"]
+    assert group[2] == group[3] != group[4] == group[5]
+    assert weights[group[2], 0] > 0.9 and weights[group[4], 1] > 0.9
+
+
+def test_limits_of_what_is_reconstructed_are_values_that_many_samples_have():
+    selector = ss.KernelSubset(2, include=[0, 1]).fit(chains(1))
+    low, high = selector._map["limits"]
+    np.testing.assert_array_equal(low, [-np.inf, -np.inf, -np.inf, 0.0, -np.inf, 0.0])
+    assert np.all(high == np.inf)
+    assert np.all(selector.reconstruct(chains(101)[:, :2])[:, [3, 5]] >= 0.0)
+
+
+def test_the_map_of_large_tables_is_solved_in_single_precision(rng, monkeypatch):
+    X, other = chains(2) + 0.5 * rng.normal(size=(400, 6)), chains(102)[:50, :2]
+    exact = ss.KernelSubset(2, include=[0, 1]).fit(X)
+    assert exact._map["ridges"].max() >= 0.05
+    monkeypatch.setattr("stableselect.subset._kernel_map._EXACT", 100)
+    single = ss.KernelSubset(2, include=[0, 1]).fit(X)
+    assert 0 < np.abs(single.reconstruct(other) - exact.reconstruct(other)).max() < 1e-3
+
+
+def test_the_map_reconstructs_in_blocks(monkeypatch):
     X = functions(4)
-    selector = ss.KernelSubset(2, map_landmarks=50)
-    whole = selector.fit(X).reconstruct(X[:, selector.support_])
-    monkeypatch.setattr("stableselect.subset._kernel_ridge._BLOCK", 1)
-    np.testing.assert_allclose(selector.fit(X).reconstruct(X[:, selector.support_]), whole, rtol=1e-6, atol=1e-6)
+    selector = ss.KernelSubset(2, map_samples=50).fit(X)
+    assert len(selector._map["samples"]) == 50
+    whole = selector.reconstruct(X[:, selector.support_])
+    monkeypatch.setattr("stableselect.subset._kernel_map._BLOCK", 1)
+    np.testing.assert_allclose(selector.reconstruct(X[:, selector.support_]), whole, rtol=1e-9, atol=1e-9)
 
 
-def test_seeds_agree_where_samples_are_drawn():
+def test_nothing_is_drawn(rng):
+    """Neither a seed nor the order of the samples decides which of them are taken, and other samples agree."""
     X = functions(5, 400)
-    settings = {"max_samples": 150, "n_landmarks": 60}
-    supports = [ss.KernelSubset(2, **settings, random_state=seed).fit(X).support_ for seed in range(4)]
+    selector = ss.KernelSubset(2, max_samples=150, n_landmarks=60, map_samples=100)
+    assert "random_state" not in selector.get_params()
+    given = X[:20, selector.fit(X).support_]
+    for order in (np.arange(400), rng.permutation(400)):
+        again = clone(selector).fit(X[order])
+        np.testing.assert_array_equal(again.selected_, selector.selected_)
+        assert again.held_out_error_ == selector.held_out_error_
+        np.testing.assert_array_equal(again.reconstruct(given), selector.reconstruct(given))
+    supports = [clone(selector).fit(X[rng.permutation(400)[:320]]).support_ for _ in range(4)]
     assert stability(supports).nogueira >= 0.8
-    again = ss.KernelSubset(2, **settings, random_state=3).fit(X)
-    np.testing.assert_array_equal(again.support_, supports[3])
+
+
+@pytest.mark.parametrize("n", [1, 7, 100, 1000])
+def test_the_samples_taken_are_spread_evenly(n):
+    order = _evenly(n)
+    assert sorted(order) == list(range(n))
+    for first in (n // 3, n // 2, n - 1):
+        gaps = np.diff(np.sort(order[:first]))
+        assert gaps.max(initial=1) <= 3 * n / max(1, first)
+
+
+def test_only_a_fall_by_more_than_a_standard_error_is_a_gain(rng):
+    before = rng.normal(1.0, 0.1, size=50)
+    for gain, counts in ((0.01, False), (0.1, True), (-0.1, False)):
+        noise = rng.normal(size=50)
+        assert gains(before, before - gain - 0.3 * (noise - noise.mean()) / noise.std()) is counts
 
 
 def test_included_features_stay_and_excluded_ones_do_not_come():
@@ -182,7 +274,7 @@ def test_included_features_stay_and_excluded_ones_do_not_come():
 
 def test_save_and_load_give_the_same_map(tmp_path):
     X = functions(7)
-    selector = ss.KernelSubset(2, random_state=0).fit(X)
+    selector = ss.KernelSubset(2).fit(X)
     ss.save(selector, tmp_path / "kernel.sselect")
     loaded = ss.load(tmp_path / "kernel.sselect")
     given = X[:20, selector.support_]
@@ -256,8 +348,8 @@ def test_large_groups_do_not_leave_the_decision_to_a_few_samples(rng, monkeypatc
         return reached
 
     monkeypatch.setattr(KernelProblem, "judged", judge)
-    for seed in range(4):
-        selector = ss.KernelSubset(2, n_landmarks=20, max_sweeps=0, random_state=seed).fit(X, groups=groups)
+    for label in (groups, groups.max() - groups):
+        selector = ss.KernelSubset(2, n_landmarks=20, max_sweeps=0).fit(X, groups=label)
         assert np.isfinite(selector.held_out_error_)
     assert max(judged)[0] == 200 if judging == 200 else (judging, 200 - judging) in judged
     assert all(deciding >= 100 and number >= 8 for number, deciding in judged)
@@ -269,6 +361,7 @@ def test_names_of_groups_do_not_matter(rng):
     for names in (23 - np.arange(24), rng.permutation(24), np.array([f"m{7 * j % 24}" for j in range(24)])):
         again = ss.KernelSubset(2, max_sweeps=0).fit(X, groups=names[groups].tolist())
         assert again.held_out_error_ == first.held_out_error_ and again.ridge_ == first.ridge_
+        np.testing.assert_array_equal(again._map["ridges"], first._map["ridges"])
     apart, alone = (ss.KernelSubset(2, max_sweeps=0).fit(X, groups=labels) for labels in (range(120), None))
     assert apart.leave_one_out_error_ == alone.leave_one_out_error_
     for labels, told in (([None] * 120, "holds NaN, None or infinity"), (["a", 1] * 60, "one type|one label")):

@@ -193,7 +193,7 @@ def searched_features(
 ) -> ColumnSubset | None:
     """Return the features that training starts from, with a ridge regression from them; None for other starts.
 
-    The kernel's search sees some thousand samples, evenly spaced, and its own seed: all seeds of a network start alike.
+    The kernel's search sees some thousand samples, evenly spaced, and has no seed: all seeds of a network start alike.
     """
     if init not in ("search", "kernel"):
         return None
@@ -203,7 +203,7 @@ def searched_features(
     if init == "kernel":
         n = int(X.shape[0])
         rows = np.unique(np.linspace(0, n - 1, min(n, _KERNEL_ROWS)).astype(np.int64))
-        kernel = KernelSubset(k, map_landmarks=1)  # its map is not needed
+        kernel = KernelSubset(k, map_samples=1)  # its map is not needed
         kernel.fit(read_rows(X, rows, np.float64), groups=None if groups is None else groups[rows])
         include = kernel.selected_.tolist()
     n_folds = 0 if groups is None else min(N_FOLDS, int(groups.max()) + 1)

@@ -32,8 +32,8 @@ class Request(Options):
         Published splits, scaling and settings; or corrected ones.
     datasets, methods : sequence of str, optional
         Compute the runs of these only, named as in the tables; all by default, but for PivotedQR, VarianceScore,
-        GatedLaplacian and those of other packages ("fastcan", "linselect", "scipy ID"), which are added where they are
-        named. So are a table of your own (:func:`stableselect.datasets.add`) and a method of your own:
+        GatedLaplacian, KernelSubset and those of other packages ("fastcan", "linselect", "scipy ID"), which are added
+        where they are named. So are a table of your own (:func:`stableselect.datasets.add`) and a method of your own:
         "package.module:Class", a subclass of :class:`~stableselect.BaseSelector`, or the name under which a package
         registers it. What is shown is all that has been run.
     splits, seeds : int

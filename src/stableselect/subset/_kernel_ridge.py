@@ -25,8 +25,6 @@ WEIGHTS = (0.1, 1.0, 10.0)
 RIDGES = tuple(10.0 ** (half / 2) for half in range(-12, 3))
 _JITTERS = (1e-9, 1e-7, 1e-5, 1e-3)
 """The first that will do is added to the diagonal of the landmarks' kernel, which may be singular."""
-_BLOCK = 1 << 22
-"""Values of a block of samples."""
 Groups = Sequence[np.ndarray] | None
 """Samples that are left out together; None where each is by itself."""
 
@@ -101,19 +99,7 @@ def ridge_errors(phi: np.ndarray, Y: np.ndarray, ridges: Sequence[float], groups
     """Return the sum of squared leave-one-out residuals for every ridge."""
     size, V = eigh(phi.T @ phi, overwrite_a=True, check_finite=False, driver="evd")
     size, turned = np.maximum(size, 0.0), phi @ V
-    return _turned_errors(turned, Y, turned.T @ Y, size, ridges, groups)
-
-
-def _turned_errors(
-    turned: np.ndarray,
-    Y: np.ndarray,
-    products: np.ndarray,
-    size: np.ndarray,
-    ridges: Sequence[float],
-    groups: Groups = None,
-) -> list[float]:
-    """Return what :func:`ridge_errors` does, in coordinates in which phi'phi is diagonal."""
-    errors = []
+    products, errors = turned.T @ Y, []
     for ridge in ridges:
         inverse = 1.0 / (size + ridge)
         left = _left_out(Y - turned @ (inverse[:, None] * products), turned, turned * inverse, groups)
@@ -129,79 +115,6 @@ def _left_out(left: np.ndarray, white: np.ndarray, other: np.ndarray, groups: Gr
         kept = np.eye(len(rows)) - white[rows] @ other[rows].T
         left[rows] = np.linalg.lstsq(kept, left[rows], rcond=1e-12)[0]
     return left
-
-
-@dataclass(frozen=True, eq=False)
-class KernelMap:
-    """A fitted map from k features to all.
-
-    Attributes
-    ----------
-    center, spread : ndarray of shape (k,)
-        Means and standard deviations of the features it starts from.
-    landmarks : ndarray of shape (p, k)
-        In these units.
-    setting : ndarray of shape (2,)
-        Bandwidth and weight.
-    coefficients : ndarray of shape (1 + k + p, m)
-        B, in the units of the samples.
-    mean : ndarray of shape (m,)
-        Means of all features.
-    """
-
-    center: np.ndarray
-    spread: np.ndarray
-    landmarks: np.ndarray
-    setting: np.ndarray
-    coefficients: np.ndarray
-    mean: np.ndarray
-
-    def predict(self, values: np.ndarray) -> np.ndarray:
-        """Return all features of samples, of which the k features are given."""
-        features = KernelFeatures(squared_distances(self.landmarks, self.landmarks), *self.setting.tolist())
-        found = np.empty((len(values), len(self.mean)))
-        for rows in _blocks(len(values), sum(self.coefficients.shape)):
-            Z = (values[rows] - self.center) / self.spread
-            np.matmul(features.of(Z, squared_distances(Z, self.landmarks)), self.coefficients, out=found[rows])
-        found += self.mean
-        return found
-
-
-def _blocks(n: int, width: int) -> Iterator[slice]:
-    step = max(64, _BLOCK // width)
-    return (slice(first, min(n, first + step)) for first in range(0, n, step))
-
-
-def fit_map(
-    Z: np.ndarray, Y: np.ndarray, targets: np.ndarray, landmarks: np.ndarray, setting: KernelSetting, grouped: bool
-) -> tuple[np.ndarray, float]:
-    """Return the coefficients of the map from standardised features Z to Y, and its ridge.
-
-    The ridge is that of ``setting``, up to ten times larger or smaller, by the leave-one-out error of ``targets``,
-    which are Y in fewer dimensions; where samples are ``grouped`` it is that of ``setting``. A block of samples is held
-    at a time.
-    """
-    features = KernelFeatures(squared_distances(landmarks, landmarks), setting.bandwidth, setting.weight)
-    width = 1 + Z.shape[1] + len(landmarks)
-    A, P, T = (np.zeros((width, size)) for size in (width, Y.shape[1], targets.shape[1]))
-    blocks = list(_blocks(len(Z), width + Y.shape[1]))
-
-    def phi(rows: slice) -> np.ndarray:
-        return features.of(Z[rows], squared_distances(Z[rows], landmarks))
-
-    for rows in blocks:
-        block = phi(rows)
-        A += block.T @ block
-        P += block.T @ Y[rows]
-        T += block.T @ targets[rows]
-    size, V = eigh(A, overwrite_a=True, check_finite=False, driver="evd")
-    size = np.maximum(size, 0.0)
-    ridges = [setting.ridge * factor for factor in ((1.0,) if grouped else (0.1, 0.3, 1.0, 3.0, 10.0))]
-    errors, products = np.zeros(len(ridges)), V.T @ T
-    for rows in blocks if len(ridges) > 1 else ():
-        errors += _turned_errors(phi(rows) @ V, targets[rows], products, size, ridges)
-    ridge = ridges[int(np.argmin(errors))]
-    return V @ ((V.T @ P) / (size + ridge)[:, None]), ridge
 
 
 def settings() -> Iterator[tuple[float, float]]:

@@ -267,6 +267,10 @@ def better(reached: Sequence[Reached]) -> Reached:
     start = reached[0]
     others = [found for found in reached if set(found.chosen) != set(start.chosen)]  # not the same in another order
     best = min([start, *others], key=lambda found: float(found.judged.mean()))
-    gain = start.judged - best.judged
-    spread = float(gain.std()) / np.sqrt(max(1, len(gain) - 1))
-    return best if float(gain.mean()) > spread else start
+    return best if gains(start.judged, best.judged) else start
+
+
+def gains(before: np.ndarray, after: np.ndarray) -> bool:
+    """Tell whether the errors of samples fall by more than a standard error of the mean."""
+    gain = before - after
+    return bool(gain.mean() > gain.std() / np.sqrt(max(1, len(gain) - 1)))

@@ -7,13 +7,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._compat import Constraints, Interval
 from .._core import Array, dense_rows, significant, sorted_samples, units
 from ..base import FEATURES, SamplesSelector, Selection, resolve_include_exclude, steps
 from ._column_subset import ColumnSubset
-from ._kernel_ridge import KernelMap, fit_map
+from ._kernel_map import KernelMap, fit_map
 from ._kernel_search import KernelProblem, KernelSearch, Reached, better
 
 _FEWEST = 8
@@ -49,11 +48,12 @@ class KernelSubset(SamplesSelector):
     n_features_to_select : int, float or None, default=None
         Number of features to select, a fraction of them (rounded up), or None for half.
     max_samples : int, default=2000
-        Samples that decide between features; of larger tables so many are drawn, and as many others to judge.
+        Samples that decide between features; of larger tables so many are taken, and as many others to judge. Nothing
+        is drawn: which samples decide, judge and are landmarks follows from their values, not from their order.
     n_landmarks : int, default=300
         Samples that the Gaussian part is built on during the search (Nystrom). With no more samples it is exact.
-    map_landmarks : int, default=1000
-        The same of the map that :meth:`reconstruct` uses, which is fitted to all samples.
+    map_samples : int, default=8000
+        Samples that the map of :meth:`reconstruct` is fitted to at most, in time of the order of their cube.
     n_candidates : int, default=8
         Features that are tried in the place of one: those whose cubic polynomials explain most of what is left without
         it. Of up to 40 features all are tried.
@@ -61,8 +61,6 @@ class KernelSubset(SamplesSelector):
         Most sweeps over the selected features from each start.
     include, exclude : sequence of str or int, optional
         Features, by name or index, that must or must not be selected.
-    random_state : int, RandomState instance or None, default=0
-        Draws the samples that decide, judge and are landmarks.
     verbose : bool, default=False
         Print to standard error how many sets have been tried.
 
@@ -80,8 +78,8 @@ class KernelSubset(SamplesSelector):
     n_swapped_ : int
         Selected features that are not in ``start_``.
     bandwidth_, gaussian_weight_, ridge_ : float
-        The kernel: mean of z'z over the selected features, plus ``gaussian_weight_`` times the Gaussian whose variance
-        is ``bandwidth_`` times the mean squared distance, plus one; and the ridge of the map.
+        The kernel that decides: mean of z'z over the selected features, plus ``gaussian_weight_`` times the Gaussian
+        whose variance is ``bandwidth_`` times the mean squared distance, plus one; and its ridge.
 
     See Also
     --------
@@ -95,12 +93,17 @@ class KernelSubset(SamplesSelector):
     refitted by this class, with ``max_sweeps=0``, its features may still gain from the map.
 
     Trying one set takes of the order of (samples that decide) x (landmarks)^2 operations, and some hundred sets are
-    tried. The map keeps ``map_landmarks`` x (number of features) numbers. Sparse tables are made dense.
+    tried. The map keeps ``map_samples`` x (number of features) numbers. Sparse tables are made dense.
+
+    The map of :meth:`reconstruct` is fitted when the features are selected. Where that gains more than a standard error
+    by leave-one-out errors, its kernel is Laplacian, sees the square roots of the selected features, and measures the
+    distances between samples anew for each of up to 24 groups of features, by the selected features that these depend
+    on. Values that many samples share as a feature's lowest or highest one are limits of what is reconstructed.
 
     ``scores_`` is, for a selected feature, the rise of the leave-one-out error without it, as a fraction of the
     variance. The others follow below, by what a cubic polynomial of each explains of what is left. Features are not
     scaled where errors are measured, those of large variance weigh more; in the kernel all have variance one. Far from
-    all samples the Gaussian part vanishes and the map is linear.
+    all samples the map is linear, within the limits.
 
     A sample that is there twice is reconstructed from its copy: leave-one-out errors of tables with replicates are too
     good, and the kernel too narrow. Give their ``groups`` to :meth:`fit`.
@@ -141,12 +144,11 @@ class KernelSubset(SamplesSelector):
         **SamplesSelector._parameter_constraints,
         "max_samples": [Interval(Integral, 8, None, closed="left")],
         "n_landmarks": [_AT_LEAST_ONE],
-        "map_landmarks": [_AT_LEAST_ONE],
+        "map_samples": [_AT_LEAST_ONE],
         "n_candidates": [_AT_LEAST_ONE],
         "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "include": FEATURES,
         "exclude": FEATURES,
-        "random_state": ["random_state"],
         "verbose": ["boolean"],
     }
 
@@ -156,23 +158,21 @@ class KernelSubset(SamplesSelector):
         *,
         max_samples: int = 2000,
         n_landmarks: int = 300,
-        map_landmarks: int = 1000,
+        map_samples: int = 8000,
         n_candidates: int = 8,
         max_sweeps: int = 3,
         include: Iterable[str | int] | None = None,
         exclude: Iterable[str | int] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.max_samples = max_samples
         self.n_landmarks = n_landmarks
-        self.map_landmarks = map_landmarks
+        self.map_samples = map_samples
         self.n_candidates = n_candidates
         self.max_sweeps = max_sweeps
         self.include = include
         self.exclude = exclude
-        self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
@@ -214,8 +214,7 @@ class KernelSubset(SamplesSelector):
             self.__dict__.pop(name, None)  # of an earlier fit
         if len(table.Z) < _FEWEST or not start:
             return Selection(self.start_.tolist(), linear.scores_, include=include)
-        rng = check_random_state(self.random_state)
-        problem = self._problem(table, rng)
+        problem = self._problem(table)
         allowed = np.setdiff1d(np.flatnonzero(table.varies), exclude)
         forced = [j for j in include if table.varies[j]]
         with steps("sets", None) as advance:
@@ -226,7 +225,9 @@ class KernelSubset(SamplesSelector):
         square = float(table.unit**2) / X.shape[1]
         self.leave_one_out_error_ = found.error * problem.total / len(problem.Z) * square
         self.held_out_error_, self.start_held_out_error_ = (float(one.judged.mean()) * square for one in (found, first))
-        self._fit_map(table, problem, found, np.sort([*found.chosen, *constant]), rng)
+        self.bandwidth_, self.gaussian_weight_ = found.setting.bandwidth, found.setting.weight
+        self.ridge_ = found.setting.ridge
+        self._fit_map(table, found, np.sort([*found.chosen, *constant]))
         by_worth = np.argsort(-significant(rises), kind="stable")
         order = [found.chosen[place] for place in by_worth]
         scores = rises.min() - 1.0 + shares - shares.max(initial=0.0)
@@ -235,20 +236,17 @@ class KernelSubset(SamplesSelector):
         order = [*include, *(j for j in [*order, *constant] if j not in include)]
         return Selection(order, scores, include=include)
 
-    def _problem(self, table: Standardised, rng: np.random.RandomState) -> KernelProblem:
-        """Draw the samples that decide, those that judge, and the landmarks."""
-        n, groups = len(table.Z), table.groups
+    def _problem(self, table: Standardised) -> KernelProblem:
+        """Take the samples that decide, those that judge, and the landmarks, each evenly from the sorted ones."""
+        n, groups, taken = len(table.Z), table.groups, table.taken
         judges = 0 if n < _FEWEST_TO_JUDGE else min(self.max_samples, max(round(_JUDGES * n), n - self.max_samples))
-        if groups is None:
-            drawn = rng.permutation(n)
-        else:
-            drawn = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
-            ends = np.flatnonzero(np.diff(groups[drawn])) + 1
+        if groups is not None:
+            ends = np.flatnonzero(np.diff(groups[taken])) + 1
             ends = ends[(ends >= _FEWEST) & (ends <= n // 2)]
             judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
-        decide = np.sort(drawn[judges : judges + self.max_samples])
-        landmarks = np.sort(rng.permutation(len(decide))[: self.n_landmarks])
-        return KernelProblem(table.Z, table.Y, decide, np.sort(drawn[:judges]), landmarks, groups)
+        decide = np.sort(taken[judges : judges + self.max_samples])
+        landmarks = np.sort(_evenly(len(decide))[: self.n_landmarks])
+        return KernelProblem(table.Z, table.Y, decide, np.sort(taken[:judges]), landmarks, groups)
 
     def _search(self, problem: KernelProblem, search: KernelSearch, start: list[int]) -> tuple[Reached, Reached]:
         """Return the features found from the linear choice and, where few, by a forward search; and the first."""
@@ -258,24 +256,14 @@ class KernelSubset(SamplesSelector):
             reached += search.swapped(search.forward(len(start), first.setting))
         return better(reached), first
 
-    def _fit_map(
-        self,
-        table: Standardised,
-        problem: KernelProblem,
-        found: Reached,
-        chosen: np.ndarray,
-        rng: np.random.RandomState,
-    ) -> None:
-        """Fit the map to all samples."""
-        rows = np.sort(rng.permutation(len(table.Z))[: self.map_landmarks])
-        Z = table.Z[:, chosen]
-        targets = table.Y if problem.basis is None else table.Y @ problem.basis
-        coefficients, ridge = fit_map(Z, table.Y, targets, Z[rows], found.setting, table.groups is not None)
-        self.bandwidth_, self.gaussian_weight_, self.ridge_ = found.setting.bandwidth, found.setting.weight, ridge
-        setting = np.array([self.bandwidth_, self.gaussian_weight_])
-        self._map = vars(
-            KernelMap(table.mean[chosen], table.spread[chosen], Z[rows], setting, coefficients * table.unit, table.mean)
-        )
+    def _fit_map(self, table: Standardised, found: Reached, chosen: np.ndarray) -> None:
+        """Fit the map to all samples, or as many as it may have."""
+        Z, groups = table.Z[:, chosen], table.groups
+        parts = fit_map(Z, table.Y, found.setting, table.taken[: self.map_samples], groups)
+        for name in ("coefficients", "limits"):
+            parts[name] = parts[name] * table.unit
+        parts["limits"] = parts["limits"] + table.mean
+        self._map = {"center": table.mean[chosen], "spread": table.spread[chosen], "mean": table.mean, **parts}
 
     def _decode(self, values: np.ndarray) -> np.ndarray | None:
         return None if self._map is None else KernelMap(**self._map).predict(values)
@@ -298,6 +286,8 @@ class Standardised:
         Whether a feature is not constant.
     groups : ndarray of int of shape (n,) or None
         From 0 on, in the order in which they appear, of samples that belong together.
+    taken : ndarray of int of shape (n,)
+        An order in which the first few samples, or groups, are spread evenly; a group of more than half comes last.
     """
 
     def __init__(self, X: Array, groups: Any) -> None:
@@ -305,6 +295,11 @@ class Standardised:
         self.groups = None if groups is None else _by_appearance(units(groups, len(values))[0][order])
         if self.groups is not None and self.groups.max() + 1 == len(values):
             self.groups = None  # each sample is by itself
+        self.taken = _evenly(len(values))
+        if self.groups is not None:
+            sizes = np.bincount(self.groups)
+            place = np.where(sizes > len(values) // 2, len(sizes), _evenly(len(sizes)))
+            self.taken = np.argsort(place[self.groups], kind="stable")
         values, exponent = dense_rows(values)
         mean, size = values.mean(axis=0), np.abs(values).max(axis=0)
         values -= mean
@@ -314,6 +309,11 @@ class Standardised:
         unit = float(np.sqrt(np.mean(values**2))) or 1.0
         self.Z, self.Y = np.where(self.varies, values / spread, 0.0), values / unit
         self.mean, self.spread, self.unit = (np.ldexp(part, exponent) for part in (mean, spread, unit))
+
+
+def _evenly(n: int) -> np.ndarray:
+    """Return an order of 0 to n - 1 in which the first few, however many, are spread evenly (by the golden ratio)."""
+    return np.argsort(np.arange(n) * ((np.sqrt(5.0) - 1.0) / 2.0) % 1.0, kind="stable")
 
 
 def _by_appearance(labels: np.ndarray) -> np.ndarray:
