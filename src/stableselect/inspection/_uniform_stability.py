@@ -250,7 +250,18 @@ def uniform_stability(
     def replacements(size: int) -> np.ndarray | None:
         return rng.randint(len(points), size=size) if replace else None
 
-    changes, refits = _measure(prepared, rows, left_out, points, replacements(left_out.size), n_jobs)
+    def measure(X: np.ndarray, left_out: np.ndarray, new: np.ndarray | None) -> tuple[dict[str, LossChange], Refits]:
+        """Leave out the samples in turn, or replace each by the point that ``new`` numbers."""
+        refits = Refits(prepared, X, left_out, points, None if new is None else points[new], n_jobs)
+        if new is not None:
+            for losses in refits.losses.values():
+                losses[np.arange(new.size), new] = np.nan  # no longer unseen
+        return {
+            path: LossChange.from_losses(losses, refits.losses[path], refits.changed)
+            for path, losses in path_losses(refits.full, points).items()
+        }, refits
+
+    changes, refits = measure(rows, left_out, replacements(left_out.size))
     rates: dict[str, StabilityRate] = {}
     if grid is not None:
         repeats = []
@@ -258,7 +269,7 @@ def uniform_stability(
             order = rng.permutation(len(rows))
             gone = np.arange(min(left_out.size, int(grid[0])))
             new = replacements(gone.size)
-            measured = (_measure(prepared, rows[order[:n]], gone, points, new, n_jobs) for n in grid.tolist())
+            measured = (measure(rows[order[:n]], gone, new) for n in grid.tolist())
             repeats.append([(found, float(np.mean(fits.changed))) for found, fits in measured])
         smallest = _ROUNDING * float(np.max(np.mean((points - rows.mean(axis=0)) ** 2, axis=1)))
         rates = {path: _rate(path, grid, repeats, smallest) for path in changes}
@@ -277,25 +288,6 @@ def uniform_stability(
         replaced=bool(replace),
         downdated=refits.downdated,
     )
-
-
-def _measure(
-    selector: BaseSelector,
-    X: np.ndarray,
-    left_out: np.ndarray,
-    points: np.ndarray,
-    replacement: np.ndarray | None,
-    n_jobs: int | None,
-) -> tuple[dict[str, LossChange], Refits]:
-    """Leave out the samples in turn, or replace each by the point that ``replacement`` numbers."""
-    refits = Refits(selector, X, left_out, points, None if replacement is None else points[replacement], n_jobs)
-    if replacement is not None:
-        for losses in refits.losses.values():
-            losses[np.arange(replacement.size), replacement] = np.nan  # no longer unseen
-    return {
-        path: LossChange.from_losses(losses, refits.losses[path], refits.changed)
-        for path, losses in path_losses(refits.full, points).items()
-    }, refits
 
 
 def _rate(path: str, sizes: np.ndarray, measured: list[list[_Measured]], smallest: float) -> StabilityRate:
