@@ -99,6 +99,6 @@ def select(
         if not targets:
             for column in selection.selected:
                 print(printable(column.name))
-        report_on = console(stderr=not targets, quiet=quiet)  # where standard output carries the selected columns
+        report_on = console(stderr=not targets, quiet=quiet)  # standard output may carry the columns
         report_on.print(*selection_report(selection, targets), sep="\n")
         options.tell(report_on, (*selection.notes, *notes), (*targets, *pages))

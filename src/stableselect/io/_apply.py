@@ -62,8 +62,9 @@ class _Plan:
         if interval is not None:
             with warnings.catch_warnings(action="ignore", category=NovelSamplesWarning):
                 low, high = self.made.reconstruct_interval(values, interval, noise=noise)
+            exact = {*self.selected} if noise is None else set()
             for j, name in enumerate(self.features):
-                if noise is not None or name not in self.selected:
+                if name not in exact:
                     found |= {f"{name}_low": low[:, j], f"{name}_high": high[:, j]}
         if score is not None:
             found[score] = self.made.novelty(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from itertools import chain
+from itertools import zip_longest
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -61,12 +61,11 @@ def _rows(sheet: Any, name: str) -> list[list[Any]]:
 
 
 def _as_table(rows: list[list[Any]], header: bool) -> pa.Table:
-    width = max(map(len, rows), default=0)
-    names = [f"c{j}" for j in range(width)]
-    if header and rows:
-        first = rows.pop(0)
-        names = ["" if cell is None else str(cell) for cell in chain(first, [None] * (width - len(first)))]
-    columns = [[row[j] if j < len(row) else None for row in rows] for j in range(width)]
+    columns = [list(column) for column in zip_longest(*rows)]
+    names = [f"c{j}" for j in range(len(columns))]
+    if header:
+        first = [column.pop(0) for column in columns]
+        names = ["" if cell is None else str(cell) for cell in first]
     return pa.Table.from_arrays([_column(values) for values in columns], names=names)
 
 
