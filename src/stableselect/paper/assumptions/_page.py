@@ -33,7 +33,7 @@ _BAND = (10, 90)
 def assumptions(page: Document, results: Results) -> None:
     """Show what each assumption needs, and whether the data have it."""
     found = Found(results)
-    page.introduce(results, "assumptions.setting")
+    page.add(prose("assumptions.setting"))
     page.add(*assumption1(found), *assumption2(found))
     if found.any("core"):
         published = any(found.runs("core", PUBLISHED, *pair) for pair in product(PROTOCOLS, (NETWORK, SEARCH)))

@@ -27,16 +27,9 @@ _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 def _fill(network: str, page: Document, results: Results) -> None:
     betas = Betas(results, network)
-    page.introduce(
-        results,
-        "figure3.beta",
-        epochs=epochs(network, fast=betas.fast),
-        bounded=BOUNDED,
-        rows=SEARCH_ROWS,
-        repeats=REPEATS,
-        fewer=WEIGHT_REPEATS[network],
-        fashion=info(FASHION).title,
-    )
+    counts = {"rows": SEARCH_ROWS, "repeats": REPEATS, "fewer": WEIGHT_REPEATS[network]}
+    counts["epochs"] = epochs(network, fast=betas.fast)
+    page.add(prose("figure3.beta", bounded=BOUNDED, fashion=info(FASHION).title, **counts))
     for dataset, protocol in product(betas.sizes, PROTOCOLS):
         _table(page, betas, dataset, protocol)
     _rates(page, betas)

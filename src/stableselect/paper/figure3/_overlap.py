@@ -133,7 +133,7 @@ def _overlaps(runs: Groups, network: str) -> Overlaps:
 def _fill(network: str, page: Document, results: Results) -> None:
     runs = Groups(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     overlaps = _overlaps(runs, network)
-    page.introduce(results, "figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE)
+    page.add(prose("figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE))
     for place in overlaps:
         _table(page, runs, overlaps, network, *place)
     if not page.empty:

@@ -63,8 +63,8 @@ def all_runs(protocol: Protocol, options: Options) -> list[Run]:
 @experiment("table2", "Table 2: linear reconstruction error", all_runs)
 def table2(page: Document, results: Results) -> None:
     """Show the reconstruction error of the selected features, and the published network's own errors."""
-    page.introduce(results, "tables.introduction")
     page.add(
+        prose("tables.introduction"),
         prose("tables.table2"),
         _overview(results, "ridge", "Error after a ridge refit, corrected"),
         *(_dataset_table(results, name, _ERRORS, "least_squares") for name in results.tables),
@@ -78,8 +78,8 @@ def table2(page: Document, results: Results) -> None:
 @experiment("table3", "Table 3: classification accuracy", all_runs)
 def table3(page: Document, results: Results) -> None:
     """Show the accuracy of a classifier that sees the selected features, with the mean over datasets."""
-    page.introduce(results, "tables.introduction")
     page.add(
+        prose("tables.introduction"),
         prose("tables.table3"),
         _overview(results, _ACCURACY, "Accuracy in per cent, corrected"),
         _averages(results),
@@ -221,10 +221,8 @@ def _own_errors(results: Results) -> Table:
                 missing = NOT_AVAILABLE if results.reason(dataset, method, "paper") == NOT_AVAILABLE else NONE
                 seeds = by_repeat(results.stored(dataset, method, "paper"), f"own.{path}").values()
                 row = [f"{info(dataset).title} {method} {path}", number(theirs[path], "own")]
-                row += [
-                    written(ours, "own", missing),
-                    *([NONE, NONE] if ratio is None else [f"{ratio:.2f}", within]),
-                ]
+                compared = [NONE, NONE] if ratio is None else [f"{ratio:.2f}", within]
+                row += [written(ours, "own", missing), *compared]
                 rows.append([*row, f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE])
     notes = [prose("tables.own_errors_note")]
     header = ["path", "printed", "ours, paper", "ratio", "within 15 %", "largest / smallest seed"]
