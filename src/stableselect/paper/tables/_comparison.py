@@ -177,17 +177,15 @@ def unable(results: Results, datasets: Iterable[str]) -> list[str]:
 def _limits(results: Results) -> Table:
     """Return where steps were limited, and where a method says itself that it did not converge."""
     rows = []
-    for method in METHODS:
-        for protocol in PROTOCOLS:
-            capped, unsettled = [], []
-            for dataset in results.datasets:
-                found = results.records(dataset, method, protocol)
-                title = info(dataset).title
-                capped += [f"{title} {run.cap}" for run, _ in found[:1] if run.cap is not None]
-                open_ = sum(record.get("converged") is False for _, record in found)
-                unsettled += [f"{title} {open_} of {len(found)}"] if open_ else []
-            if capped or unsettled:
-                rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
+    for method, protocol in product(METHODS, PROTOCOLS):
+        capped, unsettled = [], []
+        for dataset in results.datasets:
+            found, title = results.records(dataset, method, protocol), info(dataset).title
+            capped += [f"{title} {run.cap}" for run, _ in found[:1] if run.cap is not None]
+            open_ = sum(record.get("converged") is False for _, record in found)
+            unsettled += [f"{title} {open_} of {len(found)}"] if open_ else []
+        if capped or unsettled:
+            rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
     notes = ["Limits are epochs; for annealed full-batch steps and for NDFS updates."]
     return Table("Step limits, and runs that did not converge", ["method", "limit", "not converged"], rows, notes)
 
