@@ -10,7 +10,7 @@ import pytest
 from stableselect import paper
 from stableselect.paper._report import prose, texts
 
-USE = re.compile(r'(?:prose\(\s*|introduce\(\s*results,\s*)"([a-z0-9]+\.[a-z0-9_]+)"')
+USE = re.compile(r'prose\(\s*"([a-z0-9]+\.[a-z0-9_]+)"')
 
 
 def test_every_text_is_used_and_every_text_used_is_there():

@@ -89,10 +89,6 @@ class Document:
     blocks: list[Block] = field(default_factory=list)
     data: list[Line] = field(default_factory=list)
 
-    def introduce(self, results: Results, key: str, **values: Any) -> None:
-        """Add a text of :func:`prose`, below a warning where the results are those of a fast run."""
-        self.add(*([FAST_NOTE] if results.mode == "fast" else []), prose(key, **values))
-
     def add(self, *blocks: Block) -> None:
         """Add sentences and tables."""
         self.blocks += blocks
@@ -171,8 +167,8 @@ class Experiment:
     fill: Callable[[Document, Results], None]
 
     def render(self, results: Results) -> Document:
-        """Return what the results show."""
-        document = Document(self.name, self.title)
+        """Return what the results show, below a warning where they are those of a fast run."""
+        document = Document(self.name, self.title, [FAST_NOTE] if results.mode == "fast" else [])
         self.fill(document, results)
         return document
 

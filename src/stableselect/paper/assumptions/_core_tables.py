@@ -117,11 +117,10 @@ def _falls(found: Found) -> list[str]:
     first, last = PUBLISHED_SIZES[0], PUBLISHED_SIZES[-1]
     parts = [f"printed {_fall(PUBLISHED_MSE[first], PUBLISHED_MSE[last])}"]
     picks = (("repeated", NETWORK, "network_mse"), ("searched samples", SEARCH, "plain.mse"))
-    for protocol in PROTOCOLS:
-        for label, method, pick in picks:
-            pair = [found.number(pick, "core", PUBLISHED, protocol, method, n=n) for n in (first, last)]
-            if pair[0] is not None and pair[1] is not None:
-                parts.append(f"{label} ({protocol}) {_fall(pair[0].mean, pair[1].mean)}")
+    for protocol, (label, method, pick) in product(PROTOCOLS, picks):
+        pair = [found.number(pick, "core", PUBLISHED, protocol, method, n=n) for n in (first, last)]
+        if pair[0] is not None and pair[1] is not None:
+            parts.append(f"{label} ({protocol}) {_fall(pair[0].mean, pair[1].mean)}")
     if len(parts) == 1:
         return []
     title, needed = info(PUBLISHED).title, _fall(last**2, first**2)

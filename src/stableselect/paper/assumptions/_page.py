@@ -33,7 +33,7 @@ _BAND = (10, 90)
 def assumptions(page: Document, results: Results) -> None:
     """Show what each assumption needs, and whether the data have it."""
     found = Found(results)
-    page.introduce(results, "assumptions.setting")
+    page.add(prose("assumptions.setting"))
     page.add(*assumption1(found), *assumption2(found))
     if found.any("core"):
         published = any(found.runs("core", PUBLISHED, *pair) for pair in product(PROTOCOLS, (NETWORK, SEARCH)))
@@ -90,10 +90,9 @@ def _published(axis: Any, found: Found) -> None:
         ("random.mse", SEARCH, "random samples", GREY, "x"),
         ("plain.mse", SEARCH, "searched samples", BLUE, "D"),
     )
-    for measure, method, label, colour, mark in lines:
-        for protocol in PROTOCOLS:
-            points = found.by_size(measure, PUBLISHED, protocol, method)
-            _line(axis, points, f"{label}, {protocol}", protocol, color=colour, marker=mark)
+    for (measure, method, label, colour, mark), protocol in product(lines, PROTOCOLS):
+        points = found.by_size(measure, PUBLISHED, protocol, method)
+        _line(axis, points, f"{label}, {protocol}", protocol, color=colour, marker=mark)
 
 
 def _line(axis: Any, points: dict[int, Value], label: str, protocol: str, **looks: str) -> None:

@@ -50,13 +50,12 @@ class _Removal:
 
 
 def _removals(found: Found, protocol: Protocol) -> Iterator[_Removal]:
-    for name in DATASETS:
-        for label, (method, maps) in MAPS.items():
-            where = (name, protocol, method)
-            sizes = found.sizes("removal", *where)
-            for n in sizes:
-                if entries := found.left_out(maps, "removal", *where, n=n):
-                    yield _Removal(label, maps, where, n, n in (sizes[0], sizes[-1]), entries)
+    for name, (label, (method, maps)) in product(DATASETS, MAPS.items()):
+        where = (name, protocol, method)
+        sizes = found.sizes("removal", *where)
+        for n in sizes:
+            if entries := found.left_out(maps, "removal", *where, n=n):
+                yield _Removal(label, maps, where, n, n in (sizes[0], sizes[-1]), entries)
 
 
 def assumption1(found: Found) -> Iterator[Block]:

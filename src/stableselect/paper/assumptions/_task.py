@@ -103,17 +103,7 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
     # The published design leaves the last sample out.
     rng = np.random.default_rng([run.split, n])
     left_out = [n - 1, *rng.permutation(n - 1)[: max(details["held"], details["refitted"]) - 1].tolist()]
-    record: dict[str, Any] = {
-        "selected": selector.selected_.tolist(),
-        "kappa1": kappa1,
-        "kappa5": {
-            name: float(_selector_losses(part, full).max()) for name, part in (("train", train), ("test", test))
-        },
-        "left_out": left_out,
-        "core": core.tolist(),
-        "columns": {},
-    }
-    columns: dict[str, list[dict[str, Any]]] = record["columns"]
+    columns: dict[str, list[dict[str, Any]]] = {}
     measured = (train, test, core, weight)
     if run.method == SEARCH:
         M, C = full.scorer[:-1, :-1], train[:, :-1].T @ train[:, :-1] / n
@@ -133,7 +123,15 @@ def _removal(run: Run, X: np.ndarray, X_test: np.ndarray) -> dict[str, Any]:
         found = _compare((full, measures.fitted_maps(other, centre)), *measured, j, longest)
         shared = int(np.sum(other.support_ & selector.support_))
         columns["refitted"].append(found | {"same_set": shared == len(selector.selected_), "shared": shared})
-    return record
+    losses = {name: _selector_losses(part, full) for name, part in (("train", train), ("test", test))}
+    return {
+        "selected": selector.selected_.tolist(),
+        "kappa1": kappa1,
+        "kappa5": {name: float(found.max()) for name, found in losses.items()},
+        "left_out": left_out,
+        "core": core.tolist(),
+        "columns": columns,
+    }
 
 
 def _selector_losses(samples: np.ndarray, maps: Maps) -> np.ndarray:

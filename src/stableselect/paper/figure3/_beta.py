@@ -112,8 +112,7 @@ class Betas(Groups):
         where = {"dataset": dataset, "protocol": protocol, "method": label or method, "n": n}
         where["lambda1"] = f"{other['weight']:g}" if "weight" in other else "1/128"
         found = csv_repeats(value, "beta", "beta_sd")
-        repeats = {"repeats": found.pop("repeats")}
-        return where | found | {"mean_change": "" if mean is None else mean.mean} | repeats
+        return where | {"beta": "", "beta_sd": "", "mean_change": "" if mean is None else mean.mean} | found
 
 
 def measure_beta(run: Run, data_home: str | None) -> dict[str, Any]:

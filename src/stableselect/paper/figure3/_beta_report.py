@@ -12,11 +12,11 @@ from ...datasets import info
 from ...experiments import Stored, Value, by_repeat
 from ...inspection import fit_power_law
 from .._plots import BLACK, GREY, SKY, drawn_legend, plain_ticks, protocol_panels
-from .._report import NONE, Document, Experiment, prose, published, span, written_rate
+from .._report import NONE, Document, prose, published, span, written_rate
 from ..methods import PROTOCOLS, Protocol, Results, rate
 from ._beta import ORDER, ROW, SEARCH_ROWS, SIZES, WEIGHT_REPEATS, WEIGHT_SIZE, Betas, beta_runs
 from ._gap import WEIGHTS
-from ._shared import BOUNDED, FASHION, LOOKS, REPEATS, SEARCH, WORDS, epochs
+from ._shared import BOUNDED, FASHION, LOOKS, REPEATS, SEARCH, WORDS, epochs, for_networks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,16 +27,9 @@ _BETA, _MEAN, _HELD = "beta.total", "mean.total", "held.beta.total"
 
 def _fill(network: str, page: Document, results: Results) -> None:
     betas = Betas(results, network)
-    page.introduce(
-        results,
-        "figure3.beta",
-        epochs=epochs(network, fast=betas.fast),
-        bounded=BOUNDED,
-        rows=SEARCH_ROWS,
-        repeats=REPEATS,
-        fewer=WEIGHT_REPEATS[network],
-        fashion=info(FASHION).title,
-    )
+    counts = {"rows": SEARCH_ROWS, "repeats": REPEATS, "fewer": WEIGHT_REPEATS[network]}
+    counts["epochs"] = epochs(network, fast=betas.fast)
+    page.add(prose("figure3.beta", bounded=BOUNDED, fashion=info(FASHION).title, **counts))
     for dataset, protocol in product(betas.sizes, PROTOCOLS):
         _table(page, betas, dataset, protocol)
     _rates(page, betas)
@@ -220,12 +213,4 @@ def _bars(
     axis.errorbar(list(found), means, yerr=list(zip(*ends, strict=True)), label=label, capsize=3, **looks)
 
 
-EXPERIMENTS = tuple(
-    Experiment(
-        f"figure{part}",
-        f"Figure {part}: uniform stability against n, {network}",
-        partial(beta_runs, network),
-        partial(_fill, network),
-    )
-    for part, network in (("3e", "|W|"), ("3f", "W^2"))
-)
+EXPERIMENTS = for_networks("ef", "uniform stability against n", beta_runs, _fill)

@@ -35,7 +35,7 @@ _PARTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def _fill(sweep: Sweep, page: Document, results: Results) -> None:
     gaps = Gaps(results, sweep)
-    page.introduce(results, "figure3.curves", dataset=info(gaps.dataset).title, bounded=BOUNDED)
+    page.add(prose("figure3.curves", dataset=info(gaps.dataset).title, bounded=BOUNDED))
     for protocol in PROTOCOLS:
         _table(page, gaps, protocol)
     if not page.empty:
@@ -188,7 +188,7 @@ def _stars(axis: Axes, sweep: Sweep, measure: str) -> None:
 def _fill_norms(page: Document, results: Results) -> None:
     gaps, printed = Gaps(results, SWEEPS[-1]), published()["figure3"]["norms"]
     settings = gaps.settings
-    page.introduce(results, "figure3.norms", dataset=info(gaps.dataset).title)
+    page.add(prose("figure3.norms", dataset=info(gaps.dataset).title))
     for protocol, kind in product(PROTOCOLS, _KINDS):
         rows = []
         for method, (part, (features, _)) in product(METHODS, _PARTS.items()):

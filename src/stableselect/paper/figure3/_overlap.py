@@ -12,9 +12,9 @@ from sklearn.model_selection import train_test_split
 
 from ...datasets import Scale, info
 from ...experiments import Run, Stored
-from .._report import NONE, Document, Experiment, Line, compact, interval, prose, published
+from .._report import NONE, Document, Line, compact, interval, prose, published
 from ..methods import PROTOCOLS, Options, Protocol, Results, agreement, find_method, first_run, load_rows, of_one
-from ._shared import COIL, FASHION, SEARCH, Groups, epochs, fit_record, mean_losses
+from ._shared import COIL, FASHION, SEARCH, Groups, epochs, fit_record, for_networks, mean_losses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +133,7 @@ def _overlaps(runs: Groups, network: str) -> Overlaps:
 def _fill(network: str, page: Document, results: Results) -> None:
     runs = Groups(results, TASK, lambda run, _: (run.protocol, run.dataset, run.method))
     overlaps = _overlaps(runs, network)
-    page.introduce(results, "figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE)
+    page.add(prose("figure3.overlap", epochs=epochs(network, fast=runs.fast), patience=PATIENCE))
     for place in overlaps:
         _table(page, runs, overlaps, network, *place)
     if not page.empty:
@@ -199,12 +199,4 @@ def _dots(axis: Axes, found: Overlap, width: int) -> PathCollection:
     return axis.scatter(places % width, places // width, s=12 + 50 * shares, c=shares, **looks)
 
 
-EXPERIMENTS = tuple(
-    Experiment(
-        f"figure{part}",
-        f"Figure {part}: features selected on ten splits, {network}",
-        partial(overlap_runs, network),
-        partial(_fill, network),
-    )
-    for part, network in (("3g", "|W|"), ("3h", "W^2"))
-)
+EXPERIMENTS = for_networks("gh", "features selected on ten splits", overlap_runs, _fill)

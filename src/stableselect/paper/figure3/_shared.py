@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ...experiments import Comparison, Measure, Run, Stored, Value
 from ...inspection import path_losses
 from .._plots import BLUE, ORANGE, VERMILION
-from .._report import prose
+from .._report import Experiment, prose
 from ..methods import Results, Rows, cap, find_method
 
 FASHION, COIL = "mnist_fashion", "coil20"
@@ -91,6 +92,16 @@ def over_repeats(runs: Mapping[str, Sequence[Stored]], measure: Measure) -> dict
     """Return a measure of several methods over the repeats that all of them have, with its standard deviation."""
     compared = Comparison(runs, measure, seedless=[SEARCH])
     return {name: compared.value(name, over="repeats") for name in runs}
+
+
+def for_networks(
+    parts: str, title: str, runs: Callable[..., list[Run]], fill: Callable[..., None]
+) -> tuple[Experiment, ...]:
+    """Return a panel for each network; ``runs`` and ``fill`` take the network first."""
+    return tuple(
+        Experiment(f"figure3{part}", f"Figure 3{part}: {title}, {name}", partial(runs, name), partial(fill, name))
+        for part, name in zip(parts, NETWORKS, strict=True)
+    )
 
 
 def epochs(network: str, *, fast: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...datasets import info
@@ -37,9 +38,8 @@ def _runs_by_k(protocol: Protocol, options: Options) -> list[Run]:
 def supp_figure8(page: Document, results: Results) -> None:
     """Show error and accuracy against the number of selected features."""
     page.add(prose("figures.supp_figure8"))
-    for measure in _MEASURES:
-        for protocol in PROTOCOLS:
-            _table(page, results, protocol, measure)
+    for measure, protocol in product(_MEASURES, PROTOCOLS):
+        _table(page, results, protocol, measure)
     if not page.empty:
         page.draw("supp_figure8", "ISOLET under corrected, mean over splits.", (9, 8), partial(_draw_by_k, results))
 

@@ -26,7 +26,7 @@ _FLATTERED = 0.1
 def stability(page: Document, results: Results) -> None:
     """Show how stable every method is with samples, seed and both varied, and its error."""
     found, fast = find(results), results.mode == "fast"
-    page.introduce(results, "stability.introduction", threshold=THRESHOLD)
+    page.add(prose("stability.introduction", threshold=THRESHOLD))
     wanted = dict.fromkeys(run.dataset for run in runs("corrected", Options(fast=fast)))
     if absent := [f"{info(name).title} ({results.reason(name)})" for name in wanted if name not in found]:
         page.add(f"Datasets without a run: {', '.join(absent)}.")

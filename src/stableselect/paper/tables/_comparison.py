@@ -63,8 +63,8 @@ def all_runs(protocol: Protocol, options: Options) -> list[Run]:
 @experiment("table2", "Table 2: linear reconstruction error", all_runs)
 def table2(page: Document, results: Results) -> None:
     """Show the reconstruction error of the selected features, and the published network's own errors."""
-    page.introduce(results, "tables.introduction")
     page.add(
+        prose("tables.introduction"),
         prose("tables.table2"),
         _overview(results, "ridge", "Error after a ridge refit, corrected"),
         *(_dataset_table(results, name, _ERRORS, "least_squares") for name in results.tables),
@@ -78,8 +78,8 @@ def table2(page: Document, results: Results) -> None:
 @experiment("table3", "Table 3: classification accuracy", all_runs)
 def table3(page: Document, results: Results) -> None:
     """Show the accuracy of a classifier that sees the selected features, with the mean over datasets."""
-    page.introduce(results, "tables.introduction")
     page.add(
+        prose("tables.introduction"),
         prose("tables.table3"),
         _overview(results, _ACCURACY, "Accuracy in per cent, corrected"),
         _averages(results),
@@ -177,17 +177,15 @@ def unable(results: Results, datasets: Iterable[str]) -> list[str]:
 def _limits(results: Results) -> Table:
     """Return where steps were limited, and where a method says itself that it did not converge."""
     rows = []
-    for method in METHODS:
-        for protocol in PROTOCOLS:
-            capped, unsettled = [], []
-            for dataset in results.datasets:
-                found = results.records(dataset, method, protocol)
-                title = info(dataset).title
-                capped += [f"{title} {run.cap}" for run, _ in found[:1] if run.cap is not None]
-                open_ = sum(record.get("converged") is False for _, record in found)
-                unsettled += [f"{title} {open_} of {len(found)}"] if open_ else []
-            if capped or unsettled:
-                rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
+    for method, protocol in product(METHODS, PROTOCOLS):
+        capped, unsettled = [], []
+        for dataset in results.datasets:
+            found, title = results.records(dataset, method, protocol), info(dataset).title
+            capped += [f"{title} {run.cap}" for run, _ in found[:1] if run.cap is not None]
+            open_ = sum(record.get("converged") is False for _, record in found)
+            unsettled += [f"{title} {open_} of {len(found)}"] if open_ else []
+        if capped or unsettled:
+            rows.append([f"{method}, {protocol}", ", ".join(capped) or NONE, ", ".join(unsettled) or NONE])
     notes = ["Limits are epochs; for annealed full-batch steps and for NDFS updates."]
     return Table("Step limits, and runs that did not converge", ["method", "limit", "not converged"], rows, notes)
 
@@ -221,10 +219,8 @@ def _own_errors(results: Results) -> Table:
                 missing = NOT_AVAILABLE if results.reason(dataset, method, "paper") == NOT_AVAILABLE else NONE
                 seeds = by_repeat(results.stored(dataset, method, "paper"), f"own.{path}").values()
                 row = [f"{info(dataset).title} {method} {path}", number(theirs[path], "own")]
-                row += [
-                    written(ours, "own", missing),
-                    *([NONE, NONE] if ratio is None else [f"{ratio:.2f}", within]),
-                ]
+                compared = [NONE, NONE] if ratio is None else [f"{ratio:.2f}", within]
+                row += [written(ours, "own", missing), *compared]
                 rows.append([*row, f"{max(seeds) / min(seeds):.2f}" if len(seeds) > 1 and min(seeds) > 0 else NONE])
     notes = [prose("tables.own_errors_note")]
     header = ["path", "printed", "ours, paper", "ratio", "within 15 %", "largest / smallest seed"]

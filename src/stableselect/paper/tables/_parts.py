@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import product
 from typing import Any
 
 from ...datasets import info, names
@@ -84,15 +85,12 @@ def halves(page: Document, results: Results) -> None:
     page.add(prose("tables.halves"))
     for protocol in PROTOCOLS:
         rows = []
-        for name in results.datasets:
-            for method in _HALVED:
-                row = [f"{info(name).title}, {method}"]
-                for measure in ("ridge", "accuracy"):
-                    for half in ("upper", "lower"):
-                        value = results.value(name, method, protocol, f"halves.{half}.{measure}", methods=_HALVED)
-                        line = {"dataset": name, "protocol": protocol, "method": method, "measure": measure}
-                        missing = results.reason(name, method, protocol)
-                        row.append(page.cell(line | {"half": half}, value, measure, missing))
-                rows.append(row)
+        for name, method in product(results.datasets, _HALVED):
+            row, missing = [f"{info(name).title}, {method}"], results.reason(name, method, protocol)
+            for measure, half in product(("ridge", "accuracy"), ("upper", "lower")):
+                value = results.value(name, method, protocol, f"halves.{half}.{measure}", methods=_HALVED)
+                line = {"dataset": name, "protocol": protocol, "method": method, "measure": measure, "half": half}
+                row.append(page.cell(line, value, measure, missing))
+            rows.append(row)
         header = ["dataset, method", "upper error", "lower error", "upper acc. %", "lower acc. %"]
         page.table(f"Upper and lower half, {protocol} (errors after a ridge refit)", header, rows)

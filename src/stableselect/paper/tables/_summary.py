@@ -32,9 +32,7 @@ def summary(page: Document, results: Results) -> None:
         tables += [table, _differences(results, measure, title, rows)]
         page.data += rows
     standing = Standing(results, page.data)
-    page.add(*not_won(standing), *which_when(standing), "## Every method")
-    page.introduce(results, "tables.summary")
-    page.add(*tables)
+    page.add(*not_won(standing), *which_when(standing), "## Every method", prose("tables.summary"), *tables)
     page.add(*(printed_beside(results, measure) for measure in ("least_squares", "accuracy")))
 
 
