@@ -92,8 +92,8 @@ def test_small_tables_are_proven_as_by_brute_force(seed, bounding):
 
 
 @pytest.mark.slow
-def test_five_hundred_small_tables_are_proven_as_by_brute_force(bounding):
-    improved = [check(*random_problem(seed)) for seed in range(1000, 1500)]
+def test_two_hundred_small_tables_are_proven_as_by_brute_force(bounding):
+    improved = [check(*random_problem(seed)) for seed in range(1000, 1200)]
     assert sum(improved) > 0
 
 

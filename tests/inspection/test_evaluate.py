@@ -175,7 +175,7 @@ def test_how_often_the_members_are_selected(X):
     assert {10 * member.selection_frequency % 1 for member in many} <= {0.0} and len(many) == 3
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", [(80, 12), (30, 60)])
 def test_noise_and_shuffled_tables_have_nothing_to_select(seed, shape):
     rng = np.random.default_rng(seed)
@@ -186,7 +186,7 @@ def test_noise_and_shuffled_tables_have_nothing_to_select(seed, shape):
     assert found.nothing_to_select and found.verdict.startswith("Nothing to select")
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n", [30, 100])
 def test_structured_tables_have_something_to_select(seed, n):
     rng = np.random.default_rng(seed)

@@ -186,16 +186,16 @@ def test_some_small_cases_against_all_sets():
 
 
 @pytest.mark.slow
-def test_200_small_cases_against_all_sets():
-    check_cases(200)
+def test_100_small_cases_against_all_sets():
+    check_cases(100)
 
 
 @pytest.mark.slow
 def test_larger_cases_by_search_alone(monkeypatch):
     monkeypatch.setattr(unit_search, "try_all", lambda problem, best: None)
-    above, fitted = judged(100, smallest=9, largest=11)
+    above, fitted = judged(50, smallest=9, largest=11)
     optimal = np.mean(np.array(above) < 1e-8)
-    print(f"100 cases by search alone: {optimal:.1%} optimal, the worst {max(above):.2%} above")
+    print(f"50 cases by search alone: {optimal:.1%} optimal, the worst {max(above):.2%} above")
     assert optimal >= 0.9
     assert max(above) < 0.02
     assert not any(selector.proven_optimal_ for _, selector in fitted)
@@ -479,8 +479,8 @@ def test_some_cases_of_the_scorer_against_all_sets():
 
 
 @pytest.mark.slow
-def test_100_cases_of_the_scorer_against_all_sets():
-    check_scorer_cases(100)
+def test_50_cases_of_the_scorer_against_all_sets():
+    check_scorer_cases(50)
 
 
 @pytest.mark.parametrize("kind", [ColumnSubset, ScorerSelector])
