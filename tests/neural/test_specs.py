@@ -165,14 +165,14 @@ def test_a_refit_of_another_kind_leaves_nothing_behind(table):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_settings_changed_after_the_fit_change_nothing(make, table):
-    selector = make(decoder=(5,), activation="tanh", epochs=30).fit(table)
+    selector = make(decoder=(5,), activation="tanh", epochs=30, validation_fraction=0.0).fit(table)
     before = selector.reconstruct(selector.transform(table))
     changed = selector.set_params(activation="relu", decoder="linear")
     np.testing.assert_array_equal(changed.reconstruct(changed.transform(table)), before)
 
 
 def test_a_module_of_another_form_is_named(table):
-    selector = KINDS["ScorerSelectorNetwork"](decoder=layers).fit(table)
+    selector = KINDS["ScorerSelectorNetwork"](decoder=layers, validation_fraction=0).fit(table)
     with pytest.raises(ValueError, match="another form than the fitted one"):
         selector.set_params(decoder=nn.Linear).forward(table)
     with pytest.raises(ValueError, match="set the function that returns the module again"):

@@ -301,7 +301,7 @@ def test_networks_are_treated_alike(rng):
     settings = {"epochs": 2, "init": "search", "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        deep = ScorerSelectorNetwork(2, decoder=(4,), **settings).fit(X)
+        deep = ScorerSelectorNetwork(2, decoder=(4,), validation_fraction=0.0, **settings).fit(X)
         flat = ScorerSelectorNetwork(2, **settings).fit(X)
     assert "ScorerSelectorNetwork has a map that is not linear" in map_notes(deep, SelectionRequest())[0]
     assert map_notes(flat, SelectionRequest()) == []

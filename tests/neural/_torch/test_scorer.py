@@ -25,6 +25,7 @@ from stableselect.neural._torch._trainable import TorchTrainable  # noqa: E402
 
 CPU = torch.device("cpu")
 QUICK = {"solver": "minibatch", "epochs": 4, "n_starts": 1, "batch_size": 16, "random_state": 0}
+QUICK |= {"validation_fraction": 0.0}  # so that no held-out samples leave the network out
 
 
 def model_of(
