@@ -116,7 +116,7 @@ class _LockStep:
         self.device, self.prices, self.n_steps = lanes[0][0].C.device, prices, 0
         self.groups = [_Group(C, self._index(rows), own) for C, rows, own in _grouped([gram for gram, _ in lanes])]
         n, m = len(lanes), lanes[0][0].n_features
-        self.searched = [gram.C[None] for gram, _ in lanes]
+        self.searched = [gram.C for gram, _ in lanes]
         self.rows = torch.arange(n, device=self.device)
         self.alphas = np.array([alpha for _, alpha in lanes], dtype=np.float64)
         self.variance, self.g = self._empty(n, m), self._empty(n, m)
@@ -240,7 +240,7 @@ class _LockStep:
         if t:
             found, first = [], self._index([0])
             for lane in lanes.tolist():
-                C, one = self.searched[lane], self._index([lane])
+                C, one = self.searched[lane][None], self._index([lane])
                 rows = rows_of(C, first, self.order[one, :t])
                 _, V = maps(rows, self.order[one, :t], self.ridges[one])
                 found.append(residuals(C, first, rows, V))

@@ -6,6 +6,8 @@ the samples kept (a bootstrap, a small subsample, a table of few samples against
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -30,17 +32,14 @@ class ResampledMoments:
     """
 
     def __init__(self, X: Array, n_folds: int) -> None:
-        self.X = X
-        self.n_folds = n_folds
-        n = int(X.shape[0])
-        folds = row_folds(X, n_folds) if n_folds else np.zeros(n, dtype=np.intp)
+        self.X, self.n_folds = X, n_folds
+        folds = row_folds(X, n_folds) if n_folds else np.zeros(X.shape[0], dtype=np.intp)
         self._fold_rows = [np.flatnonzero(folds == fold) for fold in range(max(1, n_folds))]
-        self._folds = folds
-        self._full: list[Moments] | None = None
 
-    def prepare(self) -> None:
-        """Gather the moments of all samples now, so that copies of this object need not."""
-        self._all_rows()
+    @cached_property
+    def _full(self) -> list[Moments]:
+        """The moments of all samples, fold by fold."""
+        return gather_each(self.X, self._fold_rows)
 
     def removes(self, resample: Resample | None) -> bool:
         """Tell whether taking out the samples left out costs less than reading those kept; None means all samples."""
@@ -56,13 +55,13 @@ class ResampledMoments:
         They may share arrays with those of other resamples: read them, do not change them.
         """
         if resample is None:
-            return [part for part in self._all_rows() if part.n_samples]
-        kept = np.zeros(len(self._folds), dtype=bool)
+            return [part for part in self._full if part.n_samples]
+        kept = np.zeros(self.X.shape[0], dtype=bool)
         kept[resample.rows] = True
         if self.removes(resample):
             parts = [
                 self._without(full, rows[kept[rows]], rows[~kept[rows]])
-                for full, rows in zip(self._all_rows(), self._fold_rows, strict=True)
+                for full, rows in zip(self._full, self._fold_rows, strict=True)
             ]
         else:
             weights = None
@@ -71,12 +70,6 @@ class ResampledMoments:
                 weights[resample.rows] = resample.counts
             parts = gather_each(self.X, [rows[kept[rows]] for rows in self._fold_rows], weights)
         return [part for part in parts if part.n_samples]
-
-    def _all_rows(self) -> list[Moments]:
-        """Return the moments of all samples, fold by fold; gathered once."""
-        if self._full is None:
-            self._full = gather_each(self.X, self._fold_rows)
-        return self._full
 
     def _without(self, full: Moments, kept: np.ndarray, gone: np.ndarray) -> Moments:
         """Return the moments of one fold without some of its samples."""

@@ -179,7 +179,7 @@ def repeated_fits(
     keys = [seed if part is None else (run,) for run, (part, seed) in enumerate(runs)]
     distinct = dict(zip(keys, runs, strict=True))
     if source.moments is not None and any(source.moments.removes(part) for part in parts):
-        source.moments.prepare()
+        source.moments.of(None)  # gathered now, so that other processes need not
     found = in_processes(partial(single_fit, selector, source), distinct.values(), "fits", n_jobs)
     counts = Counter(warning for fit in found for warning in dict.fromkeys(fit.warned))
     for (category, text), count in counts.items():
