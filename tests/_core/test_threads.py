@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from stableselect import ColumnSubset, Moments
 from stableselect._core import one_thread, side_by_side
-from stableselect._core._threads import begun
+from stableselect._core._threads import _LARGE, begun, wide_product
 
 
 def blas_threads():
@@ -207,3 +207,15 @@ def test_threads_change_no_bit(rng, shape, k):
     one, three = fitted
     assert one.selected_.tolist() == three.selected_.tolist()
     assert (one.objective_, one.ridge_, one.lower_bound_) == (three.objective_, three.ridge_, three.lower_bound_)
+
+
+@pytest.mark.parametrize("n_left", [1, 5])
+def test_a_wide_product_is_the_same_for_every_number_of_threads(rng, n_left):
+    A = rng.normal(size=(20, _LARGE // 20 + 3))
+    left = rng.normal(size=(n_left, 20))
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(wide_product(left, A))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found[0], left @ A, rtol=1e-12, atol=1e-12)
