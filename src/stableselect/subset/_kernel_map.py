@@ -237,8 +237,9 @@ def _groups(share: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 def _weights(share: np.ndarray) -> np.ndarray:
     """Return weights of sum 1."""
-    k, total = len(share), float(share.sum())
-    return _EQUAL / k + (1.0 - _EQUAL) * (share / total if total > 0 else 1.0 / k)
+    total = float(share.sum())
+    own = share / total if total > 0 else np.full(len(share), 1.0 / len(share))
+    return _EQUAL / len(share) + (1.0 - _EQUAL) * own
 
 
 def _limit(Y: np.ndarray) -> np.ndarray:
