@@ -238,7 +238,9 @@ not: with many features to select, few samples or nearly linear relations `Colum
 of the time, with a lower bound, from streams, sparse and lazy tables; where the *map* matters, `KernelSubset(k,
 max_sweeps=0)` keeps the linear choice and fits the kernel map to it. Trying one set of features costs of the order of
 (samples that decide, at most 2,000) x (landmarks, 300)², some hundred sets are tried, and the map costs up to 24 times
-(samples of the map, at most 8,000)³ / 3.
+(samples of the map, at most 8,000)³ / 3. The map is exact kernel ridge regression; leave-one-out errors of training
+samples choose its kernel (Gaussian or Laplacian, of the features or of their square roots), its ridges, and whether
+distances between samples are measured anew for each group of features, by the selected features that it depends on.
 
 ## Own error
 

@@ -201,7 +201,7 @@ def test_scale_free_selectors_choose_the_same_up_to_the_limits(name, factor, tal
     if name == "ScorerSelectorNetwork":
         pytest.skip("trained by steps of a fixed size")
     if name == "KernelSubset":
-        pytest.skip("starts from a search with a ridge from folds, which follow the values, and draws samples by them")
+        pytest.skip("starts from a search with a ridge from folds, which follow the values, and takes samples by them")
     fixed = {"ridge": 0.1} if make(name).get_params().get("ridge") == "auto" else {}  # folds follow the values
     assert_array_equal(make(name, **fixed).fit(tall * factor).selected_, make(name, **fixed).fit(tall).selected_)
 

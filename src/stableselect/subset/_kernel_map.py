@@ -129,9 +129,9 @@ def tuned(K: np.ndarray, Y: np.ndarray, groups: Groups) -> _Tuned:
     """Return the ridge with the lowest leave-one-out (or leave-one-group-out) error of kernel ridge regression."""
     size, V = eigh(K, check_finite=False, driver="evd")
     size, P = np.maximum(size, 0.0), V.T @ Y
-    found = [_left_out(V, 1.0 / (size + ridge), P, groups) for ridge in RIDGES]
-    at = int(np.argmin(significant(np.array([float(np.vdot(left, left)) for left in found]))))
-    return _Tuned(RIDGES[at], found[at])
+    errors = [float(np.sum(_left_out(V, 1.0 / (size + ridge), P, groups) ** 2)) for ridge in RIDGES]
+    ridge = RIDGES[int(np.argmin(significant(np.array(errors))))]
+    return _Tuned(ridge, _left_out(V, 1.0 / (size + ridge), P, groups))
 
 
 def _left_out(V: np.ndarray, inverse: np.ndarray, P: np.ndarray, groups: Groups) -> np.ndarray:
@@ -237,8 +237,9 @@ def _groups(share: np.ndarray, spread: np.ndarray) -> np.ndarray:
 
 def _weights(share: np.ndarray) -> np.ndarray:
     """Return weights of sum 1."""
-    k, total = len(share), float(share.sum())
-    return _EQUAL / k + (1.0 - _EQUAL) * (share / total if total > 0 else 1.0 / k)
+    total = float(share.sum())
+    own = share / total if total > 0 else np.full(len(share), 1.0 / len(share))
+    return _EQUAL / len(share) + (1.0 - _EQUAL) * own
 
 
 def _limit(Y: np.ndarray) -> np.ndarray:
