@@ -183,11 +183,13 @@ def experiment(
 @cache
 def texts() -> dict[str, dict[str, str]]:
     """Return the prose of the pages, by room and name: paragraphs, parted by blank lines."""
-    found = tomllib.loads(resources.files(__package__).joinpath("texts.toml").read_text(encoding="utf-8"))
-    return {
-        room: {name: "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")) for name, text in part.items()}
-        for room, part in found.items()
-    }
+    found: dict[str, dict[str, str]] = {}
+    for file in ("texts.toml", "sentences.toml"):
+        content = tomllib.loads(resources.files(__package__).joinpath(file).read_text(encoding="utf-8"))
+        for room, part in content.items():
+            joined = {name: [" ".join(piece.split()) for piece in text.split("\n\n")] for name, text in part.items()}
+            found.setdefault(room, {}).update({name: "\n\n".join(pieces) for name, pieces in joined.items()})
+    return found
 
 
 def prose(key: str, **values: Any) -> str:
