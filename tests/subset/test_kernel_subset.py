@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import cho_factor
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
@@ -220,6 +221,23 @@ def test_the_map_of_large_tables_is_solved_in_single_precision(rng, monkeypatch)
     monkeypatch.setattr("stableselect.subset._kernel_map._EXACT", 100)
     single = ss.KernelSubset(2, include=[0, 1]).fit(X)
     assert 0 < np.abs(single.reconstruct(other) - exact.reconstruct(other)).max() < 1e-3
+
+
+def test_where_single_precision_is_too_coarse_double_is_taken(rng, monkeypatch):
+    X, other, seen = chains(2) + 0.5 * rng.normal(size=(400, 6)), chains(102)[:50, :2], set()
+    exact = ss.KernelSubset(2, include=[0, 1]).fit(X)
+
+    def factored(K, **settings):
+        seen.add(K.dtype)
+        if K.dtype == np.float32:
+            raise np.linalg.LinAlgError
+        return cho_factor(K, **settings)
+
+    monkeypatch.setattr("stableselect.subset._kernel_map._EXACT", 100)
+    monkeypatch.setattr("stableselect.subset._kernel_map.cho_factor", factored)
+    again = ss.KernelSubset(2, include=[0, 1]).fit(X)
+    assert seen == {np.dtype(np.float32), np.dtype(np.float64)}
+    np.testing.assert_array_equal(again.reconstruct(other), exact.reconstruct(other))
 
 
 def test_the_map_reconstructs_in_blocks(monkeypatch):

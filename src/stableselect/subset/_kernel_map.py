@@ -12,6 +12,7 @@ K the kernel of all samples, what is left of sample i is ``((K + r I)^-1 Y)_i / 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -186,12 +187,17 @@ def fit_map(
             ridge = own.ridge
         else:
             weights = equal
-        single = len(rows) > _EXACT and ridge >= _SINGLE
-        fit = Z[rows].astype(np.float32 if single else np.float64)
-        K = between(fit, fit, kernel, weights, roots)
-        K[np.diag_indices_from(K)] += ridge
-        factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-        return weights, ridge, cho_solve(factor, Y[np.ix_(rows, here)].astype(fit.dtype), check_finite=False)
+
+        def solved(fit: np.ndarray) -> np.ndarray:
+            K = between(fit, fit, kernel, weights, roots)
+            K[np.diag_indices_from(K)] += ridge
+            factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
+            return cho_solve(factor, Y[np.ix_(rows, here)].astype(fit.dtype), check_finite=False)
+
+        if len(rows) > _EXACT and ridge >= _SINGLE:
+            with suppress(np.linalg.LinAlgError):  # rounding was too coarse
+                return weights, ridge, solved(Z[rows].astype(np.float32))
+        return weights, ridge, solved(Z[rows])
 
     parts = side_by_side(fitted, range(group.max() + 1))
     coefficients = np.empty((len(rows), Y.shape[1]))
