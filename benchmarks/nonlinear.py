@@ -1,6 +1,6 @@
 """`make bench-nonlinear`: maps that need not be linear, and docs/nonlinear.md from what is stored.
 
-``python benchmarks/nonlinear.py [--parts tables,network,samples,planted,time] [--tables coil20,usps] [--jobs 16]
+``python benchmarks/nonlinear.py [--parts tables,network,fresh,samples,planted,time] [--tables coil20,usps] [--jobs 16]
 [--device cuda] [--anew]`` computes what the store lacks, with ``--anew`` also what it has; ``--parts page`` only writes
 the page. "planted ColumnSubset" is the part of one method.
 """
@@ -28,7 +28,9 @@ from stableselect.metrics import pca_reconstruction_error, reconstruction_error
 
 PAGE = Path(__file__).parents[1] / "docs" / "nonlinear.md"
 SPLITS, SEEDS, DRAWS = range(3), range(5), 5
-PARTS = ("tables", "network", "samples", "planted", "time")
+FRESH = (3, 4)
+"""Splits that were not looked at before the methods were final."""
+PARTS = ("tables", "network", "fresh", "samples", "planted", "time")
 HIDDEN = (256,)
 """Hidden layer of the decoder of the networks, (64, 64) on planted tables."""
 Task = tuple[str, Callable[[], Any]]
@@ -90,6 +92,19 @@ def trained(name: str, kind: str, split: int, seed: int) -> dict[str, Any]:
     return found | {"network_weight": selector.network_weight_}
 
 
+def fresh(name: str, label: str, split: int) -> dict[str, Any]:
+    """Return the test error of KernelSubset or the network on another split, beside two others' errors."""
+    train, test, groups = samples(name, split)
+    k = K[name]
+    selector = network(k, 0, "network", "cpu") if label == "network" else KernelSubset(k)
+    linear = ColumnSubset(k).fit(train).selected_
+    return {
+        "own": -selector.fit(train, groups=groups).score(test),
+        "ridge": reconstruction_error(train, test, linear, refit="ridge"),
+        "components": pca_reconstruction_error(train, test, k),
+    }
+
+
 def resampled(name: str, k: int) -> dict[str, Any]:
     """Return what KernelSubset and ColumnSubset select from four fifths of the training samples, drawn several times.
 
@@ -148,6 +163,9 @@ def tasks(parts: list[str], names: list[str], device: str) -> list[Task]:
         runs = [("network", 0, seed) for seed in SEEDS] + [("network", split, 0) for split in SPLITS if split]
         for (kind, split, seed), name in product([*runs, ("annealed", 0, 0)], names):
             found.append((f"network; {name}; {kind}; {split}; {seed}", partial(trained, name, kind, split, seed)))
+    if "fresh" in parts:
+        for name, label, split in product(names, ("KernelSubset", "network"), FRESH):
+            found.append((f"fresh; {name}; {label}; {split}", partial(fresh, name, label, split)))
     if "samples" in parts:
         for name in names:
             for k in sorted({*FEW, K[name]}):

@@ -26,7 +26,7 @@ def test_the_page_is_what_the_store_says(nonlinear):
 
 
 def test_the_page_of_an_empty_store_says_so(nonlinear):
-    assert nonlinear.page({}).count("Not measured yet.") == 6
+    assert nonlinear.page({}).count("Not measured yet.") == 7
 
 
 def test_networks_are_compared_on_their_own_splits(nonlinear):
@@ -36,6 +36,17 @@ def test_networks_are_compared_on_their_own_splits(nonlinear):
     own = 0.5 * rows[f"tables; glioma; 2; {k}"]["ridge"][0]
     assert "0.500 (1)" in nonlinear.page({**rows, "network; glioma; network; 2; 0": {"own": own, "selected": [0]}})
     assert "| - | - |" in nonlinear.page({**rows, "network; glioma; network; 0; 0": {"own": own, "selected": [0]}})
+
+
+def test_fresh_splits_are_averaged_and_counted(nonlinear):
+    parts = {}
+    for label, errors in (("KernelSubset", (0.5, 1.1)), ("network", (1.5, 0.9))):
+        for split, own in zip(nonlinear.FRESH, errors, strict=True):
+            parts[f"fresh; glioma; {label}; {split}"] = {"own": own, "ridge": 1.0, "components": 0.9}
+    text = nonlinear.page(parts)
+    assert "| GLIOMA | 1.00000 | 0.900 | 0.800 | 1.200 |" in text
+    assert "`KernelSubset` is below the linear choice on 1 of 1 tables, and below principal components on 1." in text
+    assert "the network is below the linear choice on 0 of 1 tables, and below principal components on 0." in text
 
 
 def test_how_often_swaps_change_the_choice_is_counted(nonlinear):

@@ -55,7 +55,7 @@ class SearchedModel(ScorerModel):
         """Let the units of the first layer start with mean 0 and variance 1 over the samples, where it is linear."""
         if self._first is None or self._first.bias is None:
             return
-        batch = next(rows.batches(4096)).to(self.coefficients.dtype)[:, self.selected]
+        batch = next(rows.batches(4096)).to(self.coefficients)[:, self.selected]  # the rows may be on a device already
         weight = self._first.weight[:, self.selected].to(batch.dtype) * self.score_weights()[self.selected]
         values = batch @ weight.T
         spread, mean = values.std(dim=0, correction=0), values.mean(dim=0)
