@@ -6,6 +6,7 @@ import io
 import re
 import signal
 import sys
+from contextlib import redirect_stderr
 
 import pytest
 
@@ -171,7 +172,7 @@ OUTCOMES = [
 
 def test_progress_in_plain_lines():
     stream = io.StringIO()
-    with _progress.progress(stream) as report:
+    with redirect_stderr(stream), _progress.progress() as report:
         for i, outcome in enumerate(OUTCOMES, 1):
             report(outcome, i, 3)
     assert re.sub(r" \(\d+\.\d s left\)\n", "\n", stream.getvalue(), count=1).splitlines() == [
@@ -184,7 +185,7 @@ def test_progress_in_plain_lines():
 def test_progress_on_a_terminal_shows_a_bar_and_failures(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    with _progress.progress(stream) as report:
+    with redirect_stderr(stream), _progress.progress() as report:
         for i, outcome in enumerate(OUTCOMES, 1):
             report(outcome, i, 3)
     assert "3/3" in stream.getvalue()
@@ -194,7 +195,7 @@ def test_progress_on_a_terminal_shows_a_bar_and_failures(monkeypatch):
 
 def test_quiet_says_nothing():
     stream = io.StringIO()
-    with _progress.progress(stream, quiet=True) as report:
+    with redirect_stderr(stream), _progress.progress(quiet=True) as report:
         assert report is None
     assert stream.getvalue() == ""
 

@@ -95,7 +95,7 @@ def run(
         from ._progress import progress
 
         known = {field.name: given[field.name] for field in fields(Request) if field.name in given}
-        request = Request(**known, datasets=dataset or None, methods=method or None, data_home=data)
+        request = Request(names, **known, datasets=dataset or None, methods=method or None, data_home=data)
         report = console(quiet=quiet)
         batch = Batch(request)
         if batch.absent:
