@@ -319,7 +319,7 @@ samples: it starts from the same features whatever its seed.
 ## Time
 
 Seconds of one fit at the k of the paper, without groups, with the threads of the environment; on a GPU the network
-alone, since `KernelSubset` computes on the host.
+alone, since `KernelSubset` computes on the host; -: not measured.
 
 {time_table(parts)}
 
