@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import tempfile
 import time
 from functools import partial
 
@@ -32,6 +33,15 @@ def test_a_file_is_written_only_when_sent_and_removed_at_the_end_even_of_a_failu
         assert file.exists()
         raise RuntimeError
     assert not file.parent.exists()
+
+
+def test_what_is_left_to_send_after_the_end_leaves_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with SentOnce("sent") as sent:
+        pickle.dumps(sent)
+    with pytest.raises(pickle.PicklingError, match="within its with statement"):
+        pickle.dumps(sent)
+    assert not list(tmp_path.iterdir())
 
 
 def identity(sent: SentOnce, seconds: float) -> tuple[int, int]:

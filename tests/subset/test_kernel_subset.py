@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 import stableselect as ss
 from stableselect.metrics import stability
-from stableselect.subset._kernel_map import tuned
+from stableselect.subset._kernel_map import across, tuned
 from stableselect.subset._kernel_ridge import RIDGES, KernelSetting, squared_distances
 from stableselect.subset._kernel_search import KernelProblem, Reached, better, gains
 from stableselect.subset._kernel_subset import _evenly
@@ -385,3 +385,26 @@ def test_names_of_groups_do_not_matter(rng):
     for labels, told in (([None] * 120, "holds NaN, None or infinity"), (["a", 1] * 60, "one type|one label")):
         with pytest.raises(ValueError, match=told):
             ss.KernelSubset(2).fit(X, groups=np.array(labels, dtype=object))
+
+
+def test_a_single_group_is_no_group():
+    X, new = functions(0), functions(1)
+    alone, grouped = ss.KernelSubset(2).fit(X), ss.KernelSubset(2).fit(X, groups=np.zeros(len(X)))
+    assert grouped.score(new) == alone.score(new) and grouped.ridge_ == alone.ridge_
+
+
+def test_few_large_groups_all_take_part(monkeypatch):
+    """Also where the samples of one would be as many as decide, or choose the kernel of the map."""
+    X, groups = functions(0, 300), np.repeat([0, 1, 2], 100)
+    monkeypatch.setattr("stableselect.subset._kernel_map._TUNED", 60)
+    selector = ss.KernelSubset(2, max_samples=100).fit(X, groups=groups)
+    assert selector.ridge_ > RIDGES[0] and (selector._map["ridges"] > RIDGES[0]).all()
+    assert selector.score(functions(1, 300)) > -0.1
+    assert selector.held_out_error_ < 0.2
+
+
+def test_samples_are_taken_from_every_group_in_turn():
+    groups = np.array([1, 0, 1, 1, 2, 0])
+    taken = np.array([3, 0, 2, 5, 1, 4])
+    assert across(taken, None) is taken
+    np.testing.assert_array_equal(across(taken, groups), [3, 5, 4, 0, 1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -37,17 +38,20 @@ class SentOnce(Generic[Value]):
     def __init__(self, value: Value) -> None:
         self.value = value
         self._file: Path | None = None
+        self._removed = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._removed = True
         if self._file is not None:
             shutil.rmtree(self._file.parent, ignore_errors=True)  # some systems keep a file that is mapped
-            self._file = None
 
     def __reduce__(self) -> tuple[Callable[[str], SentOnce[Any]], tuple[str]]:
         """Send the name of the file."""
+        if self._removed:  # work that was still to be sent when another piece failed
+            raise pickle.PicklingError("What is sent once can be sent within its with statement only.")
         if self._file is None:
             self._file = Path(tempfile.mkdtemp(prefix="stableselect-"), "value")
             joblib.dump(self.value, self._file)

@@ -289,7 +289,8 @@ class ScorerSelectorNetwork(FittedNetwork, StreamingSelector):
 
     def _keeps_groups(self) -> bool:
         """Tell whether groups have a say in what is held out."""
-        return not self._is_linear()
+        held_out = self._solver() == "minibatch" and bool(self.validation_fraction)
+        return not self._is_linear() or self.init == "search" or held_out
 
     def _folds_needed(self) -> int:
         return N_FOLDS if self.init == "search" else 0
@@ -305,13 +306,16 @@ class ScorerSelectorNetwork(FittedNetwork, StreamingSelector):
         n_samples = None if X is None or sample_weight is not None else int(X.shape[0])
         self._check_settings()
         groups = getattr(self, "_groups", None)
-        if groups is not None and n_samples is not None:
-            groups = units(groups, n_samples)[0]
+        if groups is not None:
+            if X is None:
+                raise ValueError("groups need samples in memory; give X as one table, or leave groups out.")
+            groups = units(groups, int(X.shape[0]))[0]
+            groups = groups if groups.any() else None  # a single one: none would be left
         parameters, n_groups = self.get_params(deep=False), None if groups is None else int(groups.max()) + 1
         settings = NetworkSettings(
             parameters, self._solver(), self._is_linear(), n_samples, gram.n_features, k, n_groups
         )
-        searched = searched_features(settings.init, k, folds, X, groups)
+        searched = searched_features(settings.init, k, folds, X, sample_weight, groups)
         data = TrainingData(gram, unit, to_numpy(moments.mean), X, groups, searched)
         network, history = train_network(data, settings, check_random_state(self.random_state), self._train)
         return self._store_network(network, history, data, settings)

@@ -189,7 +189,7 @@ def map_without(searched: ColumnSubset, X: Array, rows: np.ndarray) -> LinearMap
 
 
 def searched_features(
-    init: str, k: int, folds: Sequence[Moments], X: Array, groups: np.ndarray | None
+    init: str, k: int, folds: Sequence[Moments], X: Array, weights: np.ndarray | None, groups: np.ndarray | None
 ) -> ColumnSubset | None:
     """Return the features that training starts from, with a ridge regression from them; None for other starts.
 
@@ -206,9 +206,8 @@ def searched_features(
         kernel = KernelSubset(k, map_samples=1)  # its map is not needed
         kernel.fit(read_rows(X, rows, np.float64), groups=None if groups is None else groups[rows])
         include = kernel.selected_.tolist()
-    n_folds = 0 if groups is None else min(N_FOLDS, int(groups.max()) + 1)
-    cv = GroupKFold(n_folds) if n_folds > 1 else None
-    return ColumnSubset(k, include=include, cv=cv).fit(X, groups=groups)
+    cv = None if groups is None else GroupKFold(min(N_FOLDS, int(groups.max()) + 1))
+    return ColumnSubset(k, include=include, cv=cv).fit(X, sample_weight=weights, groups=groups)
 
 
 def train_network(

@@ -20,8 +20,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.spatial.distance import squareform
 
-from .._core import side_by_side, significant
-from ._kernel_ridge import RIDGES, Groups, KernelSetting, squared_distances
+from .._core import memory_limit, side_by_side, significant
+from ._kernel_ridge import RIDGES, Groups, KernelSetting, members, squared_distances
 from ._kernel_search import gains
 
 _TUNED = 1000
@@ -162,8 +162,8 @@ def fit_map(
     groups : ndarray of int of shape (n,) or None
         Samples that are left out together.
     """
-    rows, tune = np.sort(taken), np.sort(taken[:_TUNED])
-    told = None if groups is None else [np.flatnonzero(groups[tune] == one) for one in np.unique(groups[tune])]
+    rows, tune = np.sort(taken), np.sort(across(taken, groups)[:_TUNED])
+    told = None if groups is None else members(groups[tune])
     low = Z.min(axis=0)
     root = np.sqrt(Z - low)
     roots = np.array([low, root.mean(axis=0), np.where(root.std(axis=0) > 0, root.std(axis=0), 1.0)])
@@ -199,7 +199,8 @@ def fit_map(
                 return weights, ridge, solved(Z[rows].astype(np.float32))
         return weights, ridge, solved(Z[rows])
 
-    parts = side_by_side(fitted, range(group.max() + 1))
+    # A kernel in double precision, a product of its size, and its factor.
+    parts = side_by_side(fitted, range(group.max() + 1), at_most=max(1, int(memory_limit() / (24 * len(rows) ** 2))))
     coefficients = np.empty((len(rows), Y.shape[1]))
     for one, (_, _, own) in enumerate(parts):
         coefficients[:, group == one] = own
@@ -213,6 +214,17 @@ def fit_map(
         "coefficients": coefficients,
         "limits": np.array([_limit(Y), -_limit(-Y)]),
     }
+
+
+def across(taken: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Return samples in an order that takes one of every group in turn."""
+    if groups is None:
+        return taken
+    by_group = np.argsort(groups[taken], kind="stable")
+    sizes = np.bincount(groups[taken])
+    turn = np.empty(len(taken), dtype=np.int64)
+    turn[by_group] = np.arange(len(taken)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return taken[np.argsort(turn, kind="stable")]
 
 
 def _sums(left: np.ndarray) -> np.ndarray:

@@ -38,6 +38,12 @@ class KernelSetting:
     ridge: float
 
 
+def members(groups: np.ndarray) -> Groups:
+    """Return the samples of every group; None for a single one, without which none would be left."""
+    found = [np.flatnonzero(groups == one) for one in np.unique(groups)]
+    return found if len(found) > 1 else None
+
+
 def squared_distances(Z: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
     """Return the squared distances of samples from landmarks, n x p."""
     center = landmarks.mean(axis=0)  # about which nothing cancels where landmarks lie close together

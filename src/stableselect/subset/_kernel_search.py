@@ -10,9 +10,9 @@ import numpy as np
 from .._core import side_by_side, significant
 from ._kernel_ridge import (
     RIDGES,
-    Groups,
     KernelFeatures,
     KernelSetting,
+    members,
     ridge_errors,
     settings,
     solve,
@@ -55,7 +55,7 @@ class KernelProblem:
     landmarks : ndarray of int
         Which of those that decide the Gaussian part is built on.
     groups : ndarray of int of shape (n,), optional
-        Samples that decide are left out with all of their group.
+        Samples that decide are left out with all of their group, if they are not of a single one.
     """
 
     def __init__(
@@ -67,9 +67,7 @@ class KernelProblem:
         landmarks: np.ndarray,
         groups: np.ndarray | None = None,
     ) -> None:
-        self._groups: Groups = None
-        if groups is not None:
-            self._groups = [np.flatnonzero(groups[decide] == one) for one in np.unique(groups[decide])]
+        self._groups = None if groups is None else members(groups[decide])
         self.Z, self._judge_Z, self._landmarks = Z[decide], Z[judge], landmarks
         Y_decide, Y_judge = Y[decide], Y[judge]
         self.total = float(np.vdot(Y_decide, Y_decide))

@@ -12,7 +12,7 @@ from .._compat import Constraints, Interval
 from .._core import Array, dense_rows, significant, sorted_samples, units
 from ..base import FEATURES, SamplesSelector, Selection, resolve_include_exclude, steps
 from ._column_subset import ColumnSubset
-from ._kernel_map import KernelMap, fit_map
+from ._kernel_map import KernelMap, across, fit_map
 from ._kernel_search import KernelProblem, KernelSearch, Reached, better
 
 _FEWEST = 8
@@ -49,11 +49,13 @@ class KernelSubset(SamplesSelector):
         Number of features to select, a fraction of them (rounded up), or None for half.
     max_samples : int, default=2000
         Samples that decide between features; of larger tables so many are taken, and as many others to judge. Nothing
-        is drawn: which samples decide, judge and are landmarks follows from their values, not from their order.
+        is drawn: which samples decide, judge and are landmarks follows from their values and, unless equal ones belong
+        to different groups, not from their order.
     n_landmarks : int, default=300
         Samples that the Gaussian part is built on during the search (Nystrom). With no more samples it is exact.
     map_samples : int, default=8000
-        Samples that the map of :meth:`reconstruct` is fitted to at most, in time of the order of their cube.
+        Samples that the map of :meth:`reconstruct` is fitted to at most, in time of the order of their cube and memory
+        of their square. Its kernel is chosen by up to 1,000 of them.
     n_candidates : int, default=8
         Features that are tried in the place of one: those whose cubic polynomials explain most of what is left without
         it. Of up to 40 features all are tried.
@@ -185,7 +187,8 @@ class KernelSubset(SamplesSelector):
         y : None
             Ignored, for scikit-learn pipelines.
         groups : array-like of shape (n,), optional
-            Labels of samples that belong together, such as replicates: they are left out and held out together.
+            Labels of samples that belong together, such as replicates: they are left out and held out together. A
+            single group is the same as none.
 
         Returns
         -------
@@ -244,7 +247,7 @@ class KernelSubset(SamplesSelector):
             ends = np.flatnonzero(np.diff(groups[taken])) + 1
             ends = ends[(ends >= _FEWEST) & (ends <= n // 2)]
             judges = int(ends[np.argmin(np.abs(ends - judges))]) if judges and ends.size else 0
-        decide = np.sort(taken[judges : judges + self.max_samples])
+        decide = np.sort(across(taken[judges:], groups)[: self.max_samples])
         landmarks = np.sort(_evenly(len(decide))[: self.n_landmarks])
         return KernelProblem(table.Z, table.Y, decide, np.sort(taken[:judges]), landmarks, groups)
 
@@ -293,8 +296,8 @@ class Standardised:
     def __init__(self, X: Array, groups: Any) -> None:
         values, order = sorted_samples(X)
         self.groups = None if groups is None else _by_appearance(units(groups, len(values))[0][order])
-        if self.groups is not None and self.groups.max() + 1 == len(values):
-            self.groups = None  # each sample is by itself
+        if self.groups is not None and self.groups.max() + 1 in (1, len(values)):
+            self.groups = None  # each sample is by itself, or none would be left
         self.taken = _evenly(len(values))
         if self.groups is not None:
             sizes = np.bincount(self.groups)

@@ -137,3 +137,26 @@ def test_groups_are_held_out_together_and_numbered_in_any_way(monkeypatch):
     assert len(held) == 12 and not set(groups[train]) & set(groups[held])
     with pytest.raises(ValueError, match="one label for each of the 120 samples"):
         ss.ScorerSelectorNetwork(2, **settings).fit(X, groups=groups[:-1])
+
+
+def test_a_single_group_is_no_group():
+    X = curved(60, 0)
+    for settings in ({"decoder": (4,), "epochs": 3}, {"init": "search", "epochs": 3}):
+        found = [ss.ScorerSelectorNetwork(2, random_state=0, **settings).fit(X, groups=g) for g in (["a"] * 60, None)]
+        assert found[0].selected_.tolist() == found[1].selected_.tolist()
+
+
+def test_weights_count_beside_groups():
+    """Samples of weight 0 have a feature that varies more than all others."""
+    X, groups, weights = curved(60, 0), np.repeat(list("abcdefghijklmno"), 4), np.repeat([1.0, 0.0], 30)
+    X[30:, 3] *= 50.0
+    settings = {"init": "search", "epochs": 3, "random_state": 0}
+    selector = ss.ScorerSelectorNetwork(1, **settings).fit(X, sample_weight=weights, groups=groups)
+    expected = ss.ScorerSelectorNetwork(1, **settings).fit(X[:30], groups=groups[:30])
+    assert selector.selected_.tolist() == expected.selected_.tolist()
+
+
+def test_groups_of_a_stream_are_refused_in_a_sentence():
+    parts = (np.random.default_rng(seed).normal(size=(2000, 300)) for seed in range(40))
+    with pytest.raises(ValueError, match="groups need samples in memory"):
+        ss.ScorerSelectorNetwork(2, init="search", epochs=1).fit(parts, groups=["a"] * 80_000)
