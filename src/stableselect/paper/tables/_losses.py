@@ -135,7 +135,7 @@ def which_when(standing: Standing) -> list[str]:
     ours = error.get(DEFAULT)
     if ours is None or ours["ratio_to_random"] == "" or not standing.steady:
         return []
-    parts = (_to_reconstruct, _few_samples, _to_repeat, _to_classify, _in_a_hurry, _not_for_this)
+    parts = (_to_reconstruct, _not_linear, _few_samples, _to_repeat, _to_classify, _in_a_hurry, _not_for_this)
     return ["## Which method when", "\n".join(f"- {text}" for part in parts if (text := part(standing)))]
 
 
@@ -240,6 +240,10 @@ def _to_reconstruct(standing: Standing) -> str:
 
     text = prose("losses.reconstruct", **about(DEFAULT))
     return text + (" " + prose("losses.next", **about(ranked[0])) if ranked else "")
+
+
+def _not_linear(standing: Standing) -> str:
+    return prose("losses.not_linear") if "KernelSubset" in standing.rows["ridge"] else ""
 
 
 def _few_samples(standing: Standing) -> str:
