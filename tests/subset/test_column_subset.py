@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stableselect import ColumnSubset, Moments, RandomSelector, ScorerSelector
 from stableselect._core._folds import fold_moments, hold_out_each
-from stableselect.subset._search import RIDGE_GRID, choose_ridge, held_out_error
+from stableselect.subset._ridge import RIDGE_GRID, choose_ridge, held_out_error
 
 
 def refit_error(X, S):

@@ -19,7 +19,7 @@ from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect.base import UnevenFoldsWarning
 from stableselect.inspection import BlockKFold, stability_analysis
-from stableselect.subset._search import GIVE_UP, RIDGE_GRID
+from stableselect.subset._ridge import GIVE_UP, RIDGE_GRID
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from stableselect import ColumnSubset, ScorerSelector
 from stableselect._core import _folds, _roles, _search_device
-from stableselect.subset import _frontier, _search
+from stableselect.subset import _frontier, _ridge
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::stableselect.base.TargetNotReachedWarning")
@@ -92,7 +92,7 @@ def test_same_scorer_for_stability(device: str) -> None:
 
 
 def test_same_features_and_a_valid_bound_of_many_features(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (_roles, _search):
+    for module in (_roles, _ridge):
         monkeypatch.setattr(module, "MANY_FEATURES", 10)
     for seed in range(3):
         host, other = fitted(ColumnSubset(12), table(seed, 300, 40), device)

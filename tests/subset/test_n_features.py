@@ -17,7 +17,7 @@ from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
 from stableselect.subset._n_features import fewest_to_explain
 from stableselect.subset._path_errors import prefix_errors
-from stableselect.subset._search import choose_ridge, compared, held_out_error
+from stableselect.subset._ridge import choose_ridge, compared, held_out_error
 
 
 def planted(rng, rank=4, m=20, n=200, noise=0.05):

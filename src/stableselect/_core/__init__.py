@@ -114,6 +114,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, MANY_SAMPLES, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, begun, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units
 from ._unit_state import UnitProblem

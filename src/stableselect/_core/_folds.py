@@ -39,6 +39,8 @@ _DROPPED = 29
 """Bits of a double's 52 that are rounded away: as many as single precision lacks."""
 _SHORT = 10**8
 """Fewer multiplications than this take milliseconds, for all folds together."""
+_MANY_VALUES = 2**20
+"""Values whose hashes take milliseconds."""
 _MOST = 2**20
 """Values of a table that is sorted before its moments are gathered; larger ones are read as they come."""
 
@@ -57,11 +59,16 @@ def row_hashes(X: Array) -> np.ndarray:
     at_once = 16 * BLOCK_ELEMENTS if on_device(X) else BLOCK_ELEMENTS // 32  # what stays in the processor's cache
     rows = max(1, at_once // max(1, X.shape[1]))
     factors = places if xp is namespace() else xp.asarray(places, device=X.device)
-    sums = [np.empty(0, dtype=np.int64)]
-    for start in range(0, X.shape[0], rows):
+
+    def sums(start: int) -> np.ndarray:
         mixed = _mix(float64(X[start : start + rows], xp) + 0.0, xp)  # + 0.0: -0.0 is 0.0
-        sums.append(to_numpy(xp.sum(mixed * factors, axis=1)))
-    return _scramble(np.concatenate(sums))
+        mixed *= factors
+        return to_numpy(xp.sum(mixed, axis=1))
+
+    starts = range(0, X.shape[0], rows)
+    many = isinstance(X, np.ndarray) and X.size >= _MANY_VALUES
+    found = side_by_side(sums, starts) if many else [sums(start) for start in starts]
+    return _scramble(np.concatenate([np.empty(0, dtype=np.int64), *found]))
 
 
 def _by_row(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

@@ -187,10 +187,13 @@ class _ForwardSearch:
                     steps[lane] = tuple(step)
             w, Rw, lengths, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
         growth, squares = own * inverse, w * w
-        self.g += squares * lengths[:, None]
-        self.g -= 2 * w * Rw
         self.h -= squares
         self.size += squares * growth[:, None]
+        squares *= lengths[:, None]
+        self.g += squares
+        product = w * Rw
+        product *= 2
+        self.g -= product
         self.loss -= to_numpy(lengths)
         self.total_size += to_numpy(growth * lengths)
         self.least[at] = float("inf")

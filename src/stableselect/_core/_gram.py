@@ -13,9 +13,9 @@ from types import ModuleType
 
 import array_api_compat
 import numpy as np
-from scipy.linalg.blas import dsymv
 
 from ._arrays import Array, index, namespace
+from ._blas import symmetric_product
 from ._inverse import coefficients_of, inverse_of_independent, pseudo_inverse, refined_product
 from ._threads import begun, one_thread, wide_product
 
@@ -59,7 +59,7 @@ class Gram:
     def dot(self, V: Array) -> Array:
         """Return C V for a vector or an m x d matrix V."""
         if V.ndim == 1 and isinstance(V, np.ndarray):
-            return dsymv(1.0, self.C.T, V)  # reads half of C
+            return symmetric_product(self.C, V)
         return self.C @ V
 
     def square_row(self, j: int) -> Array:
@@ -72,6 +72,10 @@ class Gram:
         """Compute rows of C^2 that may well be asked for, which takes less at once."""
         new = sorted(set(features) - self._squares.keys())
         self._squares.update(zip(new, self.rows(new) @ self.C, strict=True))
+
+    def expect_all(self) -> None:
+        """Compute all of C^2 in one product, which other threads need not wait for."""
+        self._squares = dict(enumerate(self.C.T @ self.C))
 
     @cached_property
     def _squares(self) -> dict[int, Array]:

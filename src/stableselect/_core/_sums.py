@@ -13,7 +13,6 @@ from threading import local
 import array_api_compat
 import numpy as np
 from scipy import sparse
-from scipy.linalg.blas import dsyrk
 
 from ._arrays import (
     BLOCK_ELEMENTS,
@@ -28,6 +27,7 @@ from ._arrays import (
     row_blocks,
     take_rows,
 )
+from ._blas import add_gram
 
 _TILE = 128
 """Rows and columns of what is mirrored at a time."""
@@ -182,9 +182,12 @@ def _dense_block(block: Array, weights: np.ndarray | None, rows: np.ndarray | No
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
         for start in range(0, n, step):
             part = slice(start, start + step)
-            source = block[part] if rows is None else block[rows[part]]
             copy = values[part]
-            copy[...] = source
+            if rows is None or block.dtype != np.float64:
+                source = block[part] if rows is None else block[rows[part]]
+                copy[...] = source
+            else:  # without an array on the way
+                source = np.take(block, rows[part], axis=0, out=copy, mode="clip")
             seen = source if source.dtype == np.float32 else copy  # half as much to read
             np.minimum(low, np.minimum.reduce(seen, axis=0), out=low)
             np.maximum(high, np.maximum.reduce(seen, axis=0), out=high)
@@ -233,9 +236,9 @@ def add_products(second: Array, rows: Array, sign: float = 1.0) -> Array:
     if not isinstance(second, np.ndarray):
         second += sign * (rows.T @ rows)
         return second
-    second = writable(second)  # BLAS would write to it all the same
-    # BLAS counts by columns: what it calls the upper triangle is the lower one here.
-    return dsyrk(sign, np.ascontiguousarray(rows).T, beta=1.0, c=second.T, overwrite_c=1).T
+    second = np.ascontiguousarray(writable(second))  # BLAS would write to it all the same
+    add_gram(second, np.ascontiguousarray(rows), sign)
+    return second
 
 
 def add_sparse_products(second: np.ndarray, values: sparse.csr_array, weights: np.ndarray | None) -> None:

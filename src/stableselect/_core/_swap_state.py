@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg.blas import dgemm
 
 from ._arrays import Array, index
+from ._blas import add_product
 from ._forward_search import ROUNDING, TRUST, gain_rounding
 from ._gram import _CANCELS as CANCELS
 from ._gram import DualGram, Gram, column_products
+from ._threads import side_by_side, wide_parts, wide_product
 
 _REFRESH = 32
 """Swaps between two recomputations of the state, to keep rounding from building up."""
@@ -42,6 +43,7 @@ class SwapState:
         self.held: list[int] = []  # whose rows of C, and of C^2 where these are of use, are in C_S and D
         self.C_S: Array = None
         self.D: Array = None
+        self.thin = False  # V is P C_S as it stands, so that products with it need no pass over it
         self.refresh()
 
     def refresh(self) -> None:
@@ -60,6 +62,7 @@ class SwapState:
                     self.D[at, :] = squares
             self.held = list(self.chosen)
         known = None if self.D is None else gram.swap_products(self.chosen, self.alpha, self.C_S, self.D)
+        self.thin = known is not None
         self.P, self.V, self.Y, self.g, self.h = self._from_residual() if known is None else known
         self.drop_costs = self._drop_costs()
         self.stale = 0
@@ -116,7 +119,11 @@ class SwapState:
 
     def _drop_costs(self) -> Array:
         """Return by how much the loss rises when each kept feature is dropped, V_a'WV_a / P_aa."""
-        return self.gram.xp.vecdot(self.V, self._weighed(self.V)) / self._pivots()
+        xp = self.gram.xp
+        if self.thin:  # VV' is P (C^2)_SS P
+            products = xp.take(self.D, index(self.chosen, self.D, xp), axis=1)
+            return xp.vecdot(self.P @ products, self.P) / self._pivots()
+        return xp.vecdot(self.V, self._weighed(self.V)) / self._pivots()
 
     def swap_gains(self, allowed: Array, part: slice | Array = slice(None)) -> Array:
         """Return how much swapping the a-th kept feature for feature j lowers the cost, k x the features of ``part``.
@@ -187,6 +194,8 @@ class SwapState:
             self.chosen[a] = j
             self.refresh()
             return True
+        if self.thin:
+            return self._swap_thin(a, j)
         v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
         row = self.P[a, :] / p
         _add_product(V, -row[:, None], v[None, :])
@@ -215,22 +224,73 @@ class SwapState:
         self.g = g - 2 * r * q / tau + (xp.sum(r * weighed) / tau**2) * (r * r)
         self.h = h - r * r / tau
         self.P = P + tau * last[:, None] * last[None, :]
-        self.drop_costs = self._drop_costs()
+        self._swapped(a, j)
+        return True
+
+    def _swapped(self, a: int, j: int) -> None:
+        """Note a swap that was made."""
         self.chosen[a] = j
+        self.drop_costs = self._drop_costs()
         self.stale += 1
         if self.stale >= _REFRESH:
             self.refresh()
+
+    def _swap_thin(self, a: int, j: int) -> bool:
+        """Do the same with C = A'A: all but the changes of V and Y themselves follow from A, P and (C^2)_SS.
+
+        With r = A'u, u = A_j - A_S V_j, the product C_S r is A_S'(AA')u and R r is A'(AA'u - A_S P C_S r).
+        """
+        xp, gram, V, Y, at = self.gram.xp, self.gram, self.V, self.Y, index(self.chosen, self.V, self.gram.xp)
+        assert isinstance(gram, DualGram)
+        p, row = float(self.P[a, a]), self.P[a, :] / self.P[a, a]
+        v, y = xp.asarray(V[a, :], copy=True), xp.asarray(Y[a, :], copy=True)
+        P = self.P - p * row[:, None] * row[None, :]
+        kept, own = xp.take(gram.A, at, axis=1), gram.A[:, j]
+        left = V[:, j] - row * v[j]
+        u = own - kept @ left
+        tau = float(own @ u) + self.alpha
+        if tau <= TRUST * float(self.variance[j]):  # the feature is a combination of the kept ones after all
+            self.refresh()
+            return False
+        Ku = gram.products @ u
+        through = P @ (kept.T @ Ku)  # V r
+        column, r, q, square = wide_product(xp.stack([own, u, Ku - kept @ through, gram.products @ own]), gram.A)
+        length = xp.sum(v * v)
+        pull = (self.P @ (xp.take(self.D, at, axis=1) @ self.P[a, :]) - row * length) / p
+        last = -left / tau
+        last[a] = 1 / tau
+        push = (through + last * xp.sum(r * r)) / tau
+        self.g = (
+            self.g + 2 * v * y / p + (length / p**2) * (v * v) - 2 * r * q / tau + (xp.sum(r * r) / tau**2) * (r * r)
+        )
+        self.h = self.h + v * v / p - r * r / tau
+        self.P = P + tau * last[:, None] * last[None, :]
+        add_wide_products(
+            (V, xp.stack([-row, last], axis=1), xp.stack([v, r])),
+            (Y, xp.stack([-row, pull, last, -push], axis=1), xp.stack([y, v, q, r])),
+        )
+        self.C_S[a, :], self.held[a], self.D[a, :] = column, j, square
+        self._swapped(a, j)
         return True
 
 
 def _add_product(M: Array, left: Array, right: Array) -> None:
     """Add left right to M in place, without an array of that size on the way where BLAS can do without."""
-    if isinstance(M, np.ndarray) and M.flags.f_contiguous:
-        dgemm(1.0, left, right, beta=1.0, c=M, overwrite_c=1)
-    elif isinstance(M, np.ndarray) and M.flags.c_contiguous:
-        dgemm(1.0, right.T, left.T, beta=1.0, c=M.T, overwrite_c=1)
+    if isinstance(M, np.ndarray):
+        add_product(M, left, right)
     else:
         M += left @ right
+
+
+def add_wide_products(*changes: tuple[Array, Array, Array]) -> None:
+    """Add left right to every M in place, the columns of large ones in parts side by side."""
+
+    def add(change: tuple[Array, Array, Array], part: slice) -> None:
+        M, left, right = change
+        _add_product(M[:, part], left, right[:, part])
+
+    parts = [(change, part) for change in changes for part in wide_parts(change[0])]
+    side_by_side(lambda given: add(*given), parts, at_most=None if len(parts) > len(changes) else 1)
 
 
 def weighted_norms(R: Gram, weights: Array) -> Array:

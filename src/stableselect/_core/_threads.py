@@ -125,10 +125,15 @@ def wide_product(left: Array, A: Array) -> Array:
     """Return left A, the columns of a large A in parts side by side, the same parts for every number of threads."""
     if not isinstance(A, np.ndarray) or A.size < _LARGE or 2 * A.shape[0] > A.shape[1]:
         return left @ A
-    product, step = np.empty((*left.shape[:-1], A.shape[1])), -(-A.shape[1] // _PARTS)
-    parts = [slice(start, start + step) for start in range(0, A.shape[1], step)]
-    side_by_side(lambda part: np.matmul(left, A[:, part], out=product[..., part]), parts)
+    product = np.empty((*left.shape[:-1], A.shape[1]))
+    side_by_side(lambda part: np.matmul(left, A[:, part], out=product[..., part]), wide_parts(A))
     return product
+
+
+def wide_parts(A: Array) -> list[slice]:
+    """Return the columns of an array in parts, of a small one all at once, whatever the number of threads."""
+    step = -(-A.shape[1] // _PARTS) if isinstance(A, np.ndarray) and A.size >= _LARGE else A.shape[1]
+    return [slice(start, start + step) for start in range(0, A.shape[1], step)]
 
 
 def begun(function: Callable[[], Result]) -> Callable[[], Result]:

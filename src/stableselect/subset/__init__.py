@@ -10,7 +10,8 @@ from ._gathering import Sketch
 from ._kernel_subset import KernelSubset
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
-from ._search import N_FOLDS, Found, Setting, map_error
+from ._ridge import map_error
+from ._search import N_FOLDS, Found, Setting
 from ._selection_path import SelectionPath
 from ._sketching import columns_again, error_again, roles_again
 from ._stability_frontier import StabilityFrontier

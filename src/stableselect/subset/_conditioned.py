@@ -22,7 +22,8 @@ from .._core import (
 from ._choice import Choice
 from ._default import Searched, Wanted
 from ._problem import Problem
-from ._search import Found, Setting, choose_ridge, find_columns, prove_columns
+from ._ridge import choose_ridge
+from ._search import Found, Setting, find_columns, prove_columns
 
 
 @dataclass(frozen=True)

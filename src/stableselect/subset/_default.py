@@ -25,7 +25,8 @@ from .._core import (
     kept_samples,
     leave_one_out_error,
 )
-from ._search import FEWEST_FOLDS, Found, Setting, choose_ridge, find_columns, prove_columns
+from ._ridge import choose_ridge
+from ._search import FEWEST_FOLDS, Found, Setting, find_columns, prove_columns
 
 SearchCriterion = Literal["training", "leave_one_out"]
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -154,11 +155,7 @@ def search_default(
     """
     plain, k, include, exclude = wanted.plain, wanted.k, wanted.include, wanted.exclude
     if samples is None:
-        ridge = plain.ridge
-        if ridge is None:
-            enough = len(held_out) >= wanted.fewest_folds
-            ridge = choose_ridge(held_out, k, include, exclude) if enough else 0.0
-        setting = replace(plain, ridge=ridge, search="training")
+        setting = replace(settle_ridge(held_out, wanted).plain, search="training")
         searched = Searched(find_columns(gram, k, setting, include, exclude), setting)
     else:
         few, setting = search_few_samples(samples, k, plain, include, exclude, known)
@@ -166,6 +163,15 @@ def search_default(
     if plain.exchange and searched.criterion == "training":
         return replace(searched, found=prove_columns(gram, searched.found, setting, include, exclude))
     return searched
+
+
+def settle_ridge(held_out: Sequence[HeldOut], wanted: Wanted) -> Wanted:
+    """Return what is to be selected with a ridge weight: that of least held-out error where it is to be chosen."""
+    if wanted.plain.ridge is not None:
+        return wanted
+    enough = len(held_out) >= wanted.fewest_folds
+    ridge = choose_ridge(held_out, wanted.k, wanted.include, wanted.exclude) if enough else 0.0
+    return replace(wanted, plain=replace(wanted.plain, ridge=ridge))
 
 
 def obstacle_to_leave_one_out(ridge: float | str, cv: object, stable: bool) -> str | None:

@@ -25,7 +25,8 @@ from .._core import (
     parts_in_memory,
 )
 from ._default import Searched, Wanted
-from ._search import RIDGE_GRID, Found, Setting, errors_in_lock_step, held_out_error, least_ridge, prove_columns
+from ._ridge import RIDGE_GRID, errors_in_lock_step, held_out_error, least_ridge
+from ._search import Found, Setting, prove_columns
 from ._stability_part import Part, Procedure
 from ._stability_task import refit_finish
 

@@ -41,7 +41,14 @@ from ..base import (
 from ._choice import Choice, check_alone, resolve_choice, wanted_under
 from ._conditioned import conditions_cost, free_choice, search_conditions
 from ._conditions import Conditions
-from ._default import FIRST_RIDGES, Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
+from ._default import (
+    FIRST_RIDGES,
+    Wanted,
+    obstacle_to_leave_one_out,
+    samples_to_leave_out,
+    search_default,
+    settle_ridge,
+)
 from ._frontier import STABILITY_FOLDS, choose_stable
 from ._gathering import (
     Scale,
@@ -255,7 +262,9 @@ class MomentsSelector(RecordedSelector):
             if stable.votes is not None:
                 self.selection_frequency_ = stable.votes
         else:
-            gram.expect_eigenvalues()  # for the lower bound
+            if samples is None:
+                wanted = settle_ridge(held_out, wanted)
+            gram.expect_eigenvalues()  # for the lower bound, beside the rest
             searched = search_default(gram, samples, held_out, wanted)
             if include and searched.criterion == "training" and moments.form != "sketched":
                 bare = resolve_choice(Conditions(), k, self.n_features_in_, None, include, exclude)

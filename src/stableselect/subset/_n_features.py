@@ -11,7 +11,7 @@ import numpy as np
 from .._core import Gram, HeldOut, forward_with_each
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import prefix_errors
-from ._search import GIVE_UP, RIDGE_GRID, errors_by_ridge
+from ._ridge import GIVE_UP, RIDGE_GRID, errors_by_ridge
 from ._selection_path import SelectionPath
 
 MAX_FEATURES = 200
@@ -112,7 +112,7 @@ def held_out_paths(
     """Return the held-out squared errors of every fold for up to ``limit`` features, each with its best ridge weight.
 
     For every ridge weight and fold one forward search on the other folds gives the features of all k. Of the weights
-    the one of least error over all folds counts, k by k. As in :func:`~stableselect.subset._search.choose_ridge`
+    the one of least error over all folds counts, k by k. As in :func:`~stableselect.subset._ridge.choose_ridge`
     the grid is climbed, for every k, until the error lies well above its least value so far, and ties go to the
     smaller ridge.
 

@@ -42,7 +42,7 @@ def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int]
     Returns
     -------
     ndarray of shape (len(columns) + 1,)
-        Entry k is :func:`~stableselect.subset._search.held_out_error` of the first k features.
+        Entry k is :func:`~stableselect.subset._ridge.held_out_error` of the first k features.
     """
     xp, at = gram.xp, index(columns, shift, gram.xp)
     if isinstance(gram, DualGram) and isinstance(target, DualGram):

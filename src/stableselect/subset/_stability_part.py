@@ -11,7 +11,8 @@ import numpy as np
 
 from .._core import Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ._default import Known, Searched, search_default, search_few_samples
-from ._search import Setting, compared, find_columns
+from ._ridge import compared
+from ._search import Setting, find_columns
 from ._stability_task import Finished, Held, Round, Search, Task
 
 

@@ -11,7 +11,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from .._core import Array, Gram
 from ._default import Wanted
-from ._search import Found, Setting, held_out_error
+from ._ridge import held_out_error
+from ._search import Found, Setting
 
 _LARGEST_VOTE_WEIGHT = 0.5
 MORE_VOTES = (2.0, 4.0)

@@ -1,0 +1,258 @@
+"""The ridge weight of least error on held-out folds, and that error for every weight of a grid.
+
+All is done on second moments. Forward searches on all folds but one give the features; the ridge map from them is
+measured on the fold held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from .._core import (
+    MANY_FEATURES,
+    Array,
+    Gram,
+    HeldOut,
+    Moments,
+    begun,
+    forward_searches,
+    in_lock_step,
+    index,
+    map_errors,
+    memory_limit,
+    parts_in_memory,
+    side_by_side,
+)
+
+RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
+"""Candidate ridge weights, relative to the mean variance of the features."""
+GIVE_UP = 1.05
+"""Stop climbing the grid at an error this many times the least one so far."""
+_AT_ONCE = 5
+"""Ridge weights searched side by side: the error seldom falls beyond them."""
+_LONG = 300
+"""With fewer features no part of the work takes long enough for another thread."""
+_SQUARED = 20
+"""With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
+_LARGE = 1000
+"""With at least as many features most time goes into reading the moments, which all ridge weights share."""
+_TOGETHER = 10_000
+"""Folds are searched side by side while their features, times the ridge weights, are no more than this."""
+
+Measure = Callable[[Gram, Gram, Array, Sequence[int], float], Any]
+"""From what :func:`compared` returns, the features found and the ridge weight to an error per sample."""
+
+
+def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+    """Return the grid's ridge weight of least held-out error.
+
+    The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
+    map too much, and more of it does not help.
+    """
+    searched = errors_by_ridge(held_out, lambda: k, include, exclude, RIDGE_GRID, held_out_error)
+    return least_ridge((sum(part), scale) for part, scale in searched)
+
+
+def least_ridge(searched: Iterable[tuple[float, float]]) -> float:
+    """Return the grid's weight of least error, from the error and the scale of one after the other."""
+    errors: list[float] = []
+    for error, scale in searched:
+        errors.append(error)
+        if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
+            break
+    # Errors that differ by rounding only are ties, which go to the smaller ridge.
+    limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
+    return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
+
+
+def errors_by_ridge(
+    held_out: Sequence[HeldOut],
+    reach: Callable[[], int],
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Measure,
+) -> Iterator[tuple[list[Any], float]]:
+    """Yield for every ridge weight the errors of what forward searches find, one for each part held out.
+
+    Parameters
+    ----------
+    held_out : sequence of HeldOut
+        Parts of the samples held out of the others.
+    reach : callable
+        Asked for the number of features before searches are made: a few ridge weights side by side.
+    include, exclude : sequence of int
+        Features that must or must not be selected.
+    ridges : sequence of float
+        The weights.
+    measure : callable
+        See :data:`Measure`.
+
+    Yields
+    ------
+    errors : list
+        In the units of the samples, summed over those held out.
+    scale : float
+        The variance of all features, in these units.
+    """
+    m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
+    test = held_out[0].test
+    if not thin and in_lock_step(test):
+        yield from _by_ridge(errors_in_lock_step(held_out, reach(), include, exclude, ridges, measure), len(ridges))
+        return
+    if not thin and m < _LARGE:
+        yield from _of_few_features(held_out, reach, include, exclude, ridges, measure)
+        return
+    step = len(ridges)
+    if not thin:  # each search may come to hold a residual, and two arrays of k x m
+        step = max(1, min(step, int(memory_limit() / 4 / (8 * m * (m + 2 * reach())))))
+    for start in range(0, len(ridges), step):
+        part, k = ridges[start : start + step], reach()
+        n = max(1, _TOGETHER // (len(part) * m))
+        some = partial(errors_of, k=k, include=include, exclude=exclude, ridges=part, measure=measure)
+        batches = [held_out[first : first + n] for first in range(0, len(held_out), n)]
+        done = []
+        if not thin:  # the other folds will come to much the same features as the first
+            done = [some(batches.pop(0))]
+            some = partial(some, likely=sorted({j for chosen in done[0].found for j in chosen}))
+        done += side_by_side(some, batches)
+        yield from _by_ridge(done, len(part))
+
+
+def _of_few_features(
+    held_out: Sequence[HeldOut],
+    reach: Callable[[], int],
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Measure,
+) -> Iterator[tuple[list[Any], float]]:
+    """Yield the same for tables of so few features that all folds are searched at once.
+
+    The searches are many short steps, in which threads would wait for each other: they take one. What takes long by
+    itself, before and after them, is begun in another.
+    """
+    m = int(held_out[0].test.n_features or 0)
+    whole = m <= _SQUARED * reach()
+
+    def prepare(split: HeldOut) -> tuple[Gram, Gram, Array, float]:
+        gram, *others = compared(split.train, split.test)
+        if whole:
+            gram.unscaled(0.0)[0].expect_all()
+        return gram, *others
+
+    ahead: Callable[[Callable[[], Any]], Callable[[], Any]] = begun if m >= _LONG else lambda work: work
+    rounds: list[tuple[Gram, Gram, Array, float]] = []
+    asked = [ahead(partial(prepare, split)) for split in held_out]
+    for start in range(0, len(ridges), _AT_ONCE):
+        part, k = ridges[start : start + _AT_ONCE], reach()
+        n, measured = max(1, _TOGETHER // (len(part) * m)), []
+        for first in range(0, len(held_out), n):
+            if not start:  # the last of them first: another thread has begun with the others
+                rounds += reversed([prepared() for prepared in reversed(asked[first : first + n])])
+            some = rounds[first : first + n]
+            found = forward_searches([gram.unscaled(ridge) for gram, *_ in some for ridge in part], k, include, exclude)
+            measured += [
+                ahead(partial(_measured, own, found[at * len(part) :], part, measure)) for at, own in enumerate(some)
+            ]
+        scale, errors = sum(weight * m for *_, weight in rounds), [error() for error in reversed(measured)][::-1]
+        yield from ((list(own), scale) for own in zip(*errors, strict=True))
+
+
+def _measured(
+    own: tuple[Gram, Gram, Array, float], found: list[list[int]], ridges: Sequence[float], measure: Measure
+) -> list[Any]:
+    """Return the errors of one fold, ridge by ridge."""
+    gram, target, shift, weight = own
+    return [weight * measure(gram, target, shift, *both) for both in zip(found, ridges, strict=False)]
+
+
+def errors_in_lock_step(
+    held_out: Sequence[HeldOut],
+    k: int,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Measure,
+) -> list[Batch]:
+    """Search as many folds at a time as fit in memory, with all ridge weights, on tensors."""
+    test, first = held_out[0].test, 0
+    done: list[Batch] = []
+    likely: list[int] = []
+    if int(test.n_features or 0) >= MANY_FEATURES:  # the other folds will come to much the same features as the first
+        done, first = [errors_of(held_out[:1], k, include, exclude, ridges, measure)], 1
+        likely = sorted({j for chosen in done[0].found for j in chosen})
+    others = held_out[first:]
+    for part in parts_in_memory(test, len(others), 2):
+        done.append(errors_of(others[part], k, include, exclude, ridges, measure, likely))
+    return done
+
+
+class Batch(NamedTuple):
+    """What forward searches find on some folds, fold by fold and ridge by ridge; errors by ridge; the variances."""
+
+    found: list[list[int]]
+    errors: list[list[Any]]
+    scales: list[float]
+
+
+def _by_ridge(batches: Sequence[Batch], n_ridges: int) -> Iterator[tuple[list[Any], float]]:
+    """Yield for every ridge weight the errors on all folds, and the variance of all."""
+    scale = sum(scale for batch in batches for scale in batch.scales)
+    return (([error for batch in batches for error in batch.errors[i]], scale) for i in range(n_ridges))
+
+
+def errors_of(
+    held_out: Sequence[HeldOut],
+    k: int,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    ridges: Sequence[float],
+    measure: Measure,
+    likely: Sequence[int] = (),
+) -> Batch:
+    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
+    rounds = [compared(split.train, split.test) for split in held_out]
+    lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in ridges]
+    for gram in {id(gram): gram for gram, _ in lanes}.values() if likely else ():
+        gram.expect(likely)
+    found = forward_searches(lanes, k, include, exclude)
+    each, weights = [part for part in rounds for _ in ridges], [*ridges] * len(rounds)
+    if measure is held_out_error and in_lock_step(rounds[0][0]):
+        measured = map_errors([part[:3] for part in each], found, weights)
+    else:
+        measured = [
+            measure(*part[:3], *both) for part, both in zip(each, zip(found, weights, strict=True), strict=True)
+        ]
+    summed = [part[3] * error for part, error in zip(each, measured, strict=True)]
+    errors = [summed[at :: len(ridges)] for at in range(len(ridges))]
+    return Batch(found, errors, [weight * gram.n_features for gram, _, _, weight in rounds])
+
+
+def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
+    """Return the moments to fit on, scaled to mean variance one, and those of the samples held out in the same units.
+
+    Also the difference of the means, and the weight that brings an error back to the units of the samples.
+    """
+    gram, unit = train.operator().normalised()
+    return gram, test.operator().scaled(1 / unit), (test.mean - train.mean) / unit**0.5, test.weight_sum * unit
+
+
+def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
+    """Return the squared error per sample, on other samples, of the ridge map fitted on the samples of ``gram``."""
+    return map_error(gram.coefficients(chosen, ridge), target, shift, chosen)
+
+
+def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
+    """Return the squared error per sample of a map on samples other than those it was fitted on.
+
+    With V (m x k) the map from the selected to all centred features, ``target`` the moments of the other samples,
+    ``shift`` the difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so
+    no sample is needed.
+    """
+    xp, at = target.xp, index(chosen, V, target.xp)
+    T_S = target.rows(chosen)
+    T_S = T_S + shift[at][:, None] * shift[None, :]
+    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V.T * (2 * T_S - T_S[:, at] @ V.T)))
