@@ -155,3 +155,14 @@ def test_features_found_are_put_in_order_without_the_others(seed, kind, thin, k,
     first = chosen[:n_first]
     others = sorted(set(range(14)) - set(chosen))
     assert _core.order_within(gram, chosen, ridge, first) == _core.forward_search(gram, k, ridge, first, others)
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_lanes_that_end_early_find_the_first_features(rng, thin):
+    X = rng.normal(size=(25, 6)) @ rng.normal(size=(6, 40)) + 0.3 * rng.normal(size=(25, 40))
+    A = (X - X.mean(axis=0)) / 5
+    grams = [DualGram(part) if thin else Gram(part.T @ part) for part in (A, A[:20], A[5:])]
+    lanes = [(gram, alpha) for gram in grams for alpha in (0.0, 0.1)]
+    ends = [3, 30, 1, 30, 12, 7]
+    alone = [forward_searches([lane], 30)[0] for lane in lanes]
+    assert forward_searches(lanes, ends) == [own[:end] for own, end in zip(alone, ends, strict=True)]

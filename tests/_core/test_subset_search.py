@@ -301,3 +301,16 @@ def test_short_stretches_side_by_side_lead_to_the_same_swaps(rng, monkeypatch):
         monkeypatch.setattr(_subset_search, "MANY_FEATURES", fewest)
         with threadpool_limits(2):
             assert exchange_search(gram, start, 0.1) == expected
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@pytest.mark.parametrize("priced", [False, True])
+def test_the_best_gain_of_every_feature_is_the_largest_of_its_swaps(X, alpha, priced, rng):
+    gram, _ = Moments.from_array(X).operator().normalised()
+    prices = rng.uniform(size=gram.n_features) if priced else None
+    state = SwapState(gram, [0, 3, 5, 7], alpha, prices)
+    allowed = open_columns(gram, [*state.chosen, 2])
+    for part in (slice(None), slice(1, 8)):
+        gains = state.swap_gains(allowed, part)
+        np.testing.assert_allclose(state.best_gains(allowed, part), gains.max(axis=0), rtol=1e-9)
+        np.testing.assert_allclose(state.best_gains(allowed, part, [0, 2]), gains[[0, 2]].max(axis=0), rtol=1e-9)

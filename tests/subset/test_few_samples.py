@@ -71,22 +71,25 @@ def test_the_search_is_tried_with_many_features_a_sample_only(rng, monkeypatch):
     assert tried
 
 
-def test_a_long_search_is_left_halfway_or_goes_on_from_there(rng, monkeypatch):
+def test_a_long_search_is_made_where_its_last_quarter_promises_something(rng, monkeypatch):
     monkeypatch.setattr(_default, "_LARGE", 0)
     X = rng.normal(size=(60, 40)) @ rng.normal(size=(40, 300)) + rng.normal(size=(60, 300))
     monkeypatch.setattr(_default, "_MANY", 100)
     whole = ColumnSubset(20).fit(X)
     tried, own = [], _default.forward_leave_one_out
-    monkeypatch.setattr(
-        _default, "forward_leave_one_out", lambda *given, **more: tried.append(given[1]) or own(*given, **more)
-    )
+
+    def search(*given, start=None):
+        tried.append(0 if start is None else len(start.chosen))
+        return own(*given, start=start)
+
+    monkeypatch.setattr(_default, "forward_leave_one_out", search)
     monkeypatch.setattr(_default, "_MANY", 10)
-    monkeypatch.setattr(_default, "_HOPELESS_HALFWAY", 0.9)
+    monkeypatch.setattr(_default, "_HOPELESS_AT_LAST", 0.9)
     np.testing.assert_array_equal(ColumnSubset(20).fit(X).selected_, whole.selected_)
-    assert tried == [10]
-    monkeypatch.setattr(_default, "_HOPELESS_HALFWAY", 2.0)
+    assert tried == [15]
+    monkeypatch.setattr(_default, "_HOPELESS_AT_LAST", 2.0)
     again = ColumnSubset(20).fit(genes(np.random.default_rng(5)))
-    assert tried[1:3] == [10, 20]
+    assert tried[1:3] == [15, 0]
     monkeypatch.setattr(_default, "_MANY", 100)
     np.testing.assert_array_equal(again.selected_, ColumnSubset(20).fit(genes(np.random.default_rng(5))).selected_)
 

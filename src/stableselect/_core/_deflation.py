@@ -14,6 +14,7 @@ import numpy as np
 from ._arrays import Array, index, like
 from ._gram import DualGram, Gram, column_products
 from ._part_gram import PartGram
+from ._shared_rows import padded
 from ._threads import wide_product
 
 
@@ -42,6 +43,11 @@ class Deflation:
         self.taken[lane, :, : self.n_steps, :] = 0.0
         self.lengths[lane, : self.n_steps] = 0.0
         return True
+
+    def keep(self, lanes: Sequence[int]) -> None:
+        """Go on with some of the lanes only."""
+        at, self.grams = index(lanes, self.taken, self.xp), [self.grams[lane] for lane in lanes]
+        self.taken, self.lengths = (self.xp.take(array, at, axis=0) for array in (self.taken, self.lengths))
 
     def norms(self, lane: int) -> tuple[Array, Array] | None:
         """Return the squared column norms and the diagonal of a lane's R afresh; None where W is needed anew too."""
@@ -92,6 +98,8 @@ class Deflation:
 class DualDeflation(Deflation):
     """R = A'(I - Q'Q)A, with w = A'q and A w = (AA')q, so that one pass over A gives both results, for all lanes."""
 
+    grams: list[DualGram]  # type: ignore[assignment]
+
     def __init__(self, grams: Sequence[DualGram], n_steps: int) -> None:
         self.grams, self.xp, self.n_steps = list(grams), grams[0].xp, 0
         self.A, self.K = grams[0].A, grams[0].products
@@ -99,15 +107,20 @@ class DualDeflation(Deflation):
 
     def restart(self, lane: int, R: Gram) -> bool:
         """Leave a lane out: its residual has another factor."""
-        others = [i for i in range(self.taken.shape[0]) if i != lane]
-        self.taken = self.xp.take(self.taken, index(others, self.taken, self.xp), axis=0)
+        self.keep([i for i in range(self.taken.shape[0]) if i != lane])
         return False
+
+    def keep(self, lanes: Sequence[int]) -> None:
+        """Go on with some of the lanes only."""
+        self.grams = [self.grams[lane] for lane in lanes]
+        self.taken = self.xp.take(self.taken, index(lanes, self.taken, self.xp), axis=0)
 
     def norms(self, lane: int) -> tuple[Array, Array] | None:
         """Return the squared column norms and the diagonal of a lane's R afresh."""
-        A, Q = self.A, self.taken[lane, : self.n_steps, :]
+        gram = self.grams[lane]
+        A, Q = gram.A, self.taken[lane, : self.n_steps, : gram.A.shape[0]]
         left = A - Q.T @ (Q @ A)
-        return column_products(left, self.K @ left, self.xp), column_products(A, left, self.xp)
+        return column_products(left, gram.products @ left, self.xp), column_products(A, left, self.xp)
 
     def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array, Array]:
         """Take a column out of every lane's R, as above."""
@@ -126,10 +139,51 @@ class DualDeflation(Deflation):
         return w, both[len(features) :, :], xp.vecdot(w, w), inverse
 
 
+class SharedDeflation(DualDeflation):
+    """The same for factors A = E B that share B: one pass over it gives the results of all lanes.
+
+    Factors with fewer rows than others are filled up with zeros.
+    """
+
+    def __init__(self, grams: Sequence[DualGram], n_steps: int) -> None:
+        self.grams, self.xp, self.n_steps = list(grams), grams[0].xp, 0
+        self.length = max(gram.A.shape[0] for gram in grams)
+        self.taken = self._empty(len(grams), n_steps, self.length)  # Q
+
+    def _each(self) -> list[tuple[DualGram, slice]]:
+        """Return every factor, and its lanes, which stand in a row."""
+        runs = [list(run) for _, run in groupby(range(len(self.grams)), key=lambda lane: id(self.grams[lane]))]
+        return [(self.grams[run[0]], slice(run[0], run[-1] + 1)) for run in runs]
+
+    def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array, Array]:
+        """Take a column out of every lane's R, as above."""
+        Q, n = self.taken[:, : self.n_steps, :], len(features)
+        own = padded([gram.A[:, j] for gram, j in zip(self.grams, features, strict=True)], self.length)
+        left = own - _projected(Q, own)
+        inverse = _inverse(np.sum(own * left, axis=1) + alphas, smallest, np)
+        q = left * np.sqrt(inverse)[:, None]
+        z = np.zeros_like(q)
+        for gram, lanes in self._each():
+            r = gram.A.shape[0]
+            z[lanes, :r] = q[lanes, :r] @ gram.products
+        z -= _projected(Q, z)
+        self.taken[:, self.n_steps, :] = q
+        self.n_steps += 1
+        rows = self.grams[0].shared.rows  # type: ignore[union-attr]
+        vectors = np.empty((2, n, len(rows)))
+        for gram, lanes in self._each():
+            for at, own in enumerate((q, z)):
+                vectors[at, lanes] = own[lanes, : gram.A.shape[0]] @ gram.shared.embedding  # type: ignore[union-attr]
+        w, Rw = wide_product(vectors.reshape(2 * n, -1), rows).reshape(2, n, -1)
+        return w, Rw, self.xp.vecdot(w, w), inverse
+
+
 def deflations(grams: Sequence[Gram], n_steps: int) -> list[tuple[Deflation, list[int]]]:
     """Return objects that take up to ``n_steps`` columns out of every lane's C, and the lanes of each."""
     if not isinstance(grams[0], DualGram):
         return [(Deflation(grams, n_steps), list(range(len(grams))))]
+    if all(gram.shared is not None and gram.shared.rows is grams[0].shared.rows for gram in grams):  # type: ignore
+        return [(SharedDeflation(grams, n_steps), list(range(len(grams))))]  # type: ignore[arg-type]
     runs = [list(run) for _, run in groupby(range(len(grams)), key=lambda lane: id(grams[lane]))]
     return [(DualDeflation([grams[lane] for lane in run], n_steps), run) for run in runs]  # type: ignore[misc]
 

@@ -72,7 +72,7 @@ def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
 
 def forward_searches(
     lanes: Sequence[Lane],
-    k: int,
+    k: int | Sequence[int],
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     prices: Array = None,
@@ -84,8 +84,8 @@ def forward_searches(
     lanes : sequence of (Gram, float)
         The moments and the ridge weight of each search, all of one form and of as many features. Those in a row with
         the same moments share their products.
-    k : int
-        Number of features.
+    k : int or sequence of int
+        Number of features, of all lanes or of each.
     include, exclude : sequence of int
         Features that come first, in this order, and features that are never chosen.
     prices : array of length m, optional
@@ -96,10 +96,19 @@ def forward_searches(
     list of list of int
         The features in order of selection.
     """
-    search = _ForwardSearch(lanes, k, include, exclude, prices)
-    for step in range(k):
-        search.take([include[step]] * len(lanes) if step < len(include) else search.best())
-    return search.chosen
+    ends = [k] * len(lanes) if isinstance(k, int) else list(k)
+    search = _ForwardSearch(lanes, max(ends), include, exclude, prices)
+    found: dict[int, list[int]] = {}
+    running = list(range(len(lanes)))
+    for step in range(max(ends)):
+        search.take([include[step]] * len(running) if step < len(include) else search.best())
+        if any(ends[lane] == step + 1 for lane in running):
+            found.update(zip(running, search.chosen, strict=True))
+            going = [at for at, lane in enumerate(running) if ends[lane] > step + 1]
+            running = [running[at] for at in going]
+            if running:
+                search.keep(going)
+    return [found.get(lane, []) for lane in range(len(lanes))]
 
 
 class _ForwardSearch:
@@ -126,6 +135,26 @@ class _ForwardSearch:
         self.ridges = like(self.alphas[:, None], self.g, xp)
         # A feature with no more than this left is a combination of the chosen ones; infinite where it is not allowed.
         self.least = xp.where(open_columns(self.grams[0], [*include, *exclude]), TRUST * self.variance, float("inf"))
+
+    def keep(self, lanes: Sequence[int]) -> None:
+        """Go on with some of the lanes only."""
+        xp, at = self.xp, index(lanes, self.g, self.xp)
+        self.g, self.h, self.size, self.variance, self.ridges, self.least = (
+            xp.take(array, at, axis=0) for array in (self.g, self.h, self.size, self.variance, self.ridges, self.least)
+        )
+        self.loss, self.total, self.total_size, self.watched, self.alphas, self.exhausted = (
+            array[list(lanes)]
+            for array in (self.loss, self.total, self.total_size, self.watched, self.alphas, self.exhausted)
+        )
+        self.grams, self.chosen = [self.grams[lane] for lane in lanes], [self.chosen[lane] for lane in lanes]
+        self.lanes = self.lanes[: len(lanes)]
+        place = {lane: at for at, lane in enumerate(lanes)}
+        before, self.sharing = self.sharing, []
+        for directions, rows in before:
+            own = [at for at, lane in enumerate(rows) if lane in place]
+            if own:
+                directions.keep(own)
+                self.sharing.append((directions, [place[rows[at]] for at in own]))
 
     def best(self) -> list[int]:
         """Return the best next feature of every lane."""
@@ -216,7 +245,7 @@ class _ForwardSearch:
         directions, rows = self.sharing[at]
         place, R, norms = rows.index(lane), None, None
         if (
-            directions.grams[0] is gram
+            directions.grams[place] is gram
             and self.loss[lane] > _DEFLATE**2 * self.total[lane]
             and not self.exhausted[lane]
         ):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import array_api_compat
 import numpy as np
@@ -18,6 +19,9 @@ from ._arrays import Array, index, namespace
 from ._blas import symmetric_product
 from ._inverse import coefficients_of, inverse_of_independent, pseudo_inverse, refined_product
 from ._threads import begun, one_thread, wide_product
+
+if TYPE_CHECKING:
+    from ._shared_rows import SharedRows
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -209,7 +213,9 @@ class ScaledGram(Gram):
 
 
 class DualGram(Gram):
-    """A thin factor A with C = A'A."""
+    """A thin factor A with C = A'A; ``shared`` tells which rows it has in common with others, where that is known."""
+
+    shared: SharedRows | None = None
 
     def __init__(self, A: Array) -> None:
         self.A = A

@@ -69,7 +69,7 @@ def order_within(gram: Gram, chosen: Sequence[int], alpha: float, include: Seque
 
 def forward_searches(
     lanes: Sequence[Lane],
-    k: int,
+    k: int | Sequence[int],
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
     prices: Array = None,
@@ -78,7 +78,10 @@ def forward_searches(
     if in_lock_step(lanes[0][0]):
         from ._batched_forward import forward_in_lock_step
 
-        return forward_in_lock_step(lanes, k, include, [exclude], prices)
+        if isinstance(k, int):
+            return forward_in_lock_step(lanes, k, include, [exclude], prices)
+        found = forward_in_lock_step(lanes, max(k), include, [exclude], prices)
+        return [own[:end] for own, end in zip(found, k, strict=True)]
     return _forward_search.forward_searches(lanes, k, include, exclude, prices)
 
 

@@ -29,11 +29,10 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
     free = [a for a, c in enumerate(state.chosen) if c not in set(fixed)]
     if not free:
         return -float("inf"), 0.0, -1, -1
-    rows, step = index(free, state.V, xp), max(1, _STRETCH // len(state.chosen))
+    step = max(1, _STRETCH // len(state.chosen))
 
     def best_of(start: int) -> Array:
-        gains = state.swap_gains(allowed, slice(start, min(m, start + step)))
-        return xp.max(xp.take(gains, rows, axis=0) if fixed else gains, axis=0)
+        return state.best_gains(allowed, slice(start, min(m, start + step)), free if fixed else None)
 
     starts = range(0, m, step)
     best = xp.concat(side_by_side(best_of, starts) if m >= MANY_FEATURES else [best_of(start) for start in starts])

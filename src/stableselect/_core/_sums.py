@@ -183,7 +183,7 @@ def _dense_block(block: Array, weights: np.ndarray | None, rows: np.ndarray | No
         for start in range(0, n, step):
             part = slice(start, start + step)
             copy = values[part]
-            if rows is None or block.dtype != np.float64:
+            if rows is None or block.dtype != np.float64 or not block.flags.c_contiguous:
                 source = block[part] if rows is None else block[rows[part]]
                 copy[...] = source
             else:  # without an array on the way

@@ -9,6 +9,7 @@ from R's column norms g, its diagonal h, and the one product Y = R V.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import local
 
 import numpy as np
 
@@ -139,6 +140,30 @@ class SwapState:
         if self.prices is None:
             return gains
         return gains + self._kept_prices()[:, None] - self.prices[None, part]
+
+    def best_gains(self, allowed: Array, part: slice, rows: Sequence[int] | None = None) -> Array:
+        """Return the largest of :meth:`swap_gains` for every feature of ``part``, of all kept features or of some.
+
+        Without prices the gains are (2 t Y + g - cost (h + alpha)) / (h + alpha + t V) with t = V/p, computed here in
+        as few passes as can be.
+        """
+        xp, own = self.gram.xp, self.h[part] + self.alpha
+        least = TRUST * self.variance[part]
+        if self.prices is not None or not isinstance(self.V, np.ndarray) or not np.all(own > least):
+            gains = self.swap_gains(allowed, part)
+            return xp.max(gains if rows is None else xp.take(gains, index(rows, gains, xp), axis=0), axis=0)
+        V, Y, p, costs = self.V[:, part], self.Y[:, part], self._pivots(), self.drop_costs
+        if rows is not None:
+            V, Y, p, costs = V[rows], Y[rows], p[rows], costs[rows]
+        shape = V.shape
+        scaled, num = (np.frombuffer(each, count=V.size).reshape(shape) for each in _scratch(8 * V.size))
+        np.multiply(V, (2 / p)[:, None], out=scaled)
+        np.multiply(scaled, Y, out=num)
+        add_product(num, np.stack([-costs, np.ones_like(costs)], axis=1), np.stack([own, self.g[part]]))
+        scaled *= V
+        scaled += 2 * own
+        num /= scaled
+        return np.where(allowed[part], 2 * np.max(num, axis=0), -np.inf)
 
     def swap_rounding(self, part: slice | Array = slice(None)) -> Array:
         """Return by how much rounding may have moved those gains."""
@@ -280,6 +305,16 @@ def _add_product(M: Array, left: Array, right: Array) -> None:
         add_product(M, left, right)
     else:
         M += left @ right
+
+
+_OWN = local()
+
+
+def _scratch(size: int) -> tuple[bytearray, bytearray]:
+    """Return memory of this thread for two arrays of so many bytes: fresh memory takes long to get at."""
+    if len(getattr(_OWN, "first", b"")) < size:
+        _OWN.first, _OWN.second = bytearray(size), bytearray(size)
+    return _OWN.first, _OWN.second
 
 
 def add_wide_products(*changes: tuple[Array, Array, Array]) -> None:

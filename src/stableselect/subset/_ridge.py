@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._core import (
     MANY_FEATURES,
     Array,
+    DualGram,
     Gram,
     HeldOut,
     Moments,
@@ -23,6 +26,7 @@ from .._core import (
     map_errors,
     memory_limit,
     parts_in_memory,
+    share_rows,
     side_by_side,
 )
 
@@ -30,6 +34,10 @@ RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
 GIVE_UP = 1.05
 """Stop climbing the grid at an error this many times the least one so far."""
+_BEHIND = 0.5
+"""A weight this far behind the best on the first fold, over the root of its samples, is not tried on the others."""
+_MANY_VALUES = 2**20
+"""With fewer values in a table of few samples all weights are tried on all folds."""
 _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
 _LONG = 300
@@ -117,8 +125,52 @@ def errors_by_ridge(
         if not thin:  # the other folds will come to much the same features as the first
             done = [some(batches.pop(0))]
             some = partial(some, likely=sorted({j for chosen in done[0].found for j in chosen}))
+        elif n == 1 and m * sum(split.test.n_samples for split in held_out) >= _MANY_VALUES:
+            done = [some(batches.pop(0))]
+            some = partial(_in_the_race, ends=ends_of_race(done[0].errors, k, test.n_samples), search=some)
+            batches = [held_out[1:]]  # which share one pass over the samples at every step
         done += side_by_side(some, batches)
         yield from _by_ridge(done, len(part))
+
+
+def ends_of_race(errors: Sequence[Sequence[Any]], k: int, n_samples: int) -> list[int]:
+    """Return how many features each ridge weight is tried with on further folds, from the errors on the first.
+
+    Parameters
+    ----------
+    errors : sequence
+        By ridge weight, the error on the first fold, as the one element of a sequence: of k features, or of all numbers
+        of features up to k.
+    k : int
+        Number of features, or the largest.
+    n_samples : int
+        Samples of the first fold.
+
+    Returns
+    -------
+    list of int
+        The largest number for which a weight comes close to the best; 0 where it never does.
+    """
+    first = np.array([np.atleast_1d(own) for (own,) in errors])
+    close = first <= (1 + _BEHIND / n_samples**0.5) * first.min(axis=0)
+    close[:, 0] &= first.shape[1] == 1  # no features leave the same, whatever the ridge
+    return [(k if own.size == 1 else int(np.flatnonzero(own)[-1])) if own.any() else 0 for own in close]
+
+
+def _in_the_race(held_out: Sequence[HeldOut], ends: Sequence[int], search: Callable[..., Batch]) -> Batch:
+    """Search folds with every ridge weight up to so many features; what is not tried has an infinite error."""
+    ridges, k = search.keywords["ridges"], search.keywords["k"]  # type: ignore[attr-defined]
+    tried = [at for at, end in enumerate(ends) if end]
+    batch = search(held_out, k=[ends[at] for at in tried], ridges=[ridges[at] for at in tried])
+    paths = bool(np.ndim(batch.errors[0][0]))
+    errors: list[list[Any]] = [[np.inf] * len(held_out) for _ in ridges]
+    for at, found in zip(tried, batch.errors, strict=True):
+        errors[at] = list(found)
+    for own in errors if paths else ():
+        for fold, error in enumerate(own):
+            known = error[1:] if np.ndim(error) else []
+            own[fold] = np.concatenate([batch.errors[0][fold][:1], known, np.full(k - len(known), np.inf)])
+    return Batch([], errors, batch.scales)
 
 
 def _of_few_features(
@@ -206,19 +258,25 @@ def _by_ridge(batches: Sequence[Batch], n_ridges: int) -> Iterator[tuple[list[An
 
 def errors_of(
     held_out: Sequence[HeldOut],
-    k: int,
+    k: int | Sequence[int],
     include: Sequence[int],
     exclude: Sequence[int],
     ridges: Sequence[float],
     measure: Measure,
     likely: Sequence[int] = (),
 ) -> Batch:
-    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
+    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found.
+
+    With each ridge weight k features, or as many as ``k`` has for it.
+    """
     rounds = [compared(split.train, split.test) for split in held_out]
+    if isinstance(rounds[0][0], DualGram):
+        units = [weight / split.test.weight_sum for split, (*_, weight) in zip(held_out, rounds, strict=True)]
+        share_rows([split.parts for split in held_out], [gram for gram, *_ in rounds], units)
     lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in ridges]
     for gram in {id(gram): gram for gram, _ in lanes}.values() if likely else ():
         gram.expect(likely)
-    found = forward_searches(lanes, k, include, exclude)
+    found = forward_searches(lanes, k if isinstance(k, int) else [*k] * len(rounds), include, exclude)
     each, weights = [part for part in rounds for _ in ridges], [*ridges] * len(rounds)
     if measure is held_out_error and in_lock_step(rounds[0][0]):
         measured = map_errors([part[:3] for part in each], found, weights)
