@@ -1,9 +1,10 @@
 """Whether the search with few samples loses anything by what it does not try: a table in the README beside.
 
-`make bench-shortcuts` measures it. Two shortcuts decide when other ridge weights, or the search itself, are not
-tried (`_HOPELESS` and `_HOPELESS_AT_LAST` in `stableselect.subset`). Every table here is selected from with both and
-without, and other samples of it tell which is better. No number in the package was set on these tables; the limit of
-the second was set on others of the same kinds. A run that was stopped goes on where it was.
+`make bench-shortcuts` measures it. Two shortcuts decide when other ridge weights, or the search on the leave-one-out
+error itself, are not tried; a third, where the number of features is to be chosen, which ridge weights are tried on
+folds after the first. Every table here is selected from with them and without, and other samples of it tell which is
+better. No number in the package was set on these tables; the limit of the second was set on others of the same kinds.
+A run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_sample_image
 
 from _store import Store
 from stableselect import ColumnSubset
-from stableselect.subset import _default
+from stableselect.subset import _default, _ridge
 
 PAGE = Path(__file__).parent / "README.md"
 MARKS = "<!-- shortcuts -->", "<!-- end of shortcuts -->"
+SHORTCUTS = {(_default, "_HOPELESS"), (_default, "_HOPELESS_AT_LAST"), (_ridge, "_MANY_VALUES")}
+"""The numbers that decide what is not tried; all is tried where they are infinite."""
 HARM = 0.01
 """A rise of the held-out error by more than this fraction is harm."""
 
@@ -31,7 +34,7 @@ class Case(NamedTuple):
 
     make: Callable[[np.random.Generator], np.ndarray]
     n: int
-    k: int
+    k: int | str
     seeds: int
 
 
@@ -92,30 +95,38 @@ CASES = {
     "large: photograph (china), patches of 60 pixels": Case(patches("china.jpg", 500, 60), 380, 32, 3),
     "large: own noise, more selected than factors": Case(own_noise(460, 12_000, 50), 350, 130, 3),
     "large: low rank, more selected than factors": Case(low_rank(460, 12_000, 50, 0.5), 350, 130, 3),
+    "number of features, low rank": Case(low_rank(400, 8_000, 30, 0.7), 300, "auto", 3),
+    "number of features, own noise": Case(own_noise(400, 8_000, 30), 300, "auto", 3),
+    "number of features, photograph (flower)": Case(patches("flower.jpg", 220, 60), 120, "auto", 3),
 }
 
 
-def chosen(X: np.ndarray, other: np.ndarray, k: int, *, shortcuts: bool) -> dict[str, Any]:
+def chosen(X: np.ndarray, other: np.ndarray, k: int | str, *, shortcuts: bool) -> dict[str, Any]:
     """Select with or without the shortcuts; return what was found, how long it took and the error on other samples."""
-    limits, search = {name: getattr(_default, name) for name in ("_HOPELESS", "_HOPELESS_AT_LAST")}, []
-    own = _default.forward_leave_one_out
+    limits, search = {(module, name): getattr(module, name) for module, name in SHORTCUTS}, []
+    own, raced = _default.forward_leave_one_out, _ridge.ends_of_race
 
     def counted(*given: Any, **named: Any) -> Any:
         state = own(*given, **named)
         search.append(len(state.chosen))
         return state
 
+    def race(*given: Any) -> list[int]:
+        ends = raced(*given)
+        search.extend(ends)
+        return ends
+
     try:
-        _default.forward_leave_one_out = counted
-        for name in limits if not shortcuts else ():
-            setattr(_default, name, float("inf"))
+        _default.forward_leave_one_out, _ridge.ends_of_race = counted, race
+        for module, name in limits if not shortcuts else ():
+            setattr(module, name, float("inf"))
         begin = time.process_time()
-        selector = ColumnSubset(k).fit(X)
+        selector = ColumnSubset(k, min_explained_variance=0.5, max_features=80).fit(X)
         seconds = time.process_time() - begin
     finally:
-        _default.forward_leave_one_out = own
-        for name, limit in limits.items():
-            setattr(_default, name, limit)
+        _default.forward_leave_one_out, _ridge.ends_of_race = own, raced
+        for (module, name), limit in limits.items():
+            setattr(module, name, limit)
     error = np.mean((other - selector.reconstruct(selector.transform(other))) ** 2)
     return {
         "selected": np.sort(selector.selected_).tolist(),
