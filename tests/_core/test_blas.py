@@ -55,6 +55,13 @@ def test_a_product_is_added_to_an_array_and_to_some_of_its_columns(routines, rng
         np.testing.assert_allclose(M, expected, atol=1e-14)
 
 
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (1, 1)])
+def test_a_product_is_added_to_a_single_row_or_column(routines, rng, shape):
+    M, left, right = np.zeros(shape), rng.normal(size=(shape[0], 2)), rng.normal(size=(2, shape[1]))
+    add_product(M, left, right)
+    np.testing.assert_allclose(M, left @ right, atol=1e-14)
+
+
 def test_a_product_is_added_where_neither_rows_nor_columns_lie_together(rng):
     M, left, right = np.zeros((6, 8)), rng.normal(size=(3, 2)), rng.normal(size=(2, 4))
     add_product(M[::2, ::2], left, right)

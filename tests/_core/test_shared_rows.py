@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stableselect._core import DualGram, fold_moments, forward_searches, hold_out_each, share_rows
+from stableselect._core import DualGram, fold_moments, forward_searches, hold_out_each, merged, share_rows
 
 ALPHAS = (0.0, 0.01, 1.0)
 
@@ -39,6 +39,8 @@ def test_searches_find_what_they_find_alone(rng, k):
 
 
 def test_sets_that_cannot_share_do_not(rng):
-    for given in (training_sets(rng, constant=True), tuple(part[:1] for part in training_sets(rng))):
+    sets, grams, units = training_sets(rng)
+    apart = [[merged(own)] for own in sets]
+    for given in (training_sets(rng, constant=True), (sets[:1], grams[:1], units[:1]), (apart, grams, units)):
         share_rows(*given)
         assert all(isinstance(gram, DualGram) and gram.shared is None for gram in given[1])

@@ -14,6 +14,8 @@ def test_a_weight_far_behind_on_the_first_fold_is_out_of_the_race():
     assert ends_of_race([[1.0], [1.09], [1.11], [1.2]], 7, 25) == [7, 7, 0, 0]
     paths = [[np.array([5.0, 4.0, 3.0, 3.0])], [np.array([5.0, 4.0, 3.4, 2.0])], [np.array([5.0, 4.5, 3.2, 2.3])]]
     assert ends_of_race(paths, 3, 25) == [2, 3, 2]
+    assert ends_of_race([[0.0], [0.0]], 7, 25) == [7, 7]
+    assert ends_of_race([[np.array([5.0, 1.0, -1e-16])], [np.array([5.0, 1.0, 1e-16])]], 2, 25) == [2, 2]
     assert ends_of_race([*paths, [np.array([5.0, 5.0, 5.0, 5.0])]], 3, 25)[-1] == 0
 
 

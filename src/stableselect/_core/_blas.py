@@ -81,4 +81,4 @@ def add_product(M: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     left, right = np.asfortranarray(left), np.asfortranarray(right)
     n, m, inner = (_int(size) for size in (*M.shape, left.shape[1]))
     a, b, c = left.ctypes.data, right.ctypes.data, M.ctypes.data
-    _GEMM(b"N", b"N", n, m, inner, _double(1), a, n, b, inner, _double(1), c, _int(max(1, M.strides[1] // 8)))
+    _GEMM(b"N", b"N", n, m, inner, _double(1), a, n, b, inner, _double(1), c, _int(max(M.shape[0], M.strides[1] // 8)))

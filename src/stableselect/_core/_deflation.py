@@ -14,7 +14,6 @@ import numpy as np
 from ._arrays import Array, index, like
 from ._gram import DualGram, Gram, column_products
 from ._part_gram import PartGram
-from ._shared_rows import padded
 from ._threads import wide_product
 
 
@@ -158,7 +157,7 @@ class SharedDeflation(DualDeflation):
     def step(self, features: Sequence[int], alphas: np.ndarray, smallest: Array) -> tuple[Array, Array, Array, Array]:
         """Take a column out of every lane's R, as above."""
         Q, n = self.taken[:, : self.n_steps, :], len(features)
-        own = padded([gram.A[:, j] for gram, j in zip(self.grams, features, strict=True)], self.length)
+        own = _padded([gram.A[:, j] for gram, j in zip(self.grams, features, strict=True)], self.length)
         left = own - _projected(Q, own)
         inverse = _inverse(np.sum(own * left, axis=1) + alphas, smallest, np)
         q = left * np.sqrt(inverse)[:, None]
@@ -197,3 +196,11 @@ def _projected(Q: Array, vectors: Array) -> Array:
 def _inverse(pivots: Array, smallest: Array, xp: ModuleType) -> Array:
     """Return 1 / pivot, zero for pivots that are too small."""
     return 1 / xp.where(pivots > smallest, pivots, float("inf"))
+
+
+def _padded(vectors: Sequence[Array], length: int) -> np.ndarray:
+    """Return vectors of several lengths as rows of one array, with zeros at their ends."""
+    found = np.zeros((len(vectors), length))
+    for row, vector in zip(found, vectors, strict=True):
+        row[: len(vector)] = vector
+    return found

@@ -8,9 +8,9 @@ know which one they hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import array_api_compat
 import numpy as np
@@ -19,9 +19,6 @@ from ._arrays import Array, index, namespace
 from ._blas import symmetric_product
 from ._inverse import coefficients_of, inverse_of_independent, pseudo_inverse, refined_product
 from ._threads import begun, one_thread, wide_product
-
-if TYPE_CHECKING:
-    from ._shared_rows import SharedRows
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -210,6 +207,14 @@ class ScaledGram(Gram):
     def scaled(self, factor: float) -> ScaledGram:
         """Return factor C, not multiplied out."""
         return ScaledGram(self.whole.C, self.factor * factor, self.varies)
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """A thin factor A = E B whose rows B others have too: ``rows`` is B, ``embedding`` is E."""
+
+    rows: np.ndarray
+    embedding: np.ndarray
 
 
 class DualGram(Gram):

@@ -10,21 +10,11 @@ one pass over B serves the vectors of all sets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ._arrays import Array
-from ._gram import DualGram, Gram
+from ._gram import DualGram, Gram, SharedRows
 from ._moments import Moments
-
-
-@dataclass(frozen=True)
-class SharedRows:
-    """A = E B for one training set: ``rows`` is B, ``embedding`` is E."""
-
-    rows: np.ndarray
-    embedding: np.ndarray
 
 
 def share_rows(sets: Sequence[Sequence[Moments]], grams: Sequence[Gram], units: Sequence[float]) -> None:
@@ -40,19 +30,21 @@ def share_rows(sets: Sequence[Sequence[Moments]], grams: Sequence[Gram], units: 
         The units.
     """
     parts = list({id(part): part for own in sets for part in own}.values())
-    if len(sets) < 2 or not all(_plain(gram) for gram in grams):
+    n = sum(part._n_stored() for part in parts)
+    thin = [gram for gram in grams if isinstance(gram, DualGram) and _plain(gram)]
+    # Sets that were gathered one by one have no part in common.
+    if len(sets) < 2 or len(thin) < len(sets) or n > 2 * max(len(gram.A) for gram in thin):
         return
     rows = [np.concatenate([np.asarray(block) for block in part._rows]) for part in parts]
     starts = dict(zip(map(id, parts), np.cumsum([0, *map(len, rows)]).tolist(), strict=False))
-    n = sum(map(len, rows))
     totals = [sum(part.weight_sum for part in own) for own in sets]
     means = [
         sum(part.mean * (part.weight_sum / total) for part in own) for own, total in zip(sets, totals, strict=True)
     ]
     shared = np.concatenate([*rows, [part._shift - means[0] for part in parts], [mean - means[0] for mean in means]])
     origin = {id(part): n + at for at, part in enumerate(parts)}
-    for at, (own, gram, unit, total) in enumerate(zip(sets, grams, units, totals, strict=True)):
-        embedding, row = np.zeros((gram.A.shape[0], len(shared))), 0  # type: ignore[attr-defined]
+    for at, (own, gram, unit, total) in enumerate(zip(sets, thin, units, totals, strict=True)):
+        embedding, row = np.zeros((len(gram.A), len(shared))), 0
         for part in own:
             weights = np.concatenate([np.asarray(block) for block in part._weights])
             factors, where = np.sqrt(weights / total / unit), np.arange(row, row + len(weights))
@@ -60,17 +52,9 @@ def share_rows(sets: Sequence[Sequence[Moments]], grams: Sequence[Gram], units: 
             embedding[where, origin[id(part)]] += factors
             embedding[where, n + len(parts) + at] -= factors
             row += len(weights)
-        gram.shared = SharedRows(shared, embedding)  # type: ignore[attr-defined]
+        gram.shared = SharedRows(shared, embedding)
 
 
-def _plain(gram: Gram) -> bool:
+def _plain(gram: DualGram) -> bool:
     """Tell whether a factor is an array in which every feature varies."""
-    return isinstance(gram, DualGram) and isinstance(gram.A, np.ndarray) and bool(np.all(gram.diagonal() > 0))
-
-
-def padded(vectors: Sequence[Array], length: int) -> np.ndarray:
-    """Return vectors of several lengths as rows of one array, with zeros at their ends."""
-    found = np.zeros((len(vectors), length))
-    for row, vector in zip(found, vectors, strict=True):
-        row[: len(vector)] = vector
-    return found
+    return isinstance(gram.A, np.ndarray) and bool(np.all(gram.diagonal() > 0))

@@ -134,6 +134,8 @@ def search_default(
     held_out: Sequence[HeldOut],
     wanted: Wanted,
     known: Known | None = None,
+    *,
+    bound: bool = False,
 ) -> Searched:
     """Return what is selected without regard to stability.
 
@@ -149,14 +151,22 @@ def search_default(
         What is to be selected.
     known : Known, optional
         Searches on the leave-one-out error of these samples that were made already.
+    bound : bool
+        Whether eigenvalues will be asked for afterwards; they are computed beside the search.
 
     Returns
     -------
     Searched
     """
     plain, k, include, exclude = wanted.plain, wanted.k, wanted.include, wanted.exclude
+    ridge = plain.ridge
+    if samples is None and ridge is None:
+        enough = len(held_out) >= wanted.fewest_folds
+        ridge = choose_ridge(held_out, k, include, exclude) if enough else 0.0
+    if bound:  # not before the folds are searched, which keeps all threads busy
+        gram.expect_eigenvalues()
     if samples is None:
-        setting = replace(settle_ridge(held_out, wanted).plain, search="training")
+        setting = replace(plain, ridge=ridge, search="training")
         searched = Searched(find_columns(gram, k, setting, include, exclude), setting)
     else:
         few, setting = search_few_samples(samples, k, plain, include, exclude, known)
@@ -164,15 +174,6 @@ def search_default(
     if plain.exchange and searched.criterion == "training":
         return replace(searched, found=prove_columns(gram, searched.found, setting, include, exclude))
     return searched
-
-
-def settle_ridge(held_out: Sequence[HeldOut], wanted: Wanted) -> Wanted:
-    """Return what is to be selected with a ridge weight: that of least held-out error where it is to be chosen."""
-    if wanted.plain.ridge is not None:
-        return wanted
-    enough = len(held_out) >= wanted.fewest_folds
-    ridge = choose_ridge(held_out, wanted.k, wanted.include, wanted.exclude) if enough else 0.0
-    return replace(wanted, plain=replace(wanted.plain, ridge=ridge))
 
 
 def obstacle_to_leave_one_out(ridge: float | str, cv: object, stable: bool) -> str | None:

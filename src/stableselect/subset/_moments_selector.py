@@ -41,14 +41,7 @@ from ..base import (
 from ._choice import Choice, check_alone, resolve_choice, wanted_under
 from ._conditioned import conditions_cost, free_choice, search_conditions
 from ._conditions import Conditions
-from ._default import (
-    FIRST_RIDGES,
-    Wanted,
-    obstacle_to_leave_one_out,
-    samples_to_leave_out,
-    search_default,
-    settle_ridge,
-)
+from ._default import FIRST_RIDGES, Wanted, obstacle_to_leave_one_out, samples_to_leave_out, search_default
 from ._frontier import STABILITY_FOLDS, choose_stable
 from ._gathering import (
     Scale,
@@ -262,10 +255,7 @@ class MomentsSelector(RecordedSelector):
             if stable.votes is not None:
                 self.selection_frequency_ = stable.votes
         else:
-            if samples is None:
-                wanted = settle_ridge(held_out, wanted)
-            gram.expect_eigenvalues()  # for the lower bound, beside the rest
-            searched = search_default(gram, samples, held_out, wanted)
+            searched = search_default(gram, samples, held_out, wanted, bound=True)
             if include and searched.criterion == "training" and moments.form != "sketched":
                 bare = resolve_choice(Conditions(), k, self.n_features_in_, None, include, exclude)
                 ridge, exchange = searched.setting.refit, searched.setting.exchange

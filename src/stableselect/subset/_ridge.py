@@ -152,7 +152,7 @@ def ends_of_race(errors: Sequence[Sequence[Any]], k: int, n_samples: int) -> lis
         The largest number for which a weight comes close to the best; 0 where it never does.
     """
     first = np.array([np.atleast_1d(own) for (own,) in errors])
-    close = first <= (1 + _BEHIND / n_samples**0.5) * first.min(axis=0)
+    close = first <= (1 + _BEHIND / n_samples**0.5) * first.min(axis=0) + 1e-12 * first.max()
     close[:, 0] &= first.shape[1] == 1  # no features leave the same, whatever the ridge
     return [(k if own.size == 1 else int(np.flatnonzero(own)[-1])) if own.any() else 0 for own in close]
 
