@@ -22,8 +22,8 @@ from ._threads import begun, one_thread, wide_product
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
-_LONG = 256
-"""Of so many features on, eigenvalues take milliseconds."""
+_LONG = 512
+"""Of so many features on, eigenvalues take ten milliseconds, and another thread is worth it."""
 _CANCELS = 1e-2
 """A residual with no more than this share of the variance is not computed as a difference."""
 _MODERATE = 1e20
