@@ -305,7 +305,9 @@ def test_short_stretches_side_by_side_lead_to_the_same_swaps(rng, monkeypatch):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
 @pytest.mark.parametrize("priced", [False, True])
-def test_the_best_gain_of_every_feature_is_the_largest_of_its_swaps(X, alpha, priced, rng):
+@pytest.mark.parametrize("many", [0, 2**15])
+def test_the_best_gain_of_every_feature_is_the_largest_of_its_swaps(X, alpha, priced, rng, many, monkeypatch):
+    monkeypatch.setattr(_swap_state, "_MANY", many)
     gram, _ = Moments.from_array(X).operator().normalised()
     prices = rng.uniform(size=gram.n_features) if priced else None
     state = SwapState(gram, [0, 3, 5, 7], alpha, prices)

@@ -20,6 +20,8 @@ from ._gram import _CANCELS as CANCELS
 from ._gram import DualGram, Gram, column_products
 from ._threads import side_by_side, wide_parts, wide_product
 
+_MANY = 2**15
+"""Swaps for which every pass over them counts."""
 _REFRESH = 32
 """Swaps between two recomputations of the state, to keep rounding from building up."""
 
@@ -149,7 +151,8 @@ class SwapState:
         """
         xp, own = self.gram.xp, self.h[part] + self.alpha
         least = TRUST * self.variance[part]
-        if self.prices is not None or not isinstance(self.V, np.ndarray) or not np.all(own > least):
+        many = isinstance(self.V, np.ndarray) and self.V.size >= _MANY
+        if self.prices is not None or not many or not np.all(own > least):
             gains = self.swap_gains(allowed, part)
             return xp.max(gains if rows is None else xp.take(gains, index(rows, gains, xp), axis=0), axis=0)
         V, Y, p, costs = self.V[:, part], self.Y[:, part], self._pivots(), self.drop_costs
