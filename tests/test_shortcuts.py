@@ -26,11 +26,14 @@ def test_every_table_is_measured(shortcuts):
     ]
 
 
-def test_both_shortcuts_are_taken_somewhere(shortcuts):
-    large = [part for _, parts in shortcuts.rows() for part in parts if part["shape"][0] * part["shape"][1] >= 4e6]
-    small = [part for _, parts in shortcuts.rows() for part in parts if part not in large]
-    assert len(large) == 9 and all(part["k"] >= 32 for part in large)
-    for parts in (large, small):
+def test_every_shortcut_is_taken_somewhere(shortcuts):
+    every = [part for _, parts in shortcuts.rows() for part in parts]
+    counting = [part for part in every if part["k"] == "auto"]
+    large = [part for part in every if part not in counting and part["shape"][0] * part["shape"][1] >= 4e6]
+    small = [part for part in every if part not in counting and part not in large]
+    assert len(large) == 15 and all(part["k"] >= 32 for part in large)
+    assert len(counting) == 9 and all(part["shape"][0] * part["shape"][1] >= 2**20 for part in counting)
+    for parts in (large, small, counting):
         assert any(shortcuts.differs(part, "searches") for part in parts)
 
 
