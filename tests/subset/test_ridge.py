@@ -6,7 +6,7 @@ import pytest
 from stableselect._core import fold_moments, hold_out_each
 from stableselect.subset import _ridge
 from stableselect.subset._path_errors import prefix_errors
-from stableselect.subset._ridge import RIDGE_GRID, ends_of_race, errors_by_ridge, held_out_error
+from stableselect.subset._ridge import RIDGE_GRID, Trial, ends_of_race, errors_by_ridge, held_out_error
 
 
 def test_a_weight_far_behind_on_the_first_fold_is_out_of_the_race():
@@ -29,7 +29,7 @@ def splits(rng):
 def test_who_is_in_the_race_has_the_error_of_a_full_search(splits, monkeypatch, measure):
     def errors(many):
         monkeypatch.setattr(_ridge, "_MANY_VALUES", many)
-        found = [error for error, _ in errors_by_ridge(splits, lambda: 20, [], [], RIDGE_GRID, measure)]
+        found = [error for error, _ in errors_by_ridge(splits, lambda: 20, Trial([], [], measure))]
         return np.array(found).reshape(len(RIDGE_GRID), len(splits), -1)
 
     full, raced = errors(2**60), errors(1)

@@ -93,16 +93,16 @@ class Block:
 
 
 class Room:
-    """Memory for one block of samples, used again for the next; each thread has its own."""
+    """Memory for one array, used again for the next: fresh memory takes long to get at. Each thread has its own."""
 
     def __init__(self) -> None:
         self._own = local()
 
     def take(self, n: int, m: int) -> np.ndarray:
         """Return an n x m array of any values."""
-        if len(getattr(self._own, "rows", ())) < n:
-            self._own.rows = np.empty((n, m))
-        return self._own.rows[:n]
+        if len(getattr(self._own, "values", ())) < n * m:
+            self._own.values = np.empty(n * m)
+        return self._own.values[: n * m].reshape(n, m)
 
 
 def read_blocks(

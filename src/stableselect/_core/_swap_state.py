@@ -9,7 +9,6 @@ from R's column norms g, its diagonal h, and the one product Y = R V.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import local
 
 import numpy as np
 
@@ -18,8 +17,11 @@ from ._blas import add_product
 from ._forward_search import ROUNDING, TRUST, gain_rounding
 from ._gram import _CANCELS as CANCELS
 from ._gram import DualGram, Gram, column_products
+from ._sums import Room
 from ._threads import side_by_side, wide_parts, wide_product
 
+_ROOM = Room()
+"""For swaps as they are looked at."""
 _MANY = 2**15
 """Swaps for which every pass over them counts."""
 _REFRESH = 32
@@ -158,8 +160,7 @@ class SwapState:
         V, Y, p, costs = self.V[:, part], self.Y[:, part], self._pivots(), self.drop_costs
         if rows is not None:
             V, Y, p, costs = V[rows], Y[rows], p[rows], costs[rows]
-        shape = V.shape
-        scaled, num = (np.frombuffer(each, count=V.size).reshape(shape) for each in _scratch(8 * V.size))
+        scaled, num = _ROOM.take(2, V.size).reshape(2, *V.shape)
         np.multiply(V, (2 / p)[:, None], out=scaled)
         np.multiply(scaled, Y, out=num)
         add_product(num, np.stack([-costs, np.ones_like(costs)], axis=1), np.stack([own, self.g[part]]))
@@ -308,16 +309,6 @@ def _add_product(M: Array, left: Array, right: Array) -> None:
         add_product(M, left, right)
     else:
         M += left @ right
-
-
-_OWN = local()
-
-
-def _scratch(size: int) -> tuple[bytearray, bytearray]:
-    """Return memory of this thread for two arrays of so many bytes: fresh memory takes long to get at."""
-    if len(getattr(_OWN, "first", b"")) < size:
-        _OWN.first, _OWN.second = bytearray(size), bytearray(size)
-    return _OWN.first, _OWN.second
 
 
 def add_wide_products(*changes: tuple[Array, Array, Array]) -> None:

@@ -7,6 +7,7 @@ measured on the fold held out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -49,8 +50,38 @@ _LARGE = 1000
 _TOGETHER = 10_000
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
-Measure = Callable[[Gram, Gram, Array, Sequence[int], float], Any]
-"""From what :func:`compared` returns, the features found and the ridge weight to an error per sample."""
+Round = tuple[Gram, Gram, Array, float]
+"""What :func:`compared` returns of one fold."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is tried on every fold.
+
+    Attributes
+    ----------
+    include, exclude : sequence of int
+        Features that must or must not be selected.
+    measure : callable
+        From the first three of a round, the features found and the ridge weight to an error per sample.
+    ridges : sequence of float
+        The ridge weights.
+    """
+
+    include: Sequence[int]
+    exclude: Sequence[int]
+    measure: Callable[[Gram, Gram, Array, Sequence[int], float], Any]
+    ridges: Sequence[float] = RIDGE_GRID
+
+    def search(self, rounds: Sequence[Round], k: int | Sequence[int]) -> list[list[int]]:
+        """Return what forward searches find, round by round and ridge by ridge: k features, or as many as each has."""
+        lanes = [gram.unscaled(ridge) for gram, *_ in rounds for ridge in self.ridges]
+        return forward_searches(lanes, k if isinstance(k, int) else [*k] * len(rounds), self.include, self.exclude)
+
+    def errors(self, own: Round, found: Sequence[Sequence[int]]) -> list[Any]:
+        """Return the errors of one round, ridge by ridge, in the units of the samples."""
+        gram, target, shift, weight = own
+        return [weight * self.measure(gram, target, shift, *both) for both in zip(found, self.ridges, strict=True)]
 
 
 def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
@@ -59,7 +90,7 @@ def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], ex
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
     map too much, and more of it does not help.
     """
-    searched = errors_by_ridge(held_out, lambda: k, include, exclude, RIDGE_GRID, held_out_error)
+    searched = errors_by_ridge(held_out, lambda: k, Trial(include, exclude, held_out_error))
     return least_ridge((sum(part), scale) for part, scale in searched)
 
 
@@ -76,12 +107,7 @@ def least_ridge(searched: Iterable[tuple[float, float]]) -> float:
 
 
 def errors_by_ridge(
-    held_out: Sequence[HeldOut],
-    reach: Callable[[], int],
-    include: Sequence[int],
-    exclude: Sequence[int],
-    ridges: Sequence[float],
-    measure: Measure,
+    held_out: Sequence[HeldOut], reach: Callable[[], int], trial: Trial
 ) -> Iterator[tuple[list[Any], float]]:
     """Yield for every ridge weight the errors of what forward searches find, one for each part held out.
 
@@ -91,12 +117,8 @@ def errors_by_ridge(
         Parts of the samples held out of the others.
     reach : callable
         Asked for the number of features before searches are made: a few ridge weights side by side.
-    include, exclude : sequence of int
-        Features that must or must not be selected.
-    ridges : sequence of float
-        The weights.
-    measure : callable
-        See :data:`Measure`.
+    trial : Trial
+        What is tried.
 
     Yields
     ------
@@ -108,18 +130,18 @@ def errors_by_ridge(
     m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
     test = held_out[0].test
     if not thin and in_lock_step(test):
-        yield from _by_ridge(errors_in_lock_step(held_out, reach(), include, exclude, ridges, measure), len(ridges))
+        yield from _by_ridge(errors_in_lock_step(held_out, reach(), trial))
         return
     if not thin and m < _LARGE:
-        yield from _of_few_features(held_out, reach, include, exclude, ridges, measure)
+        yield from _of_few_features(held_out, reach, trial)
         return
-    step = len(ridges)
+    step = len(trial.ridges)
     if not thin:  # each search may come to hold a residual, and two arrays of k x m
         step = max(1, min(step, int(memory_limit() / 4 / (8 * m * (m + 2 * reach())))))
-    for start in range(0, len(ridges), step):
-        part, k = ridges[start : start + step], reach()
-        n = max(1, _TOGETHER // (len(part) * m))
-        some = partial(errors_of, k=k, include=include, exclude=exclude, ridges=part, measure=measure)
+    for start in range(0, len(trial.ridges), step):
+        part, k = replace(trial, ridges=trial.ridges[start : start + step]), reach()
+        n = max(1, _TOGETHER // (len(part.ridges) * m))
+        some = partial(errors_of, k=k, trial=part)
         batches = [held_out[first : first + n] for first in range(0, len(held_out), n)]
         done = []
         if not thin:  # the other folds will come to much the same features as the first
@@ -127,10 +149,10 @@ def errors_by_ridge(
             some = partial(some, likely=sorted({j for chosen in done[0].found for j in chosen}))
         elif n == 1 and m * sum(split.test.n_samples for split in held_out) >= _MANY_VALUES:
             done = [some(batches.pop(0))]
-            some = partial(_in_the_race, ends=ends_of_race(done[0].errors, k, test.n_samples), search=some)
+            some = partial(_in_the_race, k=k, trial=part, ends=ends_of_race(done[0].errors, k, test.n_samples))
             batches = [held_out[1:]]  # which share one pass over the samples at every step
         done += side_by_side(some, batches)
-        yield from _by_ridge(done, len(part))
+        yield from _by_ridge(done)
 
 
 def ends_of_race(errors: Sequence[Sequence[Any]], k: int, n_samples: int) -> list[int]:
@@ -157,13 +179,13 @@ def ends_of_race(errors: Sequence[Sequence[Any]], k: int, n_samples: int) -> lis
     return [(k if own.size == 1 else int(np.flatnonzero(own)[-1])) if own.any() else 0 for own in close]
 
 
-def _in_the_race(held_out: Sequence[HeldOut], ends: Sequence[int], search: Callable[..., Batch]) -> Batch:
+def _in_the_race(held_out: Sequence[HeldOut], k: int, trial: Trial, ends: Sequence[int]) -> Batch:
     """Search folds with every ridge weight up to so many features; what is not tried has an infinite error."""
-    ridges, k = search.keywords["ridges"], search.keywords["k"]  # type: ignore[attr-defined]
     tried = [at for at, end in enumerate(ends) if end]
-    batch = search(held_out, k=[ends[at] for at in tried], ridges=[ridges[at] for at in tried])
+    part = replace(trial, ridges=[trial.ridges[at] for at in tried])
+    batch = errors_of(held_out, [ends[at] for at in tried], part)
     paths = bool(np.ndim(batch.errors[0][0]))
-    errors: list[list[Any]] = [[np.inf] * len(held_out) for _ in ridges]
+    errors: list[list[Any]] = [[np.inf] * len(held_out) for _ in ends]
     for at, found in zip(tried, batch.errors, strict=True):
         errors[at] = list(found)
     for own in errors if paths else ():
@@ -174,12 +196,7 @@ def _in_the_race(held_out: Sequence[HeldOut], ends: Sequence[int], search: Calla
 
 
 def _of_few_features(
-    held_out: Sequence[HeldOut],
-    reach: Callable[[], int],
-    include: Sequence[int],
-    exclude: Sequence[int],
-    ridges: Sequence[float],
-    measure: Measure,
+    held_out: Sequence[HeldOut], reach: Callable[[], int], trial: Trial
 ) -> Iterator[tuple[list[Any], float]]:
     """Yield the same for tables of so few features that all folds are searched at once.
 
@@ -189,56 +206,45 @@ def _of_few_features(
     m = int(held_out[0].test.n_features or 0)
     whole = m <= _SQUARED * reach()
 
-    def prepare(split: HeldOut) -> tuple[Gram, Gram, Array, float]:
+    def prepare(split: HeldOut) -> Round:
         gram, *others = compared(split.train, split.test)
         if whole:
             gram.unscaled(0.0)[0].expect_all()
         return gram, *others
 
     ahead: Callable[[Callable[[], Any]], Callable[[], Any]] = begun if m >= _LONG else lambda work: work
-    rounds: list[tuple[Gram, Gram, Array, float]] = []
+    rounds: list[Round] = []
     asked = [ahead(partial(prepare, split)) for split in held_out]
-    for start in range(0, len(ridges), _AT_ONCE):
-        part, k = ridges[start : start + _AT_ONCE], reach()
-        n, measured = max(1, _TOGETHER // (len(part) * m)), []
+    for start in range(0, len(trial.ridges), _AT_ONCE):
+        part, k = replace(trial, ridges=trial.ridges[start : start + _AT_ONCE]), reach()
+        n, measured = max(1, _TOGETHER // (len(part.ridges) * m)), []
         for first in range(0, len(held_out), n):
             if not start:  # the last of them first: another thread has begun with the others
                 rounds += reversed([prepared() for prepared in reversed(asked[first : first + n])])
             some = rounds[first : first + n]
-            found = forward_searches([gram.unscaled(ridge) for gram, *_ in some for ridge in part], k, include, exclude)
-            measured += [
-                ahead(partial(_measured, own, found[at * len(part) :], part, measure)) for at, own in enumerate(some)
-            ]
+            found = _each(part.search(some, k), len(some))
+            measured += [ahead(partial(part.errors, *own)) for own in zip(some, found, strict=True)]
         scale, errors = sum(weight * m for *_, weight in rounds), [error() for error in reversed(measured)][::-1]
         yield from ((list(own), scale) for own in zip(*errors, strict=True))
 
 
-def _measured(
-    own: tuple[Gram, Gram, Array, float], found: list[list[int]], ridges: Sequence[float], measure: Measure
-) -> list[Any]:
-    """Return the errors of one fold, ridge by ridge."""
-    gram, target, shift, weight = own
-    return [weight * measure(gram, target, shift, *both) for both in zip(found, ridges, strict=False)]
+def _each(found: list[Any], n_rounds: int) -> list[list[Any]]:
+    """Return what belongs to each round, of what is in a row."""
+    n = len(found) // n_rounds
+    return [found[start : start + n] for start in range(0, len(found), n)]
 
 
-def errors_in_lock_step(
-    held_out: Sequence[HeldOut],
-    k: int,
-    include: Sequence[int],
-    exclude: Sequence[int],
-    ridges: Sequence[float],
-    measure: Measure,
-) -> list[Batch]:
+def errors_in_lock_step(held_out: Sequence[HeldOut], k: int, trial: Trial) -> list[Batch]:
     """Search as many folds at a time as fit in memory, with all ridge weights, on tensors."""
     test, first = held_out[0].test, 0
     done: list[Batch] = []
     likely: list[int] = []
     if int(test.n_features or 0) >= MANY_FEATURES:  # the other folds will come to much the same features as the first
-        done, first = [errors_of(held_out[:1], k, include, exclude, ridges, measure)], 1
+        done, first = [errors_of(held_out[:1], k, trial)], 1
         likely = sorted({j for chosen in done[0].found for j in chosen})
     others = held_out[first:]
     for part in parts_in_memory(test, len(others), 2):
-        done.append(errors_of(others[part], k, include, exclude, ridges, measure, likely))
+        done.append(errors_of(others[part], k, trial, likely))
     return done
 
 
@@ -250,46 +256,36 @@ class Batch(NamedTuple):
     scales: list[float]
 
 
-def _by_ridge(batches: Sequence[Batch], n_ridges: int) -> Iterator[tuple[list[Any], float]]:
+def _by_ridge(batches: Sequence[Batch]) -> Iterator[tuple[list[Any], float]]:
     """Yield for every ridge weight the errors on all folds, and the variance of all."""
     scale = sum(scale for batch in batches for scale in batch.scales)
-    return (([error for batch in batches for error in batch.errors[i]], scale) for i in range(n_ridges))
+    for errors in zip(*(batch.errors for batch in batches), strict=True):
+        yield [error for own in errors for error in own], scale
 
 
-def errors_of(
-    held_out: Sequence[HeldOut],
-    k: int | Sequence[int],
-    include: Sequence[int],
-    exclude: Sequence[int],
-    ridges: Sequence[float],
-    measure: Measure,
-    likely: Sequence[int] = (),
-) -> Batch:
-    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found.
-
-    With each ridge weight k features, or as many as ``k`` has for it.
-    """
+def errors_of(held_out: Sequence[HeldOut], k: int | Sequence[int], trial: Trial, likely: Sequence[int] = ()) -> Batch:
+    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
     rounds = [compared(split.train, split.test) for split in held_out]
     if isinstance(rounds[0][0], DualGram):
         units = [weight / split.test.weight_sum for split, (*_, weight) in zip(held_out, rounds, strict=True)]
         share_rows([split.parts for split in held_out], [gram for gram, *_ in rounds], units)
-    lanes = [gram.unscaled(ridge) for gram, _, _, _ in rounds for ridge in ridges]
-    for gram in {id(gram): gram for gram, _ in lanes}.values() if likely else ():
-        gram.expect(likely)
-    found = forward_searches(lanes, k if isinstance(k, int) else [*k] * len(rounds), include, exclude)
-    each, weights = [part for part in rounds for _ in ridges], [*ridges] * len(rounds)
-    if measure is held_out_error and in_lock_step(rounds[0][0]):
-        measured = map_errors([part[:3] for part in each], found, weights)
+    for gram, *_ in rounds if likely else ():
+        gram.unscaled(0.0)[0].expect(likely)
+    found = trial.search(rounds, k)
+    if trial.measure is held_out_error and in_lock_step(rounds[0][0]):
+        each, ridges = [own for own in rounds for _ in trial.ridges], [*trial.ridges] * len(rounds)
+        measured = map_errors([own[:3] for own in each], found, ridges)
+        summed = _each([weight * error for (*_, weight), error in zip(each, measured, strict=True)], len(rounds))
     else:
-        measured = [
-            measure(*part[:3], *both) for part, both in zip(each, zip(found, weights, strict=True), strict=True)
-        ]
-    summed = [part[3] * error for part, error in zip(each, measured, strict=True)]
-    errors = [summed[at :: len(ridges)] for at in range(len(ridges))]
-    return Batch(found, errors, [weight * gram.n_features for gram, _, _, weight in rounds])
+        summed = [trial.errors(*own) for own in zip(rounds, _each(found, len(rounds)), strict=True)]
+    return Batch(
+        found,
+        [list(errors) for errors in zip(*summed, strict=True)],
+        [weight * gram.n_features for gram, *_, weight in rounds],
+    )
 
 
-def compared(train: Moments, test: Moments) -> tuple[Gram, Gram, Array, float]:
+def compared(train: Moments, test: Moments) -> Round:
     """Return the moments to fit on, scaled to mean variance one, and those of the samples held out in the same units.
 
     Also the difference of the means, and the weight that brings an error back to the units of the samples.
