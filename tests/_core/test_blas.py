@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from stableselect._core import _blas
-from stableselect._core._blas import add_gram, add_product, symmetric_product
+from stableselect._core._blas import add_gram, add_product, invert_factor, symmetric_product
 
 
 @pytest.fixture(params=["compiled", "python"])
 def routines(request, monkeypatch):
     if request.param == "python":
-        for name in ("_SYRK", "_SYMV", "_GEMM"):
+        for name in ("_SYRK", "_SYMV", "_GEMM", "_POTRF", "_TRTRI"):
             monkeypatch.setattr(_blas, name, None)
 
 
 def test_the_compiled_routines_are_found():
-    assert None not in (_blas._SYRK, _blas._SYMV, _blas._GEMM)
+    assert None not in (_blas._SYRK, _blas._SYMV, _blas._GEMM, _blas._POTRF, _blas._TRTRI)
 
 
 def test_a_routine_of_another_form_is_not_called(monkeypatch):
@@ -67,6 +67,13 @@ def test_a_product_is_added_where_neither_rows_nor_columns_lie_together(rng):
     add_product(M[::2, ::2], left, right)
     np.testing.assert_allclose(M[::2, ::2], left @ right, atol=1e-14)
     assert not M[1::2].any() and not M[:, 1::2].any()
+
+
+def test_the_inverse_of_a_triangular_factor(routines, rng):
+    A = rng.normal(size=(20, 7))
+    M = A.T @ A
+    np.testing.assert_allclose(invert_factor(M.copy()), np.linalg.inv(np.linalg.cholesky(M)).T, atol=1e-12)
+    assert invert_factor(M - 1e3 * np.eye(7)) is None
 
 
 def test_other_threads_work_meanwhile(rng):

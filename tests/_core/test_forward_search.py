@@ -117,8 +117,11 @@ def test_rows_of_the_square_are_computed_once_and_right(rng):
     square = gram.dense() @ gram.dense()
     gram.expect([3, 5])
     gram.expect([])
-    for j in (3, 4, 5, 4):
-        np.testing.assert_allclose(gram.square_row(j), square[j], rtol=1e-12)
+    for _ in range(2):
+        rows, squares = gram.with_squares(np.array([3, 4, 5, 4]))
+        np.testing.assert_array_equal(rows, gram.dense()[[3, 4, 5, 4]])
+        np.testing.assert_allclose(squares, square[[3, 4, 5, 4]], rtol=1e-12)
+        gram.expect_all()
 
 
 @pytest.mark.parametrize("thin", [False, True])

@@ -12,7 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stableselect import ColumnSubset, Moments, RandomSelector, ScorerSelector
 from stableselect._core._folds import fold_moments, hold_out_each
-from stableselect.subset._ridge import RIDGE_GRID, choose_ridge, held_out_error
+from stableselect.subset._ridge import RIDGE_GRID, choose_ridge
+from stableselect.subset._round import Round
 
 
 def refit_error(X, S):
@@ -157,14 +158,21 @@ def test_repeated_feature_names_are_refused(tall):
 def test_held_out_error_from_moments_is_the_error_on_the_rows(request, name):
     X = request.getfixturevalue(name)
     train, test, S, ridge = X[:-3], X[-3:], [0, 3, 7], 0.2
-    one, other = Moments.from_array(train), Moments.from_array(test)
-    gram, unit = one.operator().normalised()
-    shift = (other.mean - one.mean) / unit**0.5
-    found = unit * held_out_error(gram, other.operator().scaled(1 / unit), shift, S, ridge)
+    own = Round.of(Moments.from_array(train), Moments.from_array(test))
     mean = train.mean(axis=0)
     Xc = train - mean
-    B = np.linalg.solve(Xc[:, S].T @ Xc[:, S] / len(Xc) + ridge * unit * np.eye(3), Xc[:, S].T @ Xc / len(Xc))
-    assert found == pytest.approx(((test - mean - (test - mean)[:, S] @ B) ** 2).sum() / 3, rel=1e-9)
+    unit = Xc.var(axis=0).mean()
+
+    def expected(S, ridge):
+        M = Xc[:, S].T @ Xc[:, S] / len(Xc) + ridge * unit * np.eye(len(S))
+        B = np.linalg.pinv(M, rcond=1e-10) @ (Xc[:, S].T @ Xc / len(Xc))
+        return ((test - mean - (test - mean)[:, S] @ B) ** 2).sum()
+
+    assert own.weight * own.error(S, ridge) == pytest.approx(expected(S, ridge), rel=1e-9)
+    # The copy of a feature, among other things, needs more care than those that are independent.
+    choices = [([0, 3, 7], 0.2), ([7, 1], 0.0), ([0, 1, 3, 5], 3.0)]
+    several = own.errors(*zip(*choices, strict=True))
+    np.testing.assert_allclose(own.weight * np.array(several), [expected(*choice) for choice in choices], rtol=1e-9)
 
 
 def test_automatic_ridge_is_the_best_of_the_grid_on_held_out_folds(wide, rng):

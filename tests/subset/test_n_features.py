@@ -16,8 +16,9 @@ from stableselect._core._folds import fold_moments, hold_out_each, row_folds
 from stableselect.base import TargetNotReachedWarning
 from stableselect.persistence import save
 from stableselect.subset._n_features import fewest_to_explain
-from stableselect.subset._path_errors import prefix_errors
-from stableselect.subset._ridge import choose_ridge, compared, held_out_error
+from stableselect.subset._path_errors import path_errors
+from stableselect.subset._ridge import choose_ridge
+from stableselect.subset._round import Round
 
 
 def planted(rng, rank=4, m=20, n=200, noise=0.05):
@@ -79,20 +80,19 @@ def test_with_a_free_ridge_the_curve_has_the_least_error_of_the_grid_for_every_k
 def test_errors_of_all_prefixes_are_those_of_each(request, name, ridge):
     X = request.getfixturevalue(name)
     split = hold_out_each([Moments.from_array(part) for part in (X[:2], X[2:5], X[5:])])[1]
-    gram, target, shift, _ = compared(split.train, split.test)
+    own = Round.of(split.train, split.test)
     # No more columns than rows: beyond, which of many equal maps is meant is not said by the training rows.
-    columns = forward_search(gram, 5, ridge)
-    errors = prefix_errors(gram, target, shift, columns, ridge)
-    one_by_one = [held_out_error(gram, target, shift, columns[:k], ridge) for k in range(1, 6)]
+    columns = forward_search(own.gram, 5, ridge)
+    (errors,) = path_errors(own, [columns], [ridge])
+    one_by_one = [own.error(columns[:k], ridge) for k in range(1, 6)]
     np.testing.assert_allclose(errors[1:], one_by_one, rtol=1e-9)
-    assert errors[0] == pytest.approx(target.trace() + float(shift @ shift))
+    assert errors[0] == pytest.approx(own.target.trace() + float(own.shift @ own.shift))
 
 
 def test_columns_that_others_determine_add_nothing(rng):
     a, b = rng.normal(size=(2, 80))
     split = hold_out_each(fold_moments(np.c_[a, b, a, np.full(80, 3.0), a + b, b], None, 4))[0]
-    gram, target, shift, _ = compared(split.train, split.test)
-    errors = prefix_errors(gram, target, shift, [0, 2, 3, 1, 4, 5], 0.0)
+    (errors,) = path_errors(Round.of(split.train, split.test), [[0, 2, 3, 1, 4, 5]], [0.0])
     assert errors[1] == errors[2] == errors[3] and errors[0] > errors[1] > 1e-3
     np.testing.assert_allclose(errors[4:], 0.0, atol=1e-12)
 

@@ -5,8 +5,9 @@ import pytest
 
 from stableselect._core import fold_moments, hold_out_each
 from stableselect.subset import _ridge
-from stableselect.subset._path_errors import prefix_errors
-from stableselect.subset._ridge import RIDGE_GRID, Trial, ends_of_race, errors_by_ridge, held_out_error
+from stableselect.subset._path_errors import path_errors
+from stableselect.subset._ridge import RIDGE_GRID, Trial, ends_of_race, errors_by_ridge
+from stableselect.subset._round import Round
 
 
 def test_a_weight_far_behind_on_the_first_fold_is_out_of_the_race():
@@ -25,7 +26,7 @@ def splits(rng):
     return hold_out_each(fold_moments(X, None, 4))
 
 
-@pytest.mark.parametrize("measure", [held_out_error, prefix_errors])
+@pytest.mark.parametrize("measure", [Round.errors, path_errors])
 def test_who_is_in_the_race_has_the_error_of_a_full_search(splits, monkeypatch, measure):
     def errors(many):
         monkeypatch.setattr(_ridge, "_MANY_VALUES", many)
@@ -37,6 +38,6 @@ def test_who_is_in_the_race_has_the_error_of_a_full_search(splits, monkeypatch, 
     assert 0 < sum(ends) < 20 * len(ends)
     np.testing.assert_allclose(raced[:, 0], full[:, 0], rtol=1e-9)
     for end, own, other in zip(ends, full[:, 1:], raced[:, 1:], strict=True):
-        tried = end + 1 if measure is prefix_errors else min(end, 1)
+        tried = end + 1 if measure is path_errors else min(end, 1)
         np.testing.assert_allclose(other[:, :tried], own[:, :tried], rtol=1e-9)
-        assert np.all(np.isinf(other[:, max(tried, int(measure is prefix_errors)) :]))
+        assert np.all(np.isinf(other[:, max(tried, int(measure is path_errors)) :]))

@@ -48,7 +48,7 @@ from ._forward_search import (
     open_columns,
 )
 from ._gram import DualGram, Gram
-from ._inverse import pseudo_inverse, refined_product
+from ._inverse import inverse_of_independent, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
@@ -74,7 +74,7 @@ from ._resampling import (
     splits_of,
     units,
 )
-from ._roles import Roles, column_roles, count_and_sum, least_squares_map, loss_bound
+from ._roles import Roles, column_roles, count_and_sum, expect_bound, least_squares_map, loss_bound
 from ._rules import Rules, Undecided
 from ._search_device import (
     exchange_each,

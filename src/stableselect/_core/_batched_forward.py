@@ -97,9 +97,8 @@ class _Group(NamedTuple):
         rows = self.C[torch.arange(len(self.C), device=own.device)[:, None], own]
         if self.gram is None:
             return rows, rows @ self.C
-        numbers = own[0].tolist()
-        self.gram.expect(numbers)
-        return rows, torch.stack([self.gram.square_row(j) for j in numbers])[None]
+        self.gram.expect(own[0].tolist())
+        return rows, self.gram.with_squares(own[0])[1][None]
 
 
 class _LockStep:

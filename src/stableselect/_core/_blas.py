@@ -1,4 +1,4 @@
-"""Three routines of BLAS on NumPy arrays that let other threads of Python work meanwhile.
+"""Routines of BLAS and LAPACK on NumPy arrays that let other threads of Python work meanwhile.
 
 SciPy's own functions (:mod:`scipy.linalg.blas`) hold Python's lock, so that threads wait for one another. Here the
 routines that SciPy offers to compiled code (:mod:`scipy.linalg.cython_blas`) are called through :mod:`ctypes`, which
@@ -15,9 +15,15 @@ import re
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import blas, cython_blas
+from scipy.linalg import blas, cython_blas, cython_lapack, lapack
 
-_FORMS = {"dsyrk": "cciiddiddi", "dsymv": "ciddididdi", "dgemm": "cciiiddididdi"}
+_FORMS = {
+    "dsyrk": "cciiddiddi",
+    "dsymv": "ciddididdi",
+    "dgemm": "cciiiddididdi",
+    "dpotrf": "cidii",
+    "dtrtri": "ccidii",
+}
 """The arguments of every routine, all of them pointers: to characters, integers and double-precision numbers."""
 
 _LONG = 400
@@ -26,21 +32,22 @@ _LONG = 400
 
 def _routine(name: str) -> Callable[..., None] | None:
     """Return a routine as SciPy's compiled code has it; None where it is not of the form that is known here."""
-    capsule = getattr(cython_blas, "__pyx_capi__", {}).get(name)
+    offered = [getattr(module, "__pyx_capi__", {}) for module in (cython_blas, cython_lapack)]
+    capsule = next((routines[name] for routines in offered if name in routines), None)
     if capsule is None:
         return None
     form_of, address_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     form_of.restype, form_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     address_of.restype, address_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     form = form_of(capsule)
-    kinds = re.sub(r"\w*cython_blas_d \*", "d", form.decode()).replace("char *", "c").replace("int *", "i")
+    kinds = re.sub(r"\w*cython_(blas|lapack)_d \*", "d", form.decode()).replace("char *", "c").replace("int *", "i")
     if kinds != f"void ({', '.join(_FORMS[name])})":
         return None
     arguments = [ctypes.c_char_p if kind == "c" else ctypes.c_void_p for kind in _FORMS[name]]
     return ctypes.CFUNCTYPE(None, *arguments)(address_of(capsule, form))
 
 
-_SYRK, _SYMV, _GEMM = (_routine(name) for name in _FORMS)
+_SYRK, _SYMV, _GEMM, _POTRF, _TRTRI = (_routine(name) for name in _FORMS)
 
 
 def _int(value: int) -> object:
@@ -82,3 +89,16 @@ def add_product(M: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     n, m, inner = (_int(size) for size in (*M.shape, left.shape[1]))
     a, b, c = left.ctypes.data, right.ctypes.data, M.ctypes.data
     _GEMM(b"N", b"N", n, m, inner, _double(1), a, n, b, inner, _double(1), c, _int(max(M.shape[0], M.strides[1] // 8)))
+
+
+def invert_factor(M: np.ndarray) -> np.ndarray | None:
+    """Return the inverse of L, LL' = M, transposed, in the memory of M; None where M is not positive definite."""
+    if _POTRF is None or _TRTRI is None:
+        factor, failed = lapack.dpotrf(M.T, lower=1, clean=0, overwrite_a=1)
+        return None if failed else np.triu(lapack.dtrtri(factor, lower=1, overwrite_c=1)[0].T)
+    size, info = _int(len(M)), ctypes.c_int(0)
+    _POTRF(b"L", size, M.ctypes.data, size, ctypes.byref(info))
+    if info.value:
+        return None
+    _TRTRI(b"L", b"N", size, M.ctypes.data, size, ctypes.byref(info))
+    return np.triu(M)

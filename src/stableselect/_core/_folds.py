@@ -30,7 +30,7 @@ from ._arrays import (
 )
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._sums import Room, pooled_sums
+from ._sums import Room, pooled_sums, sums_left
 from ._threads import MANY_FEATURES, side_by_side
 
 _MIX = (-7046029254386353131, -4417276706812531889)
@@ -39,8 +39,12 @@ _DROPPED = 29
 """Bits of a double's 52 that are rounded away: as many as single precision lacks."""
 _SHORT = 10**8
 """Fewer multiplications than this take milliseconds, for all folds together."""
+_MODERATE = 1024
+"""The most features for which sums of one more set of samples take little memory."""
 _MANY_VALUES = 2**20
 """Values whose hashes take milliseconds."""
+_CANCELS = 1e-2
+"""What is left of a feature's sum of squares is a difference only where it is more than this fraction of all."""
 _MOST = 2**20
 """Values of a table that is sorted before its moments are gathered; larger ones are read as they come."""
 
@@ -189,7 +193,11 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     # SciPy's sparse products let no other thread work, and small ones are done before it has begun.
     if not isinstance(X, np.ndarray) or m >= MANY_FEATURES or X.size * m < _SHORT:
         return [read(rows) for rows in parts]
-    return side_by_side(read, parts)
+    if len(parts) % 2 == 0 or m > _MODERATE:
+        return side_by_side(read, parts)
+    # Two halves of the last set, so that no thread waits for long at the end.
+    *found, first, second = side_by_side(read, [*parts[:-1], *np.array_split(parts[-1], 2)])
+    return [*found, merged([first, second])]
 
 
 def gather(X: Array, rows: np.ndarray, weights: np.ndarray | None = None, **how: Any) -> Moments:
@@ -238,21 +246,40 @@ def _with_second(parts: Sequence[Moments], second: Array) -> Moments:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Moments of samples to fit on, in parts, and of samples held out of that fit."""
+    """Moments of samples to fit on, in parts, and of samples held out of that fit; those of both, where known."""
 
     parts: Sequence[Moments]
     test: Moments
+    whole: Moments | None = None
 
     @property
     def train(self) -> Moments:
-        """The moments of all parts; merged anew every time, so that those of one fold at a time take memory."""
-        return merged(self.parts)
+        """The moments of all parts; put together anew every time, so that those of one fold at a time take memory."""
+        left = None if self.whole is None else _left(self.whole, self.parts, self.test)
+        return merged(self.parts) if left is None else left
 
 
-def hold_out_each(folds: Sequence[Moments]) -> list[HeldOut]:
-    """Return every fold as the one held out, with all others together."""
+def _left(whole: Moments, parts: Sequence[Moments], test: Moments) -> Moments | None:
+    """Return the moments of all parts from those of all samples, less what is held out; None where digits would cancel.
+
+    That takes two arrays of m x m, however many parts there are.
+    """
+    if not _hold_sums([whole, *parts, test]) or not isinstance(whole._second, np.ndarray):
+        return None
+    whole._mirror()
+    test._mirror()
+    found = _with_second(parts, whole._second)
+    weight = found.weight_sum * test.weight_sum / whole.weight_sum
+    found._second = sums_left(whole._second, test._second, weight, test._mean - found._mean)
+    found._mirrored = True
+    return found if np.all(np.diag(found._second) >= _CANCELS * np.diag(whole._second)) else None
+
+
+def hold_out_each(folds: Sequence[Moments], whole: Moments | None = None) -> list[HeldOut]:
+    """Return every fold as the one held out, with all others together; ``whole`` are the moments of all, if known."""
     return [
-        HeldOut([part for other, part in enumerate(folds) if other != held], folds[held]) for held in range(len(folds))
+        HeldOut([part for other, part in enumerate(folds) if other != held], folds[held], whole)
+        for held in range(len(folds))
     ]
 
 

@@ -1,7 +1,7 @@
 """Forward search: the features one at a time, each by the largest fall of the loss; several searches side by side.
 
 The notation is that of :mod:`stableselect._core._swap_state`. With w = R_j / sqrt(R_jj + alpha) a step turns R into
-R - w w', so R's column norms g lose 2 w * (R w) - |w|^2 w * w and its diagonal h loses w * w; R itself is not formed.
+R - w w', so R's column norms g lose w * u, u = 2 R w - |w|^2 w, and its diagonal h loses w * w; R itself is not formed.
 
 Searches with several ridge weights and on several tables go in lock step, as rows of the same arrays. Each chooses by
 its own row alone, so that it finds what it would find by itself.
@@ -101,7 +101,8 @@ def forward_searches(
     found: dict[int, list[int]] = {}
     running = list(range(len(lanes)))
     for step in range(max(ends)):
-        search.take([include[step]] * len(running) if step < len(include) else search.best())
+        with np.errstate(divide="ignore", invalid="ignore"):  # nothing is left of combinations
+            search.take([include[step]] * len(running) if step < len(include) else search.best())
         if any(ends[lane] == step + 1 for lane in running):
             found.update(zip(running, search.chosen, strict=True))
             going = [at for at, lane in enumerate(running) if ends[lane] > step + 1]
@@ -112,7 +113,11 @@ def forward_searches(
 
 
 class _ForwardSearch:
-    """What every lane has chosen, and what is left of its features: a row of every array for each lane."""
+    """What every lane has chosen, and what is left of its features: a row of every array for each lane.
+
+    What is left of a feature that may not be chosen, or is a combination of those that are, counts as infinite: its
+    gain is zero, and a step needs no mask.
+    """
 
     def __init__(
         self, lanes: Sequence[Lane], k: int, include: Sequence[int], exclude: Sequence[int], prices: Array
@@ -123,24 +128,23 @@ class _ForwardSearch:
         self.chosen: list[list[int]] = [[] for _ in lanes]
         self.exhausted = np.zeros(len(lanes), dtype=bool)
         self.sharing = deflations(self.grams, k)  # and the lanes of each
-        norms = {id(gram): gram.squared_norms() for gram in {id(gram): gram for gram in self.grams}.values()}
+        known = {id(gram): (gram.squared_norms(), gram.diagonal(), gram.trace()) for gram in self.grams[::-1]}
+        norms, variances, traces = zip(*(known[id(gram)] for gram in self.grams), strict=True)
         xp = self.xp
-        self.g = xp.stack([norms[id(gram)] for gram in self.grams])
+        self.g, self.variance = xp.stack(norms), xp.stack(variances)
         self.lanes = index(range(len(lanes)), self.g, xp)
-        self.variance = xp.stack([gram.diagonal() for gram in self.grams])
-        self.h = xp.asarray(self.variance, copy=True)
+        self.open = xp.stack([open_columns(self.grams[0], [*include, *exclude])] * len(lanes))
+        self.h = xp.where(self.open & (self.variance > 0), self.variance, float("inf"))
         self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
-        self.loss, self.total, self.total_size = np.tile([gram.trace() for gram in self.grams], (3, 1))
+        self.loss, self.total, self.total_size = np.tile(traces, (3, 1))
         self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
         self.ridges = like(self.alphas[:, None], self.g, xp)
-        # A feature with no more than this left is a combination of the chosen ones; infinite where it is not allowed.
-        self.least = xp.where(open_columns(self.grams[0], [*include, *exclude]), TRUST * self.variance, float("inf"))
 
     def keep(self, lanes: Sequence[int]) -> None:
         """Go on with some of the lanes only."""
         xp, at = self.xp, index(lanes, self.g, self.xp)
-        self.g, self.h, self.size, self.variance, self.ridges, self.least = (
-            xp.take(array, at, axis=0) for array in (self.g, self.h, self.size, self.variance, self.ridges, self.least)
+        self.g, self.h, self.size, self.variance, self.ridges, self.open = (
+            xp.take(array, at, axis=0) for array in (self.g, self.h, self.size, self.variance, self.ridges, self.open)
         )
         self.loss, self.total, self.total_size, self.watched, self.alphas, self.exhausted = (
             array[list(lanes)]
@@ -159,29 +163,39 @@ class _ForwardSearch:
     def best(self) -> list[int]:
         """Return the best next feature of every lane."""
         xp = self.xp
-        for lane in np.flatnonzero(self.loss < self.watched).tolist():
-            self._restart(lane)
-            if self.loss[lane] <= EXHAUSTED * self.total[lane]:
-                self._exhaust(lane)
-        usable = (self.h > self.least) & (self.g > 0)
-        pivot = xp.where(usable, self.h + self.ridges, float("inf"))
+        if (self.loss < self.watched).any():
+            for lane in np.flatnonzero(self.loss < self.watched).tolist():
+                self._restart(lane)
+                if self.loss[lane] <= EXHAUSTED * self.total[lane]:
+                    self._exhaust(lane)
+        pivot = self.h + self.ridges
         gain = fall = self.g / pivot
         if self.prices is not None:
-            gain = xp.where(usable, fall - self.prices, -float("inf"))
+            gain = xp.where(self.h < float("inf"), fall - self.prices, -float("inf"))
         best = xp.argmax(gain, axis=1)
-        top = to_numpy(gain[self.lanes, best])
+        at = self.lanes, best
+        top = to_numpy(gain[at])
         # No gain is off by more than rounding makes of the largest fall and the largest ratio of size to pivot.
         most = top if self.prices is None else to_numpy(xp.max(fall, axis=1))
-        ratio = to_numpy(xp.max(self.size / pivot, axis=1))
-        slack = ROUNDING * (2 * np.sqrt(most * ratio * self.total_size) + most * ratio) + TIE * (most + abs(top))
-        gain[self.lanes, best] = -float("inf")
-        clear = (most > 0) & (to_numpy(xp.max(gain, axis=1)) < top - 3 * slack)
+        gain[at] = -float("inf")
+        second = to_numpy(xp.max(gain, axis=1))
+        xp.divide(self.size, pivot, out=pivot)
+        error = most * to_numpy(xp.max(pivot, axis=1))
+        slack = ROUNDING * (2 * np.sqrt(error * self.total_size) + error) + TIE * (most + abs(top))
+        varies = to_numpy(self.h[at] > TRUST * self.variance[at]) | self.exhausted
+        clear = varies & (most > 0) & to_numpy(self.g[at] > 0) & (second < top - 3 * slack)
         found = to_numpy(best).tolist()
         return found if clear.all() else [j if clear[i] else self._first_of_best(i) for i, j in enumerate(found)]
 
     def _usable(self, lane: int) -> Array:
-        """Return which features of a lane may be chosen and are not combinations of the chosen ones."""
-        return (self.h[lane, :] > self.least[lane, :]) & (self.g[lane, :] > 0)
+        """Return which features of a lane may be chosen and are not combinations of the chosen ones.
+
+        Combinations are not looked at again, unless all features that are left are chosen by their gain under a ridge.
+        """
+        varies = self.h[lane, :] > TRUST * self.variance[lane, :]
+        if not self.exhausted[lane]:
+            self.h[lane, :] = self.xp.where(varies, self.h[lane, :], float("inf"))
+        return (varies | bool(self.exhausted[lane])) & (self.h[lane, :] < float("inf")) & (self.g[lane, :] > 0)
 
     def _first_of_best(self, lane: int) -> int:
         """Return the best feature of a lane, where gains tie or none is left."""
@@ -190,7 +204,7 @@ class _ForwardSearch:
             self._exhaust(lane)
             usable = self._usable(lane)
         if not bool(xp.any(usable)):
-            usable = self.least[lane, :] < float("inf")  # constant features come last
+            usable = self.open[lane, :]  # constant features come last
         alpha = float(self.alphas[lane])
         g, h, size, variance = (array[lane, :] for array in (self.g, self.h, self.size, self.variance))
         pivot = xp.where(usable & (h + alpha > 0), h + alpha, 1.0)
@@ -205,7 +219,7 @@ class _ForwardSearch:
         at = self.lanes, index(features, self.g, xp)
         own = self.variance[at]
         if len(self.sharing) == 1:
-            w, Rw, lengths, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
+            w, u, lengths, inverse = self.sharing[0][0].step(features, self.alphas, TRUST * own)
         else:
             steps: list[tuple[Array, ...]] = [()] * n_lanes
             for directions, rows in self.sharing:
@@ -214,18 +228,15 @@ class _ForwardSearch:
                 )
                 for lane, *step in zip(rows, *found, strict=True):
                     steps[lane] = tuple(step)
-            w, Rw, lengths, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
+            w, u, lengths, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
         growth, squares = own * inverse, w * w
+        self.g -= w * u
         self.h -= squares
-        self.size += squares * growth[:, None]
-        squares *= lengths[:, None]
-        self.g += squares
-        product = w * Rw
-        product *= 2
-        self.g -= product
+        squares *= growth[:, None]
+        self.size += squares
         self.loss -= to_numpy(lengths)
         self.total_size += to_numpy(growth * lengths)
-        self.least[at] = float("inf")
+        self.h[at], self.open[at] = float("inf"), False
         for chosen, j in zip(self.chosen, features, strict=True):
             chosen.append(j)
 
@@ -233,8 +244,6 @@ class _ForwardSearch:
         """Go on by the gain under a small ridge, since the features chosen in a lane span the table."""
         self.exhausted[lane] = True
         self.alphas[lane] = max(self.alphas[lane], absolute_ridge(self.grams[lane], BEYOND_RANK_RIDGE))
-        allowed = self.least[lane, :] < float("inf")
-        self.least[lane, :] = self.xp.where(allowed, -float("inf"), float("inf"))
         self.ridges[lane, 0] = self.alphas[lane]
         self._restart(lane)
 
@@ -258,8 +267,9 @@ class _ForwardSearch:
                 self.sharing = [part for part in self.sharing if part[1]]
                 own, _ = deflations([R], self.k - len(chosen))[0]
                 self.sharing.append((own, [lane]))
-        self.g[lane, :], self.h[lane, :] = norms
-        self.loss[lane] = float(self.xp.sum(self.h[lane, :])) if R is None else R.trace()
+        self.g[lane, :], left = norms
+        self.h[lane, :] = self.xp.where(self.open[lane, :], left, float("inf"))
+        self.loss[lane] = float(self.xp.sum(left)) if R is None else R.trace()
         self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
         if self.exhausted[lane]:
             self.watched[lane] = -np.inf

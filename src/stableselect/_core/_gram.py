@@ -22,7 +22,7 @@ from ._threads import begun, one_thread, wide_product
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
-_LONG = 512
+LONG = 512
 """Of so many features on, eigenvalues take ten milliseconds, and another thread is worth it."""
 _CANCELS = 1e-2
 """A residual with no more than this share of the variance is not computed as a difference."""
@@ -34,6 +34,9 @@ class Gram:
     """What the subset searches may ask of C, here held as an m x m array."""
 
     _spectrum: Callable[[], Array] | None = None
+    _square: Array = None
+    ahead: tuple[float, Callable[[], np.ndarray | None]] | None = None
+    """A ridge weight alpha, and what gives the diagonal of (C + alpha I)^-1, which another thread may have begun."""
 
     def __init__(self, C: Array) -> None:
         self.C = by_rows(C)
@@ -63,11 +66,22 @@ class Gram:
             return symmetric_product(self.C, V)
         return self.C @ V
 
-    def square_row(self, j: int) -> Array:
-        """Return row j of C^2, which is computed once."""
-        if j not in self._squares:
+    def with_squares(self, features: Array) -> tuple[Array, Array]:
+        """Return rows of C and of C^2; each of the latter is computed once."""
+        rows = self.xp.take(self.C, features, axis=0)
+        if self._square is not None:
+            return rows, self.xp.take(self._square, features, axis=0)
+        numbers = features.tolist()
+        for j in set(numbers) - self._squares.keys():
             self._squares[j] = self.dot(self.C[j, :])
-        return self._squares[j]
+        return rows, self.xp.stack([self._squares[j] for j in numbers])
+
+    def squares_among(self, features: Array) -> Array:
+        """Return rows and columns of C^2."""
+        if self._square is not None:
+            return self.xp.take(self._square, features, axis=0)[:, features]
+        rows = self.rows(features)
+        return rows @ rows.T
 
     def expect(self, features: Sequence[int]) -> None:
         """Compute rows of C^2 that may well be asked for, which takes less at once."""
@@ -76,7 +90,7 @@ class Gram:
 
     def expect_all(self) -> None:
         """Compute all of C^2 in one product, which other threads need not wait for."""
-        self._squares = dict(enumerate(self.C.T @ self.C))
+        self._square = self.C.T @ self.C
 
     @cached_property
     def _squares(self) -> dict[int, Array]:
@@ -103,13 +117,29 @@ class Gram:
         V = refined_product(rows.T, P, M, alpha)
         return P, V, self.residual(chosen, V, alpha)
 
-    def square_rows(self, chosen: object) -> Array:
-        """Return rows of C^2; None where :meth:`swap_products` needs none, as for a C that is held whole."""
-        return None
+    def square_rows(self, chosen: Sequence[int]) -> Array:
+        """Return rows of C^2; those that are not known yet are computed at once."""
+        if self._square is not None:
+            return self.xp.take(self._square, index(chosen, self.C, self.xp), axis=0)
+        self.expect(chosen)
+        return self.xp.stack([self._squares[j] for j in chosen])
 
     def swap_products(self, chosen: object, alpha: float, rows: Array, D: Array) -> tuple[Array, ...] | None:
-        """Return P, V', VR, and squared column norms and diagonal of R, without R; None where R is better formed."""
-        return None
+        """Return P, V', V'R, and squared column norms and diagonal of R, without R; None where rounding forbids it.
+
+        With D rows of C^2, V'R is P(D - D_S V').
+        """
+        at = index(chosen, rows, self.xp)
+        P = inverse_of_independent(rows[:, at], alpha, self.xp)
+        if P is None:
+            return None
+        V = wide_product(P, rows)
+        h = self.diagonal() - column_products(V, rows, self.xp)
+        if float(self.xp.sum(h)) <= _CANCELS * self.trace():
+            return None
+        left = D - wide_product(D[:, at], V)
+        g = self.squared_norms() - column_products(V, D + left, self.xp)
+        return P, V, wide_product(P, left), g, h
 
     def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array, Array]:
         """Return C_j, r = C_j - V'C_Sj for coefficients V and C_S' (k x m); C r and C C_j where they come with them."""
@@ -152,7 +182,7 @@ class Gram:
 
     def expect_eigenvalues(self) -> None:
         """Begin to compute the eigenvalues beside other work, where they take long and the processor computes them."""
-        if self.n_features >= _LONG and isinstance(self.diagonal(), np.ndarray):
+        if self.n_features >= LONG and isinstance(self.diagonal(), np.ndarray):
             self._spectrum = begun(lambda: self.xp.linalg.eigvalsh(self.C))
 
     def trace(self) -> float:
@@ -203,6 +233,12 @@ class ScaledGram(Gram):
         mean = self.whole.trace() / self.n_features
         plain = self.varies is None and 1 / _MODERATE < mean < _MODERATE
         return (self.whole, alpha / self.factor) if plain else (self, alpha)
+
+    def square_rows(self, chosen: Sequence[int]) -> Array:
+        """Return rows of C^2, from those of S."""
+        if self.unscaled(0.0)[0] is self:
+            return super().square_rows(chosen)
+        return self.whole.square_rows(chosen) * self.factor**2
 
     def scaled(self, factor: float) -> ScaledGram:
         """Return factor C, not multiplied out."""
@@ -289,20 +325,6 @@ class DualGram(Gram):
         """Return R in thin form: R = (A - A_S V')'(A - A_S V') + alpha V V'."""
         left = self.A - self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1) @ V.T
         return DualGram(self.xp.concat([left, alpha**0.5 * V.T]) if alpha else left)
-
-    def swap_products(self, chosen: object, alpha: float, rows: Array, D: Array) -> tuple[Array, ...] | None:
-        """Return what :class:`Gram` says, unless rounding forbids it: V'R is P(D - D_S V')."""
-        at = index(chosen, self.A, self.xp)
-        P = inverse_of_independent(rows[:, at], alpha, self.xp)
-        if P is None:
-            return None
-        V = wide_product(P, rows)
-        h = self.diagonal() - column_products(V, rows, self.xp)
-        if float(self.xp.sum(h)) <= _CANCELS * self.trace():
-            return None
-        left = D - wide_product(D[:, at], V)
-        g = self.squared_norms() - column_products(V, D + left, self.xp)
-        return P, V, wide_product(P, left), g, h
 
     def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array, Array]:
         """Return the same in one pass over A: with u = a_j - A_S V_j, r is A'u and C r is A'(AA')u."""

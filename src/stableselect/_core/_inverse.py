@@ -6,6 +6,7 @@ from types import ModuleType
 
 import array_api_compat
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from ._arrays import Array, index
 
@@ -31,12 +32,27 @@ def pseudo_inverse(M: Array, alpha: float, xp: ModuleType) -> Array:
 
 def inverse_of_independent(M: Array, alpha: float, xp: ModuleType) -> Array | None:
     """Return (M + alpha I)^-1 where no column is close to a combination of those before it, else None."""
+    if isinstance(M, np.ndarray):
+        return _inverse_by_lapack(M, alpha)
     total = M + alpha * xp.eye(M.shape[0], dtype=M.dtype, device=array_api_compat.device(M))
     try:
         pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
-    except (np.linalg.LinAlgError, RuntimeError):  # NumPy's and torch's for a matrix that is not positive definite
+    except (np.linalg.LinAlgError, RuntimeError):  # torch's for a matrix that is not positive definite
         return None
     return xp.linalg.inv(total) if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))) else None
+
+
+def _inverse_by_lapack(M: np.ndarray, alpha: float) -> np.ndarray | None:
+    """Return the same from the triangular factor, in half the time."""
+    total = np.array(M.T, order="F")
+    total.T.flat[:: len(M) + 1] += alpha
+    diagonal = total.diagonal().copy()
+    factor, failed = dpotrf(total, lower=1, clean=0, overwrite_a=1)
+    if failed or (factor.diagonal() ** 2 <= _INDEPENDENT * diagonal).any():
+        return None
+    inverse = dpotri(factor, lower=1, overwrite_c=1)[0].T
+    np.copyto(inverse, inverse.T, where=np.tri(len(M), k=-1, dtype=bool))  # its upper triangle is there
+    return inverse
 
 
 def coefficients_of(rows: Array, chosen: object, alpha: float, xp: ModuleType) -> Array:

@@ -34,9 +34,9 @@ class PartGram(Gram):
         """Return the squared norms of the columns of C."""
         return self.xp.linalg.diagonal(self.squares)
 
-    def square_row(self, j: int) -> Array:
-        """Return a row of (C^2)_SS."""
-        return self.squares[j, :]
+    def with_squares(self, features: Array) -> tuple[Array, Array]:
+        """Return rows of C_SS and of (C^2)_SS."""
+        return self.xp.take(self.C, features, axis=0), self.xp.take(self.squares, features, axis=0)
 
     def split(self, chosen: object, alpha: float) -> tuple[Array, Array, Gram]:
         """Return what :class:`Gram` says; the residual is that of these columns."""

@@ -18,18 +18,19 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dpotrf
 from scipy.optimize import linear_sum_assignment
 
 from ._arrays import Array, index, namespace, to_numpy
+from ._blas import invert_factor
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
-from ._gram import DualGram, Gram, column_products
+from ._gram import LONG, DualGram, Gram, column_products
 from ._inverse import pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step
 from ._streams import Stream, summed
 from ._swap_state import SwapState
-from ._threads import MANY_FEATURES
+from ._threads import MANY_FEATURES, begun
 
 _EPSILON = 1e-15
 _REPLACEMENTS = 3
@@ -226,12 +227,18 @@ def loss_bound(gram: Gram, k: int, alpha: float, include: Sequence[int] = (), ex
     return max(floor, _bound_by_the_others(gram, k, alpha, include, exclude))
 
 
+def expect_bound(gram: Gram, alpha: float) -> None:
+    """Begin what the bound needs beside other work, where that takes long and the processor computes it."""
+    if gram.n_features >= LONG and not isinstance(gram, DualGram) and isinstance(gram.diagonal(), np.ndarray):
+        gram.ahead = alpha, begun(partial(_inverse_diagonal, gram, alpha))
+
+
 def _bound_by_the_others(gram: Gram, k: int, alpha: float, include: Sequence[int], exclude: Sequence[int]) -> float:
     """Return sum_j u_j and the smallest v_j - u_j of m - k features, v_j with feature j left out, u_j with it kept.
 
     With Q the diagonal of (C + alpha I)^-1, v = 1 / Q - alpha and u = alpha - alpha^2 Q.
     """
-    Q = _inverse_diagonal(gram, alpha)
+    Q = gram.ahead[1]() if gram.ahead is not None and gram.ahead[0] == alpha else _inverse_diagonal(gram, alpha)
     if Q is None:
         return 0.0
     kept = alpha - alpha**2 * Q
@@ -273,11 +280,11 @@ def _inverse_diagonal(gram: Gram, alpha: float) -> np.ndarray | None:
         Q = _inverse_on_device(gram, alpha)
         return None if Q is None else np.asarray(Q * (1 + _EPSILON * len(Q) * (Q * pivots).sum()))
     unit = 1 / np.sqrt(pivots)
-    scaled = to_numpy(gram.dense()) * unit[:, None] * unit[None, :]
+    scaled = to_numpy(gram.dense()) * unit[:, None]
+    scaled *= unit[None, :]
     np.fill_diagonal(scaled, 1.0)
-    factor, failed = dpotrf(scaled, lower=1, overwrite_a=1)
-    if failed:
+    columns = invert_factor(scaled)
+    if columns is None:
         return None
-    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
-    Q = np.einsum("ij,ij->j", inverse, inverse)
+    Q = np.einsum("ij,ij->i", columns, columns)
     return np.asarray(Q * (1 + _EPSILON * len(Q) * Q.sum()) / pivots)

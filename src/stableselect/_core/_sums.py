@@ -303,6 +303,16 @@ def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Seque
     return found
 
 
+def sums_left(second: np.ndarray, part: np.ndarray, factor: float, row: np.ndarray) -> np.ndarray:
+    """Return second - part - factor row row' for whole symmetric arrays."""
+    found, scaled, step = np.empty_like(second), factor**0.5 * row, max(1, _CACHED // len(second))
+    for start in range(0, len(second), step):
+        band = slice(start, start + step)
+        np.subtract(second[band], part[band], out=found[band])
+        found[band] -= scaled[band, None] * scaled
+    return found
+
+
 def _spread(means: Sequence[Array], weights: Sequence[float]) -> Array:
     """Return rows whose products are the sum of w (mean - mean of all)(mean - mean of all)'."""
     xp = namespace(means[0])

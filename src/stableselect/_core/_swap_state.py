@@ -8,7 +8,7 @@ from R's column norms g, its diagonal h, and the one product Y = R V.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -45,32 +45,51 @@ class SwapState:
         self.prices, self.weights = prices, weights
         self.chosen = list(chosen)
         self.variance = gram.diagonal()
-        self.held: list[int] = []  # whose rows of C, and of C^2 where these are of use, are in C_S and D
         self.C_S: Array = None
-        self.D: Array = None
-        self.thin = False  # V is P C_S as it stands, so that products with it need no pass over it
+        self.D: Array = None  # rows of C^2
+        self.held: list[list[int]] = [[], []]  # whose rows are in C_S and in D
+        self.thin = False  # V is P C_S as it stands and C is A'A, so that products with V need no pass over it
         self.refresh()
 
     def refresh(self) -> None:
         """Recompute everything from C and the subset."""
-        gram, xp, k = self.gram, self.gram.xp, len(self.chosen)
-        new = [a for a in range(k) if self.held[a : a + 1] != [self.chosen[a]]]
-        if new or self.C_S is None:
-            features = [self.chosen[a] for a in new]
-            rows, squares = gram.rows(features), None if self.weights is not None else gram.square_rows(features)
-            if len(new) == k:
-                self.C_S, self.D = rows, squares
-            else:
-                at = index(new, self.C_S, xp)
-                self.C_S[at, :] = rows
-                if squares is not None:
-                    self.D[at, :] = squares
-            self.held = list(self.chosen)
+        gram = self.gram
+        self.C_S = self._updated(self.C_S, gram.rows, 0)
+        if self.weights is None:
+            self.D = self._updated(self.D, gram.square_rows, 1)
         known = None if self.D is None else gram.swap_products(self.chosen, self.alpha, self.C_S, self.D)
-        self.thin = known is not None
+        self.thin = known is not None and isinstance(gram, DualGram)
         self.P, self.V, self.Y, self.g, self.h = self._from_residual() if known is None else known
-        self.drop_costs = self._drop_costs()
+        self.settle()
         self.stale = 0
+
+    def settle(self) -> None:
+        """Work out what follows from P and V: p = diag P, what dropping a feature costs, and the size of all terms.
+
+        Of a kept feature that the others replace fully p counts as infinite. Dropping the a-th one raises the loss by
+        V_a'WV_a / p. The size is the sum over all features j of C_jj + sum_a V_aj^2 C_aa, the terms that cancel in
+        R_jj.
+        """
+        xp, at = self.gram.xp, index(self.chosen, self.variance, self.gram.xp)
+        p = xp.linalg.diagonal(self.P)
+        self.p = xp.where(p > 0, p, float("inf"))
+        if self.thin:  # VV' is P (C^2)_SS P
+            squares = xp.vecdot(self.P @ xp.take(self.D, at, axis=1), self.P)
+        else:
+            squares = xp.vecdot(self.V, self._weighed(self.V))
+        self.drop_costs, self.kept_variance = squares / self.p, xp.take(self.variance, at)
+        squares = xp.where(p > 0, squares, 0.0)
+        self.total_size = float(xp.sum(self.variance)) + float(xp.sum(self.kept_variance * squares))
+
+    def _updated(self, rows: Array, get: Callable[[list[int]], Array], which: int) -> Array:
+        """Return rows of C or C^2 that belong to the kept features; those of new ones are computed."""
+        held, self.held[which] = self.held[which], list(self.chosen)
+        new = [a for a, j in enumerate(self.chosen) if held[a : a + 1] != [j]]
+        if rows is None or len(new) == len(self.chosen):
+            return get(self.chosen)
+        if new:
+            rows[index(new, rows, self.gram.xp), :] = get([self.chosen[a] for a in new])
+        return rows
 
     def _from_residual(self) -> tuple[Array, ...]:
         """Return P, V, Y, g and h from R."""
@@ -103,32 +122,10 @@ class SwapState:
     @property
     def rounding(self) -> float:
         """Return what rounding may have put into the loss."""
-        return ROUNDING * self._total_size()
-
-    def _total_size(self) -> float:
-        """Return the sum over all features j of C_jj + sum_a V_aj^2 C_aa, the terms that cancel in R_jj."""
-        xp, p = self.gram.xp, self._pivots()
-        squares = self.drop_costs * xp.where(p < float("inf"), p, 0.0)  # |V_a|^2
-        return float(xp.sum(self.variance)) + float(xp.sum(self._kept_variance() * squares))
-
-    def _kept_variance(self) -> Array:
-        return self.gram.xp.take(self.variance, index(self.chosen, self.variance, self.gram.xp))
+        return ROUNDING * self.total_size
 
     def _kept_prices(self) -> Array:
         return self.gram.xp.take(self.prices, index(self.chosen, self.prices, self.gram.xp))
-
-    def _pivots(self) -> Array:
-        """Return p = diag P, infinite for a kept feature the others replace fully."""
-        p = self.gram.xp.linalg.diagonal(self.P)
-        return self.gram.xp.where(p > 0, p, float("inf"))
-
-    def _drop_costs(self) -> Array:
-        """Return by how much the loss rises when each kept feature is dropped, V_a'WV_a / P_aa."""
-        xp = self.gram.xp
-        if self.thin:  # VV' is P (C^2)_SS P
-            products = xp.take(self.D, index(self.chosen, self.D, xp), axis=1)
-            return xp.vecdot(self.P @ products, self.P) / self._pivots()
-        return xp.vecdot(self.V, self._weighed(self.V)) / self._pivots()
 
     def swap_gains(self, allowed: Array, part: slice | Array = slice(None)) -> Array:
         """Return how much swapping the a-th kept feature for feature j lowers the cost, k x the features of ``part``.
@@ -157,7 +154,7 @@ class SwapState:
         if self.prices is not None or not many or not np.all(own > least):
             gains = self.swap_gains(allowed, part)
             return xp.max(gains if rows is None else xp.take(gains, index(rows, gains, xp), axis=0), axis=0)
-        V, Y, p, costs = self.V[:, part], self.Y[:, part], self._pivots(), self.drop_costs
+        V, Y, p, costs = self.V[:, part], self.Y[:, part], self.p, self.drop_costs
         if rows is not None:
             V, Y, p, costs = V[rows], Y[rows], p[rows], costs[rows]
         scaled, num = _ROOM.take(2, V.size).reshape(2, *V.shape)
@@ -172,7 +169,7 @@ class SwapState:
     def swap_rounding(self, part: slice | Array = slice(None)) -> Array:
         """Return by how much rounding may have moved those gains."""
         xp = self.gram.xp
-        own, p, total = self._kept_variance(), self._pivots(), self._total_size()
+        own, p, total = self.kept_variance, self.p, self.total_size
         V, each = self.V[:, part], self.V[:, part] / p[:, None]
         g = self.g[part] + each * (2 * self.Y[:, part] + V * self.drop_costs[:, None])
         size, pivot = self.variance[part] + own @ (V * V), self.h[part] + self.alpha + each * V
@@ -185,7 +182,7 @@ class SwapState:
         xp = self.gram.xp
         RG = self.gram.dot(G) - self.V.T @ (self.C_S @ G)
         VG = self.V @ G
-        costs = xp.sum(VG * VG, axis=1) / self._pivots()
+        costs = xp.sum(VG * VG, axis=1) / self.p
         return self._gains(allowed, VG @ RG.T, xp.sum(RG * RG, axis=1), costs)
 
     def _gains(self, allowed: Array, Y: Array, g: Array, costs: Array, part: slice | Array = slice(None)) -> Array:
@@ -196,7 +193,7 @@ class SwapState:
         """
         xp, V, open_, least = self.gram.xp, self.V[:, part], allowed[part], TRUST * self.variance[part]
         own = xp.where(open_, self.h[part] + self.alpha, 1.0)
-        pivot = V / self._pivots()[:, None]
+        pivot = V / self.p[:, None]
         num = 2 * Y[:, part]
         num *= pivot
         num += g[part]
@@ -241,9 +238,9 @@ class SwapState:
             return False
         weighed = self._weighed(r)
         q = (gram.dot(weighed) if Cr is None or self.weights is not None else Cr) - (self.C_S @ weighed) @ V
-        self.C_S[a, :], self.held[a] = column, j
-        if self.D is not None:
-            self.D[a, :] = square
+        self.C_S[a, :], self.held[0][a] = column, j
+        if self.D is not None and square is not None:
+            self.D[a, :], self.held[1][a] = square, j
         last = -V[:, j] / tau
         last[a] = 1 / tau
         _add_product(V, last[:, None], r[None, :])
@@ -259,10 +256,11 @@ class SwapState:
     def _swapped(self, a: int, j: int) -> None:
         """Note a swap that was made."""
         self.chosen[a] = j
-        self.drop_costs = self._drop_costs()
         self.stale += 1
         if self.stale >= _REFRESH:
             self.refresh()
+        else:
+            self.settle()
 
     def _swap_thin(self, a: int, j: int) -> bool:
         """Do the same with C = A'A: all but the changes of V and Y themselves follow from A, P and (C^2)_SS.
@@ -298,7 +296,7 @@ class SwapState:
             (V, xp.stack([-row, last], axis=1), xp.stack([v, r])),
             (Y, xp.stack([-row, pull, last, -push], axis=1), xp.stack([y, v, q, r])),
         )
-        self.C_S[a, :], self.held[a], self.D[a, :] = column, j, square
+        self.C_S[a, :], self.D[a, :], self.held[0][a], self.held[1][a] = column, square, j, j
         self._swapped(a, j)
         return True
 

@@ -122,7 +122,7 @@ class State(SwapState):
         self.R = self.gram.residual(chosen, V, self.alpha)
         self.V, self.Y = np.ascontiguousarray(V.T), np.ascontiguousarray(self.R.dot(V).T)
         self.g, self.h = self.R.squared_norms(), self.R.diagonal()
-        self.drop_costs = self._drop_costs()
+        self.settle()
 
     def best(self) -> tuple[float, float, tuple[int, int]]:
         """Return the largest gain, its rounding and its features (dropped, added).
@@ -177,7 +177,7 @@ def judge(task: SwapTask, samples: np.ndarray) -> Iterator[tuple[np.ndarray, ...
             others.V = state.V - np.outer(z, E[i])
             others.Y = state.Y - np.stack([z, c[i] * T[i] - c[i] * size[i] * z], axis=1) @ np.stack([Q[i], E[i]])
             others.g, others.h, others.variance = g[i], h[i], variance[i]
-            others.drop_costs = others._drop_costs()
+            others.settle()
             gain[i], rounding[i], swaps[i] = others.best()
         yield gain, rounding, loss, total, swaps
 

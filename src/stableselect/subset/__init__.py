@@ -10,9 +10,9 @@ from ._gathering import Sketch
 from ._kernel_subset import KernelSubset
 from ._moments_selector import MomentsSelector
 from ._problem import Problem
-from ._ridge import map_error
+from ._round import Round, map_error
 from ._search import N_FOLDS, Found, Setting
 from ._selection_path import SelectionPath
 from ._sketching import columns_again, error_again, roles_again
 from ._stability_frontier import StabilityFrontier
-from ._stability_task import Finish, Round, Task
+from ._stability_task import Finish, Task

@@ -25,7 +25,7 @@ from .._core import (
     parts_in_memory,
 )
 from ._default import Searched, Wanted
-from ._ridge import RIDGE_GRID, Trial, errors_in_lock_step, held_out_error, least_ridge
+from ._ridge import RIDGE_GRID, Trial, errors_in_lock_step, least_ridge
 from ._search import Found, Setting, prove_columns
 from ._stability_part import Part, Procedure
 from ._stability_task import refit_finish
@@ -92,7 +92,7 @@ def choose_ridges(
 ) -> list[float]:
     """Return what ``choose_ridge`` chooses for each of several divisions of samples, all in lock step."""
     every = [split for splits in held_out for split in splits]
-    batches = errors_in_lock_step(every, k, Trial(include, exclude, held_out_error))
+    batches = errors_in_lock_step(every, k, Trial(include, exclude))
     errors = [[error for batch in batches for error in batch.errors[i]] for i in range(len(RIDGE_GRID))]
     scales = [scale for batch in batches for scale in batch.scales]
     ends = np.cumsum([len(splits) for splits in held_out]).tolist()

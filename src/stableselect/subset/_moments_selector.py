@@ -233,7 +233,7 @@ class MomentsSelector(RecordedSelector):
             parts = [moments]
         self.fold_sizes_ = np.array([part.n_samples for part in parts])
         if held_out is None:
-            held_out = hold_out_each(folds) if len(folds) > 1 else []
+            held_out = hold_out_each(folds, moments) if len(folds) > 1 else []
         for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
         k, include, exclude, choice = self._wanted(held_out, gram, samples)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import Gram, HeldOut, forward_with_each
 from ..base import TargetNotReachedWarning, TooFewSamplesError
-from ._path_errors import prefix_errors
+from ._path_errors import path_errors, prefix_errors
 from ._ridge import GIVE_UP, RIDGE_GRID, Trial, errors_by_ridge
 from ._selection_path import SelectionPath
 
@@ -140,7 +140,7 @@ def held_out_paths(
     def reach() -> int:
         return int(np.flatnonzero(climbing)[-1])
 
-    searched = errors_by_ridge(held_out, reach, Trial(include, exclude, prefix_errors, ridges))
+    searched = errors_by_ridge(held_out, reach, Trial(include, exclude, path_errors, ridges))
     for weight, (paths, scale) in zip(ridges, searched, strict=True):
         slack, found = 1e-12 * scale, np.full_like(errors, np.inf)
         found[:, : len(paths[0])] = paths

@@ -18,9 +18,15 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._core import Array, DualGram, Gram, index, like, to_numpy
+from ._round import Round
 
 _DEPENDENT = 1e-12
 """A feature with at most this fraction of its variance left is a combination of those before it, and adds nothing."""
+
+
+def path_errors(own: Round, found: Sequence[Sequence[int]], ridges: Sequence[float]) -> list[np.ndarray]:
+    """Return :func:`prefix_errors` of several lists of features in one round, each with its ridge weight."""
+    return [prefix_errors(own.gram, own.target, own.shift, *each) for each in zip(found, ridges, strict=True)]
 
 
 def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int], ridge: float) -> np.ndarray:
@@ -42,7 +48,7 @@ def prefix_errors(gram: Gram, target: Gram, shift: Array, columns: Sequence[int]
     Returns
     -------
     ndarray of shape (len(columns) + 1,)
-        Entry k is :func:`~stableselect.subset._ridge.held_out_error` of the first k features.
+        Entry k is :meth:`Round.error() <stableselect.subset._round.Round.error>` of the first k features.
     """
     xp, at = gram.xp, index(columns, shift, gram.xp)
     if isinstance(gram, DualGram) and isinstance(target, DualGram):

@@ -15,21 +15,18 @@ import numpy as np
 
 from .._core import (
     MANY_FEATURES,
-    Array,
     DualGram,
-    Gram,
     HeldOut,
-    Moments,
     begun,
     forward_searches,
     in_lock_step,
-    index,
     map_errors,
     memory_limit,
     parts_in_memory,
     share_rows,
     side_by_side,
 )
+from ._round import Round
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
@@ -50,8 +47,8 @@ _LARGE = 1000
 _TOGETHER = 10_000
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
-Round = tuple[Gram, Gram, Array, float]
-"""What :func:`compared` returns of one fold."""
+Measure = Callable[[Round, Sequence[Sequence[int]], Sequence[float]], list[Any]]
+"""From a round, and the features found with each of several ridge weights, to the errors per sample."""
 
 
 @dataclass(frozen=True)
@@ -63,34 +60,39 @@ class Trial:
     include, exclude : sequence of int
         Features that must or must not be selected.
     measure : callable
-        From the first three of a round, the features found and the ridge weight to an error per sample.
+        See :data:`Measure`.
     ridges : sequence of float
         The ridge weights.
     """
 
     include: Sequence[int]
     exclude: Sequence[int]
-    measure: Callable[[Gram, Gram, Array, Sequence[int], float], Any]
+    measure: Measure = Round.errors
     ridges: Sequence[float] = RIDGE_GRID
 
     def search(self, rounds: Sequence[Round], k: int | Sequence[int]) -> list[list[int]]:
         """Return what forward searches find, round by round and ridge by ridge: k features, or as many as each has."""
-        lanes = [gram.unscaled(ridge) for gram, *_ in rounds for ridge in self.ridges]
+        lanes = [own.gram.unscaled(ridge) for own in rounds for ridge in self.ridges]
         return forward_searches(lanes, k if isinstance(k, int) else [*k] * len(rounds), self.include, self.exclude)
 
     def errors(self, own: Round, found: Sequence[Sequence[int]]) -> list[Any]:
         """Return the errors of one round, ridge by ridge, in the units of the samples."""
-        gram, target, shift, weight = own
-        return [weight * self.measure(gram, target, shift, *both) for both in zip(found, self.ridges, strict=True)]
+        return [own.weight * error for error in self.measure(own, found, self.ridges)]
 
 
-def choose_ridge(held_out: Sequence[HeldOut], k: int, include: Sequence[int], exclude: Sequence[int]) -> float:
+def choose_ridge(
+    held_out: Sequence[HeldOut],
+    k: int,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    beside: Callable[[], None] = lambda: None,
+) -> float:
     """Return the grid's ridge weight of least held-out error.
 
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
-    map too much, and more of it does not help.
+    map too much, and more of it does not help. ``beside`` is called as soon as a thread is idle.
     """
-    searched = errors_by_ridge(held_out, lambda: k, Trial(include, exclude, held_out_error))
+    searched = errors_by_ridge(held_out, lambda: k, Trial(include, exclude), beside)
     return least_ridge((sum(part), scale) for part, scale in searched)
 
 
@@ -107,7 +109,7 @@ def least_ridge(searched: Iterable[tuple[float, float]]) -> float:
 
 
 def errors_by_ridge(
-    held_out: Sequence[HeldOut], reach: Callable[[], int], trial: Trial
+    held_out: Sequence[HeldOut], reach: Callable[[], int], trial: Trial, beside: Callable[[], None] = lambda: None
 ) -> Iterator[tuple[list[Any], float]]:
     """Yield for every ridge weight the errors of what forward searches find, one for each part held out.
 
@@ -119,6 +121,8 @@ def errors_by_ridge(
         Asked for the number of features before searches are made: a few ridge weights side by side.
     trial : Trial
         What is tried.
+    beside : callable
+        Called once, as soon as what follows leaves a thread idle.
 
     Yields
     ------
@@ -130,11 +134,13 @@ def errors_by_ridge(
     m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
     test = held_out[0].test
     if not thin and in_lock_step(test):
+        beside()
         yield from _by_ridge(errors_in_lock_step(held_out, reach(), trial))
         return
     if not thin and m < _LARGE:
-        yield from _of_few_features(held_out, reach, trial)
+        yield from _of_few_features(held_out, reach, trial, beside)
         return
+    beside()
     step = len(trial.ridges)
     if not thin:  # each search may come to hold a residual, and two arrays of k x m
         step = max(1, min(step, int(memory_limit() / 4 / (8 * m * (m + 2 * reach())))))
@@ -196,35 +202,29 @@ def _in_the_race(held_out: Sequence[HeldOut], k: int, trial: Trial, ends: Sequen
 
 
 def _of_few_features(
-    held_out: Sequence[HeldOut], reach: Callable[[], int], trial: Trial
+    held_out: Sequence[HeldOut], reach: Callable[[], int], trial: Trial, beside: Callable[[], None]
 ) -> Iterator[tuple[list[Any], float]]:
     """Yield the same for tables of so few features that all folds are searched at once.
 
-    The searches are many short steps, in which threads would wait for each other: they take one. What takes long by
-    itself, before and after them, is begun in another.
+    The searches are many short steps, in which threads would wait for each other: they take one. Before and after them
+    the folds are shared among all.
     """
     m = int(held_out[0].test.n_features or 0)
-    whole = m <= _SQUARED * reach()
-
-    def prepare(split: HeldOut) -> Round:
-        gram, *others = compared(split.train, split.test)
-        if whole:
-            gram.unscaled(0.0)[0].expect_all()
-        return gram, *others
-
-    ahead: Callable[[Callable[[], Any]], Callable[[], Any]] = begun if m >= _LONG else lambda work: work
-    rounds: list[Round] = []
-    asked = [ahead(partial(prepare, split)) for split in held_out]
+    at_most = None if m >= _LONG else 1
+    rounds = side_by_side(lambda split: Round.of(split.train, split.test), held_out, at_most)
+    scale, squares = sum(own.weight * m for own in rounds), []
+    if m <= _SQUARED * reach():  # other threads go on with them while the first ones are searched
+        squares = [begun(own.gram.unscaled(0.0)[0].expect_all) for own in rounds]
+    beside()
     for start in range(0, len(trial.ridges), _AT_ONCE):
         part, k = replace(trial, ridges=trial.ridges[start : start + _AT_ONCE]), reach()
-        n, measured = max(1, _TOGETHER // (len(part.ridges) * m)), []
-        for first in range(0, len(held_out), n):
-            if not start:  # the last of them first: another thread has begun with the others
-                rounds += reversed([prepared() for prepared in reversed(asked[first : first + n])])
-            some = rounds[first : first + n]
-            found = _each(part.search(some, k), len(some))
-            measured += [ahead(partial(part.errors, *own)) for own in zip(some, found, strict=True)]
-        scale, errors = sum(weight * m for *_, weight in rounds), [error() for error in reversed(measured)][::-1]
+        n, found = max(1, _TOGETHER // (len(part.ridges) * m)), []
+        for first in range(0, len(rounds), n):
+            for finish in reversed(squares[first : first + n] if not start else ()):  # the others have begun
+                finish()
+            found += part.search(rounds[first : first + n], k)
+        each = zip(rounds, _each(found, len(rounds)), strict=True)
+        errors = side_by_side(lambda own: part.errors(*own), each, at_most)  # noqa: B023
         yield from ((list(own), scale) for own in zip(*errors, strict=True))
 
 
@@ -265,48 +265,21 @@ def _by_ridge(batches: Sequence[Batch]) -> Iterator[tuple[list[Any], float]]:
 
 def errors_of(held_out: Sequence[HeldOut], k: int | Sequence[int], trial: Trial, likely: Sequence[int] = ()) -> Batch:
     """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
-    rounds = [compared(split.train, split.test) for split in held_out]
-    if isinstance(rounds[0][0], DualGram):
-        units = [weight / split.test.weight_sum for split, (*_, weight) in zip(held_out, rounds, strict=True)]
-        share_rows([split.parts for split in held_out], [gram for gram, *_ in rounds], units)
-    for gram, *_ in rounds if likely else ():
-        gram.unscaled(0.0)[0].expect(likely)
+    rounds = [Round.of(split.train, split.test) for split in held_out]
+    if isinstance(rounds[0].gram, DualGram):
+        units = [own.weight / split.test.weight_sum for split, own in zip(held_out, rounds, strict=True)]
+        share_rows([split.parts for split in held_out], [own.gram for own in rounds], units)
+    for own in rounds if likely else ():
+        own.gram.unscaled(0.0)[0].expect(likely)
     found = trial.search(rounds, k)
-    if trial.measure is held_out_error and in_lock_step(rounds[0][0]):
+    if trial.measure == Round.errors and in_lock_step(rounds[0].gram):
         each, ridges = [own for own in rounds for _ in trial.ridges], [*trial.ridges] * len(rounds)
-        measured = map_errors([own[:3] for own in each], found, ridges)
-        summed = _each([weight * error for (*_, weight), error in zip(each, measured, strict=True)], len(rounds))
+        measured = map_errors([(own.gram, own.target, own.shift) for own in each], found, ridges)
+        summed = _each([own.weight * error for own, error in zip(each, measured, strict=True)], len(rounds))
     else:
         summed = [trial.errors(*own) for own in zip(rounds, _each(found, len(rounds)), strict=True)]
     return Batch(
         found,
         [list(errors) for errors in zip(*summed, strict=True)],
-        [weight * gram.n_features for gram, *_, weight in rounds],
+        [own.weight * own.gram.n_features for own in rounds],
     )
-
-
-def compared(train: Moments, test: Moments) -> Round:
-    """Return the moments to fit on, scaled to mean variance one, and those of the samples held out in the same units.
-
-    Also the difference of the means, and the weight that brings an error back to the units of the samples.
-    """
-    gram, unit = train.operator().normalised()
-    return gram, test.operator().scaled(1 / unit), (test.mean - train.mean) / unit**0.5, test.weight_sum * unit
-
-
-def held_out_error(gram: Gram, target: Gram, shift: Array, chosen: Sequence[int], ridge: float) -> float:
-    """Return the squared error per sample, on other samples, of the ridge map fitted on the samples of ``gram``."""
-    return map_error(gram.coefficients(chosen, ridge), target, shift, chosen)
-
-
-def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:
-    """Return the squared error per sample of a map on samples other than those it was fitted on.
-
-    With V (m x k) the map from the selected to all centred features, ``target`` the moments of the other samples,
-    ``shift`` the difference of the means and T = C_target + shift shift', the error is tr(T - 2 V T_S + V T_SS V'), so
-    no sample is needed.
-    """
-    xp, at = target.xp, index(chosen, V, target.xp)
-    T_S = target.rows(chosen)
-    T_S = T_S + shift[at][:, None] * shift[None, :]
-    return target.trace() + float(xp.sum(shift * shift)) - float(xp.sum(V.T * (2 * T_S - T_S[:, at] @ V.T)))

@@ -11,9 +11,9 @@ import numpy as np
 
 from .._core import Gram, HeldOut, KeptSamples, Moments, hold_out_each, kept_samples, merged
 from ._default import Known, Searched, search_default, search_few_samples
-from ._ridge import compared
+from ._round import Round
 from ._search import Setting, find_columns
-from ._stability_task import Finished, Held, Round, Search, Task
+from ._stability_task import Finished, Held, Search, Task
 
 
 class Procedure(Protocol):
@@ -62,7 +62,7 @@ class Part:
     @cached_property
     def round(self) -> Round:
         """The samples, and those held out."""
-        return Round(*compared(self.moments, merged([self.procedure.folds[fold] for fold in self.held])))
+        return Round.of(self.moments, merged([self.procedure.folds[fold] for fold in self.held]))
 
     @cached_property
     def gram(self) -> Gram:

@@ -9,9 +9,8 @@ from itertools import combinations
 
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._core import Array, Gram
 from ._default import Wanted
-from ._ridge import held_out_error
+from ._round import Round
 from ._search import Found, Setting
 
 _LARGEST_VOTE_WEIGHT = 0.5
@@ -40,32 +39,13 @@ Finished = tuple[list[int], float]
 """What a setting selects in a round, and its error."""
 
 
-@dataclass(frozen=True)
-class Round:
-    """Some folds held out, and the others: the moments of these, and of those in the same units.
-
-    ``shift`` is the difference of the means, and an error per sample times ``weight`` is one in the units of the
-    samples, summed over the samples held out.
-    """
-
-    gram: Gram
-    target: Gram
-    shift: Array
-    weight: float
-
-    def summed(self, error: float) -> float:
-        """Return an error per sample in the units of the samples, summed."""
-        # Below this an error is rounding, and a fraction of it means nothing.
-        return self.weight * max(error, 1e-12 * self.gram.n_features)
-
-
 Finish = Callable[[Round, Found, Setting], Finished]
 """From the features found in a round to those selected, and their error per sample on the folds held out."""
 
 
 def refit_finish(part: Round, found: Found, setting: Setting) -> Finished:
     """Take the features found in a round as they are, and tell the error of their map."""
-    return found.chosen, held_out_error(part.gram, part.target, part.shift, found.chosen, setting.refit)
+    return found.chosen, part.error(found.chosen, setting.refit)
 
 
 @dataclass(frozen=True)
