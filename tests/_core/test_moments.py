@@ -386,6 +386,7 @@ def test_chunks_of_a_block_give_what_the_whole_gives(rng, monkeypatch, layout, w
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sparse_and_dense_products_agree(rng, monkeypatch, cost, weighted):
     monkeypatch.setattr(_sums, "_SPARSE_COST", cost)
+    monkeypatch.setattr(_sums, "_ENTRY_COST", cost)
     X = rng.normal(size=(40, 7)) * (rng.uniform(size=(40, 7)) < 0.3) + np.array([0, 0, 0, 0, 0, 1e7, 0])
     weights = rng.uniform(0.5, 2, size=40) if weighted else None
     start = rng.normal(size=(20, 7)) + 3

@@ -83,6 +83,7 @@ from ._search_device import (
     forward_searches,
     forward_with_each,
     in_lock_step,
+    keep_paths,
     losses_each,
     map_errors,
     order_each,

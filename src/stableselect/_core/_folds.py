@@ -22,6 +22,7 @@ from ._arrays import (
     BLOCK_ELEMENTS,
     Array,
     float64,
+    is_foreign,
     memory_limit,
     namespace,
     on_device,
@@ -30,7 +31,7 @@ from ._arrays import (
 )
 from ._moment_sums import check_alike
 from ._moments import Moments
-from ._sums import Room, pooled_sums, sums_left
+from ._sums import Room, pooled_sums, sparse_pays, sums_left
 from ._threads import MANY_FEATURES, side_by_side
 
 _MIX = (-7046029254386353131, -4417276706812531889)
@@ -39,7 +40,9 @@ _DROPPED = 29
 """Bits of a double's 52 that are rounded away: as many as single precision lacks."""
 _SHORT = 10**8
 """Fewer multiplications than this take milliseconds, for all folds together."""
-_MODERATE = 1024
+_SHARED = 1.25
+"""Dense products of several sets may take this many times as long as sparse ones, which threads do not share."""
+_MODERATE = 2048
 """The most features for which sums of one more set of samples take little memory."""
 _MANY_VALUES = 2**20
 """Values whose hashes take milliseconds."""
@@ -187,11 +190,14 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     # All but one of them together will be held as m x m sums: better so from the start than at every merge.
     primal = 2 * sum(map(len, parts)) > m and 8 * m * m * (len(parts) + 1) <= memory_limit()
 
-    def read(rows: np.ndarray) -> Moments:
-        return gather(X, rows, weights, primal=primal, room=room)
+    # SciPy's sparse products let no other thread work.
+    keep_sparse = sparse.issparse(X) and sparse_pays(X, len(parts), _SHARED)
 
-    # SciPy's sparse products let no other thread work, and small ones are done before it has begun.
-    if not isinstance(X, np.ndarray) or m >= MANY_FEATURES or X.size * m < _SHORT:
+    def read(rows: np.ndarray) -> Moments:
+        return gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
+
+    # Small products are done before another thread has begun.
+    if keep_sparse or is_foreign(X) or m >= MANY_FEATURES or X.shape[0] * m * m < _SHORT:
         return [read(rows) for rows in parts]
     if len(parts) % 2 == 0 or m > _MODERATE:
         return side_by_side(read, parts)

@@ -72,6 +72,7 @@ class MomentSums:
         size: int | None = None,
         primal: bool = False,
         room: Room | None = None,
+        keep_sparse: bool | None = None,
     ) -> Self:
         """Add samples of a table, block by block.
 
@@ -89,11 +90,13 @@ class MomentSums:
             Whether to hold m x m sums however few the samples are.
         room : Room, optional
             Memory for blocks that are added to such sums.
+        keep_sparse : bool or None
+            Whether sparse blocks stay sparse; None for what costs less.
         """
         n = (X.shape[0] if rows is None else len(rows)) if weights is None else int(np.count_nonzero(weights))
         m = int(X.shape[1])
         primal |= self.form == "primal" or (2 * (self._n_stored() + n) > m and 8 * m * m <= memory_limit())
-        for block in read_blocks(X, weights, rows, size, (room or Room()) if primal else None):
+        for block in read_blocks(X, weights, rows, size, (room or Room()) if primal else None, keep_sparse=keep_sparse):
             check_alike(block, self)
             if primal:
                 self._absorb(block)

@@ -50,11 +50,18 @@ def forward_with_each(
 ) -> list[list[int]]:
     """Return what :func:`forward_search` finds with every ridge weight: those not known yet are searched together."""
     asked = [(float(alpha), tuple(include), tuple(exclude)) for alpha in alphas]
-    new = [given for given in asked if len(gram.paths.get(given, ())) < k]
+    new = [given[0] for given in asked if len(gram.paths.get(given, ())) < k]
     if new:
-        found = forward_searches([(gram, alpha) for alpha, _, _ in new], k, include, exclude)
-        gram.paths.update(zip(new, found, strict=True))
+        keep_paths(gram, new, include, exclude, forward_searches([(gram, alpha) for alpha in new], k, include, exclude))
     return [gram.paths[given][:k] for given in asked]
+
+
+def keep_paths(
+    gram: Gram, alphas: Sequence[float], include: Sequence[int], exclude: Sequence[int], found: Sequence[list[int]]
+) -> None:
+    """Keep what forward searches found with each of some ridge weights, so that it is not searched again."""
+    for alpha, chosen in zip(alphas, found, strict=True):
+        gram.paths[float(alpha), tuple(include), tuple(exclude)] = chosen
 
 
 def order_within(gram: Gram, chosen: Sequence[int], alpha: float, include: Sequence[int] = ()) -> list[int]:

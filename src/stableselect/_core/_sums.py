@@ -37,8 +37,9 @@ _CACHED = 2**16
 """Values of an array that are worked on at a time, so that they stay in the processor's cache."""
 _ON_DEVICE = 2**26
 """The same for a tensor: every call on a device takes microseconds, however little it does."""
-_SPARSE_COST = 100
-"""Time for two stored values of a sample in a sparse product, against that for two values in a dense one."""
+_SPARSE_COST, _ENTRY_COST = 100, 600
+"""Time for two stored values of a sample in a sparse product, and for an entry of the product, against that for two
+values in a dense one."""
 _CANCELLED = 1e-6
 """A sparse feature whose variance is below this fraction of its squared mean is centred first, as dense samples are."""
 
@@ -112,7 +113,7 @@ def read_blocks(
     size: int | None,
     room: Room | None,
     *,
-    keep_sparse: bool = False,
+    keep_sparse: bool | None = None,
 ) -> Iterator[Block]:
     """Read a table in blocks of samples, without those of weight zero.
 
@@ -129,8 +130,8 @@ def read_blocks(
     room : Room or None
         Memory for blocks that are added to m x m sums; sparse ones stay sparse where that costs less. None for blocks
         that are kept: each has memory of its own.
-    keep_sparse : bool
-        Whether sparse blocks stay sparse in any case.
+    keep_sparse : bool or None
+        Whether sparse blocks stay sparse, whatever that costs.
 
     Yields
     ------
@@ -139,8 +140,8 @@ def read_blocks(
     n, m = X.shape[0] if rows is None else len(rows), X.shape[1]
     if size is None and on_device(X):
         size = max(1024, _ON_DEVICE // m)
-    stays_sparse = sparse.issparse(X) and room is not None and (keep_sparse or _sparse_pays(X))
-    for part in _sparse_blocks(X, n, size, keep_sparse) if stays_sparse else row_blocks(n, m, size):
+    stays_sparse = sparse.issparse(X) and room is not None and (sparse_pays(X) if keep_sparse is None else keep_sparse)
+    for part in _sparse_blocks(X, n, size, bool(keep_sparse)) if stays_sparse else row_blocks(n, m, size):
         block, chosen = (as_block(X[part]), None) if rows is None else (X, rows[part])
         w = None if weights is None else weights[part]
         if w is not None and not np.all(w > 0):
@@ -158,10 +159,16 @@ def read_blocks(
             yield _dense_block(block, w, chosen, room)
 
 
-def _sparse_pays(X: sparse.csr_array) -> bool:
-    """Tell whether X'X costs less from the values stored than from all."""
+def sparse_pays(X: sparse.csr_array, n_sets: int = 1, slack: float = 1.0) -> bool:
+    """Tell whether products of so many sets of samples cost less, or up to ``slack`` times less, from what is stored.
+
+    Every product is put together entry by entry, of which as many are not zero as chance has it.
+    """
+    n, entries = X.shape[0], float(X.shape[1]) ** 2
     stored = np.diff(X.indptr).astype(np.float64)
-    return bool(_SPARSE_COST * (stored @ stored) < X.shape[0] * float(X.shape[1]) ** 2)
+    products = float(stored @ stored)
+    filled = -np.expm1(-products / n_sets / entries) * entries
+    return bool(slack * (_SPARSE_COST * products + _ENTRY_COST * n_sets * filled) < n * entries)
 
 
 def _sparse_blocks(X: sparse.csr_array, n: int, size: int | None, thin: bool) -> list[slice]:

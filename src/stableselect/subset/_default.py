@@ -163,7 +163,7 @@ def search_default(
     ridge = plain.ridge
     beside = gram.expect_eigenvalues if bound else lambda: None
     if samples is None and ridge is None and len(held_out) >= wanted.fewest_folds:
-        ridge = choose_ridge(held_out, k, include, exclude, beside)
+        ridge = choose_ridge(held_out, k, include, exclude, gram, beside)
     else:
         beside()
     if samples is None:

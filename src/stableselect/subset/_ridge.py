@@ -16,10 +16,12 @@ import numpy as np
 from .._core import (
     MANY_FEATURES,
     DualGram,
+    Gram,
     HeldOut,
     begun,
     forward_searches,
     in_lock_step,
+    keep_paths,
     map_errors,
     memory_limit,
     parts_in_memory,
@@ -44,7 +46,7 @@ _SQUARED = 20
 """With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
 _LARGE = 1000
 """With at least as many features most time goes into reading the moments, which all ridge weights share."""
-_TOGETHER = 10_000
+_TOGETHER = 12_000
 """Folds are searched side by side while their features, times the ridge weights, are no more than this."""
 
 Measure = Callable[[Round, Sequence[Sequence[int]], Sequence[float]], list[Any]]
@@ -63,17 +65,21 @@ class Trial:
         See :data:`Measure`.
     ridges : sequence of float
         The ridge weights.
+    whole : Gram or None
+        The moments of all samples, where these will be searched with one of the weights: beside the folds that takes
+        less time than by itself.
     """
 
     include: Sequence[int]
     exclude: Sequence[int]
     measure: Measure = Round.errors
     ridges: Sequence[float] = RIDGE_GRID
+    whole: Gram | None = None
 
-    def search(self, rounds: Sequence[Round], k: int | Sequence[int]) -> list[list[int]]:
-        """Return what forward searches find, round by round and ridge by ridge: k features, or as many as each has."""
-        lanes = [own.gram.unscaled(ridge) for own in rounds for ridge in self.ridges]
-        return forward_searches(lanes, k if isinstance(k, int) else [*k] * len(rounds), self.include, self.exclude)
+    def search(self, grams: Sequence[Gram], k: int | Sequence[int]) -> list[list[int]]:
+        """Return what forward searches find, gram by gram and ridge by ridge: k features, or as many as each has."""
+        lanes = [gram.unscaled(ridge) for gram in grams for ridge in self.ridges]
+        return forward_searches(lanes, k if isinstance(k, int) else [*k] * len(grams), self.include, self.exclude)
 
     def errors(self, own: Round, found: Sequence[Sequence[int]]) -> list[Any]:
         """Return the errors of one round, ridge by ridge, in the units of the samples."""
@@ -85,14 +91,16 @@ def choose_ridge(
     k: int,
     include: Sequence[int],
     exclude: Sequence[int],
+    whole: Gram | None = None,
     beside: Callable[[], None] = lambda: None,
 ) -> float:
     """Return the grid's ridge weight of least held-out error.
 
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
-    map too much, and more of it does not help. ``beside`` is called as soon as a thread is idle.
+    map too much, and more of it does not help. For ``whole`` see :class:`Trial`; ``beside`` is called as soon as a
+    thread is idle.
     """
-    searched = errors_by_ridge(held_out, lambda: k, Trial(include, exclude), beside)
+    searched = errors_by_ridge(held_out, lambda: k, Trial(include, exclude, whole=whole), beside)
     return least_ridge((sum(part), scale) for part, scale in searched)
 
 
@@ -212,19 +220,24 @@ def _of_few_features(
     m = int(held_out[0].test.n_features or 0)
     at_most = None if m >= _LONG else 1
     rounds = side_by_side(lambda split: Round.of(split.train, split.test), held_out, at_most)
-    scale, squares = sum(own.weight * m for own in rounds), []
+    grams, scale = [own.gram for own in rounds], sum(own.weight * m for own in rounds)
+    if trial.whole is not None:
+        grams.append(trial.whole)
+    squares: list[Callable[[], None]] = []
     if m <= _SQUARED * reach():  # other threads go on with them while the first ones are searched
-        squares = [begun(own.gram.unscaled(0.0)[0].expect_all) for own in rounds]
+        squares = [begun(gram.unscaled(0.0)[0].expect_all) for gram in grams]
     beside()
     for start in range(0, len(trial.ridges), _AT_ONCE):
         part, k = replace(trial, ridges=trial.ridges[start : start + _AT_ONCE]), reach()
         n, found = max(1, _TOGETHER // (len(part.ridges) * m)), []
-        for first in range(0, len(rounds), n):
+        for first in range(0, len(grams), n):
             for finish in reversed(squares[first : first + n] if not start else ()):  # the others have begun
                 finish()
-            found += part.search(rounds[first : first + n], k)
-        each = zip(rounds, _each(found, len(rounds)), strict=True)
-        errors = side_by_side(lambda own: part.errors(*own), each, at_most)  # noqa: B023
+            found += part.search(grams[first : first + n], k)
+        each = _each(found, len(grams))
+        if trial.whole is not None:
+            keep_paths(trial.whole, part.ridges, trial.include, trial.exclude, each[-1])
+        errors = side_by_side(lambda own: part.errors(*own), zip(rounds, each, strict=False), at_most)  # noqa: B023
         yield from ((list(own), scale) for own in zip(*errors, strict=True))
 
 
@@ -271,7 +284,7 @@ def errors_of(held_out: Sequence[HeldOut], k: int | Sequence[int], trial: Trial,
         share_rows([split.parts for split in held_out], [own.gram for own in rounds], units)
     for own in rounds if likely else ():
         own.gram.unscaled(0.0)[0].expect(likely)
-    found = trial.search(rounds, k)
+    found = trial.search([own.gram for own in rounds], k)
     if trial.measure == Round.errors and in_lock_step(rounds[0].gram):
         each, ridges = [own for own in rounds for _ in trial.ridges], [*trial.ridges] * len(rounds)
         measured = map_errors([(own.gram, own.target, own.shift) for own in each], found, ridges)
