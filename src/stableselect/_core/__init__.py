@@ -47,7 +47,7 @@ from ._forward_search import (
     absolute_ridge,
     open_columns,
 )
-from ._gram import DualGram, Gram
+from ._gram import DualGram, Gram, column_products
 from ._inverse import inverse_of_independent, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
@@ -116,6 +116,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, MANY_SAMPLES, begun, one_thread, side_by_side
+from ._threads import MANY_FEATURES, MANY_SAMPLES, Together, begun, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units
 from ._unit_state import UnitProblem

@@ -64,6 +64,8 @@ class Gram:
         """Return C V for a vector or an m x d matrix V."""
         if V.ndim == 1 and isinstance(V, np.ndarray):
             return symmetric_product(self.C, V)
+        if isinstance(V, np.ndarray) and V.flags.f_contiguous:
+            return (V.T @ self.C).T  # in the layout of V
         return self.C @ V
 
     def with_squares(self, features: Array) -> tuple[Array, Array]:
@@ -103,7 +105,10 @@ class Gram:
 
     def partial_dot(self, chosen: object, V: Array) -> Array:
         """Return C[:, chosen] V[chosen]."""
-        return self.rows(chosen).T @ self.xp.take(V, index(chosen, V, self.xp), axis=0)
+        own = V.T[:, index(chosen, V, self.xp)]
+        if isinstance(V, np.ndarray) and V.flags.f_contiguous:
+            return (own @ self.rows(chosen)).T  # in the layout of V
+        return self.rows(chosen).T @ own.T
 
     def residual(self, chosen: object, V: Array, alpha: float) -> Gram:
         """Return R = C - V C_S', what the chosen columns S leave unexplained, for the V of :meth:`split`."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
+from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +32,8 @@ MANY_SAMPLES = 256
 """With fewer samples than this it does not, whatever the features: beside a busy process threads cost a third more."""
 _LARGE, _PARTS = 2**21, 4
 """A product with a wide array of so many values takes a millisecond or more, and is shared in so many parts."""
+_TRY_OTHER, _WEIGHT = 32, 0.25
+"""Of so many calls one is made in the other way; the weight of a new time against those before."""
 _ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 """The threads that BLAS could use outside of :func:`one_thread`."""
 _SETTING = Lock()
@@ -145,6 +148,30 @@ def begun(function: Callable[[], Result]) -> Callable[[], Result]:
         return function
     helper = _pool().submit(copy_context().run, function)
     return lambda: function() if helper.cancel() else helper.result()
+
+
+class Together:
+    """Two pieces of work that are done again and again: in two threads where that takes less time, else one by one.
+
+    Where other processes keep the cores busy, waiting for another thread can take longer than its work. So the time of
+    both ways is measured, and now and then the other one is tried.
+    """
+
+    def __init__(self) -> None:
+        self._calls, self._seconds = 0, [0.0, 0.0]  # of one by one, and of side by side
+
+    def __call__(self, first: Callable[[], Item], second: Callable[[], Result]) -> tuple[Item, Result]:
+        """Return what the two functions return."""
+        shared = self._seconds[1] <= self._seconds[0]
+        if self._calls % _TRY_OTHER == 1:
+            shared = not shared
+        self._calls += 1
+        begin = perf_counter()
+        later = begun(second) if shared else second
+        found = first(), later()
+        seconds, before = perf_counter() - begin, self._seconds[shared]
+        self._seconds[shared] = before + (seconds - before) * (_WEIGHT if before else 1.0)
+        return found
 
 
 def _pool() -> ThreadPoolExecutor:

@@ -7,9 +7,11 @@ gram's array namespace (NumPy, torch), whether C is stored whole or as a thin fa
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 
-from .._core import Array, Gram, index, like, side_by_side
+from .._core import Array, Gram, Together, column_products, index, like
 from ._scorer_parameters import (
     Network,
     Objective,
@@ -28,9 +30,8 @@ _EPSILON = 5e-8
 """Adam's eps relative to tr C, so that the result does not depend on the units of the data."""
 _DECAY = 0.03
 """Fraction of the initial learning rate left at the last step; the decay is geometric."""
-_SHARED_PRODUCT = 5e7
-"""Multiplications from which two products are made side by side; below, handing one over costs a tenth of a step beside
-a busy process."""
+_SHARED_PRODUCT = 5e6
+"""Multiplications from which two products may be made side by side: they take some tenths of a millisecond."""
 
 
 class FullBatchTrainable(ScorerTrainable):
@@ -59,7 +60,7 @@ class FullBatchTrainable(ScorerTrainable):
         keeps_best: bool = False,
     ) -> None:
         diagonal = gram.diagonal()
-        at = begin.around(like(begin.flat, diagonal, gram.xp))
+        at = begin.around(like(begin.flat, diagonal, gram.xp)).copied_by_units()
         super().__init__(at, objective, gram.xp.sqrt(diagonal), _EPSILON * (gram.trace() or 1.0))
         self._loss, self._keeps_best = MomentsLoss(gram, objective), keeps_best
         self._rate = _LEARNING_RATE[objective.anneal] if learning_rate is None else learning_rate
@@ -91,53 +92,62 @@ class FullBatchTrainable(ScorerTrainable):
 class MomentsLoss:
     """selector + scorer_weight * scorer for given moments, with its gradient.
 
-    With F = sE and H = G' (both m x d), U = C F, M = F'U and K = H'H, the error of a path is
+    With F = E's and H = G (both d x m, s for every column), U = F C, M = U F' and K = H H', the error of a path is
 
-        tr C - 2<U, H> + <M, K>,    d/dF = 2 (U K - C H),    d/dH = 2 (H M - U).
+        tr C - 2<U, H> + <M, K>,    d/dF = 2 (K U - H C),    d/dH = 2 (M H - U).
 
-    C F and C H are the only products with all of C. The selector's F is zero for features that are not selected, so
-    its U needs only the columns of C of the selected features, or only the others.
+    F C and H C are the only products with all of C. The selector's F is zero for features that are not selected, so
+    its U needs only the rows of C of the selected features, or only the others.
     """
 
     def __init__(self, gram: Gram, objective: Objective) -> None:
         self.gram, self.objective = gram, objective
-        self._trace = gram.trace()
+        self._trace, self._together = gram.trace(), Together()
 
     def __call__(self, at: Parameters, selected: np.ndarray, gradient: Parameters) -> tuple[float, float]:
         """Write the gradient of half the objective summed over features; return the two mean squared errors."""
         xp, m = self.gram.xp, self.gram.n_features
         score, lam = self.objective.score, self.objective.scorer_weight
-        E, H = at.encoder, at.decoder
+        E, H = at.encoder.T, at.decoder.T
         s = score_weights(at.w, score, xp)
-        F = s[:, None] * E
+        F = E * s
         few = 2 * selected.shape[0] <= m
         part = selected if few else np.setdiff1d(np.arange(m), selected)
 
         def of_encoder() -> tuple[Array, ...]:
-            U = self.gram.dot(F)
-            return U, F.T @ U, xp.sum(U * H)
+            U = self.gram.dot(F.T).T
+            return U, U @ F.T, H @ H.T
 
         def of_decoder() -> tuple[Array, ...]:
-            return self.gram.dot(H), H.T @ H, self.gram.partial_dot(part, F)
+            return self.gram.dot(H.T).T, self.gram.partial_dot(part, F.T).T
 
         if isinstance(F, np.ndarray) and m * F.size >= _SHARED_PRODUCT:
-            (U, M, UH), (CH, K, V) = side_by_side(lambda products: products(), (of_encoder, of_decoder))
+            (U, M, K), (HC, V) = self._together(of_encoder, of_decoder)
         else:
-            (U, M, UH), (CH, K, V) = of_encoder(), of_decoder()
+            (U, M, K), (HC, V) = of_encoder(), of_decoder()
         if not few:
             V = U - V
         rows = index(selected, F, xp)
-        F_selected, V_selected, CH_selected = (xp.take(part, rows, axis=0) for part in (F, V, CH))
-        N = F_selected.T @ V_selected
-        scorer = self._trace - 2 * UH + xp.sum(M * K)
-        selector = self._trace - 2 * xp.sum(CH_selected * F_selected) + xp.sum(N * K)
+        F_selected, V_selected, HC_selected = F[:, rows], V[:, rows], HC[:, rows]
+        N = V_selected @ F_selected.T
+        scorer = self._trace - 2 * _inner(U, H, xp) + _inner(M, K, xp)
+        selector = self._trace - 2 * _inner(HC_selected, F_selected, xp) + _inner(N, K, xp)
 
-        D = U @ K
-        D -= CH
+        D = K @ U
+        D -= HC
         D *= lam
-        D[rows, :] += V_selected @ K - CH_selected
-        gradient.w[...] = xp.sum(D * E, axis=1) * score_slope(at.w, score, xp)
-        gradient.encoder[...] = D * s[:, None]
-        V += lam * U
-        gradient.decoder[...] = H @ (lam * M + N) - V
+        D[:, rows] += K @ V_selected - HC_selected
+        gradient.w[...] = column_products(D, E, xp) * score_slope(at.w, score, xp)
+        D *= s
+        gradient.encoder.T[...] = D
+        U *= lam
+        V += U
+        dH = (lam * M + N) @ H
+        dH -= V
+        gradient.decoder.T[...] = dH
         return float(selector) / m, float(scorer) / m
+
+
+def _inner(A: Array, B: Array, xp: ModuleType) -> Array:
+    """Return the sum of the products of all elements."""
+    return float(np.vdot(A, B)) if isinstance(A, np.ndarray) else xp.sum(A * B)

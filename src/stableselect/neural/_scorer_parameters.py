@@ -119,18 +119,21 @@ class Parameters:
     """All weights in one flat array, which the optimiser moves as a whole, with a view for each part.
 
     A gradient has the same layout. ``decoder`` is G' (m x d) or, with biases, [G', decoder bias]: the decoder bias is
-    the weight of one more latent unit that is always one.
+    the weight of one more latent unit that is always one. In memory the weights of a feature lie together or, where
+    ``by_units`` says so, those of a latent unit.
     """
 
-    def __init__(self, flat: Array, n_features: int, width: int, bias: bool) -> None:
+    def __init__(self, flat: Array, n_features: int, width: int, bias: bool, by_units: bool = False) -> None:
         xp = namespace(flat)
         m, d = n_features, width
-        self.flat, self.width, self.bias = flat, d, bias
+        self.flat, self.width, self.bias, self.by_units = flat, d, bias, by_units
         ends = np.cumsum([m, d * bias, m * d, m * (d + bias)]).tolist()
         self.w = flat[: ends[0]]
         self.encoder_bias = flat[ends[0] : ends[1]]
-        self.encoder = xp.reshape(flat[ends[1] : ends[2]], (m, d))
-        self.decoder = xp.reshape(flat[ends[2] : ends[3]], (m, d + bias))
+        self.encoder, self.decoder = (
+            xp.reshape(part, (units, m)).T if by_units else xp.reshape(part, (m, units))
+            for part, units in ((flat[ends[1] : ends[2]], d), (flat[ends[2] : ends[3]], d + bias))
+        )
 
     @classmethod
     def zeros(cls, n_features: int, width: int, bias: bool) -> Parameters:
@@ -139,7 +142,15 @@ class Parameters:
 
     def around(self, flat: Array) -> Parameters:
         """Return parameters with the same layout over another flat array."""
-        return Parameters(flat, self.w.shape[0], self.width, self.bias)
+        return Parameters(flat, self.w.shape[0], self.width, self.bias, self.by_units)
+
+    def copied_by_units(self) -> Parameters:
+        """Return a copy in which the weights of a latent unit lie together."""
+        flat = namespace(self.flat).zeros_like(self.flat)
+        copy = Parameters(flat, self.w.shape[0], self.width, self.bias, by_units=True)
+        copy.w[...], copy.encoder_bias[...] = self.w, self.encoder_bias
+        copy.encoder[...], copy.decoder[...] = self.encoder, self.decoder
+        return copy
 
 
 class ScorerTrainable(Trainable):
@@ -180,7 +191,7 @@ class ScorerTrainable(Trainable):
         """Return the network in NumPy double precision; ``scores`` are what the features are ranked by."""
         at, d = self._at, self._at.width
         parts = (at.w, at.encoder, at.decoder, at.encoder_bias)
-        w, encoder, decoder, encoder_bias = (to_numpy(part).astype(np.float64) for part in parts)
+        w, encoder, decoder, encoder_bias = (to_numpy(part).astype(np.float64, order="C") for part in parts)
         return Network(
             score_weights(w, self._objective.score, np),
             np.array(scores, dtype=np.float64),
