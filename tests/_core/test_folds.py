@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core._folds import fold_moments, merged, row_folds, row_hashes
+from stableselect._core import _folds, _moment_sums, _sums
+from stableselect._core._folds import fold_moments, hold_out_each, merged, row_folds, row_hashes
 
 
 def test_folds_follow_the_rows_not_their_order(tall, rng):
@@ -111,3 +112,58 @@ def test_merged_parts_are_the_whole(rng, weighted):
     for name in ("mean", "minimum", "maximum", "variance", "weight_sum", "n_samples"):
         np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-12)
     assert all(np.array_equal(part.gram, old) for part, old in zip(parts, before, strict=True))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_left_of_all_samples_is_the_other_folds(rng, weighted):
+    X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 9)) + np.arange(9)
+    X[:, 3] = 2.0  # and a feature that does not vary
+    folds = fold_moments(X, rng.uniform(0.5, 2, size=60) if weighted else None, 4)
+    for split, plain in zip(hold_out_each(folds, merged(folds)), hold_out_each(folds), strict=True):
+        left, expected = split.train, plain.train
+        np.testing.assert_allclose(left.gram, expected.gram, rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(left.gram, left.gram.T)
+        for name in ("mean", "minimum", "maximum", "weight_sum", "n_samples"):
+            np.testing.assert_array_equal(getattr(left, name), getattr(expected, name))
+
+
+def test_a_fold_that_outweighs_the_others_is_not_taken_away(rng):
+    """Nothing would be left of the others' digits."""
+    X = rng.normal(size=(60, 5))
+    X[:12, 2] *= 1e9
+    folds = fold_moments(X, None, np.arange(60) // 12)
+    splits = hold_out_each(folds, merged(folds))
+    np.testing.assert_allclose(splits[0].train.gram, np.cov(X[12:].T, bias=True), rtol=1e-12)
+    np.testing.assert_allclose(splits[3].train.gram[0, 0], np.var(np.delete(X[:, 0], np.arange(36, 48))), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_folds", [2, 3])
+def test_large_folds_are_gathered_side_by_side(rng, monkeypatch, n_folds):
+    monkeypatch.setattr(_folds, "_SHORT", 1)
+    X = rng.normal(size=(50, 6))
+    labels = np.arange(50) % n_folds
+    for fold, moments in enumerate(fold_moments(X, None, labels)):
+        np.testing.assert_allclose(moments.gram, np.cov(X[labels == fold].T, bias=True), rtol=1e-12, atol=1e-14)
+        assert moments.n_samples == np.count_nonzero(labels == fold)
+    empty = fold_moments(X[:4], None, np.array([0, 1, 1, 2]))
+    assert [moments.n_samples for moments in empty] == [1, 2, 1]
+
+
+@pytest.mark.parametrize("density", [0.02, 0.3])
+def test_folds_of_sparse_tables_are_those_of_dense_ones(rng, monkeypatch, density):
+    monkeypatch.setattr(_folds, "_SHORT", 1)
+    X = rng.normal(size=(300, 40)) * (rng.random((300, 40)) < density)
+    kept = []
+    read = _moment_sums.read_blocks
+
+    def seen(*arguments, keep_sparse=None):
+        kept.append(keep_sparse)
+        return read(*arguments, keep_sparse=keep_sparse)
+
+    monkeypatch.setattr(_moment_sums, "read_blocks", seen)
+    labels = np.arange(300) % 3
+    monkeypatch.setattr(_sums, "_ENTRY_COST", 0.0)
+    found = fold_moments(sparse.csr_array(X), None, labels)
+    assert set(kept) == {density < 0.1}
+    for own, other in zip(found, fold_moments(X, None, labels), strict=True):
+        np.testing.assert_allclose(own.gram, other.gram, rtol=1e-9, atol=1e-12)

@@ -105,8 +105,8 @@ def test_moments_are_gathered_once_and_rows_read_only_where_that_is_cheaper(rng,
     read = []
     read_blocks = _moment_sums.read_blocks
 
-    def counted(*arguments):
-        for block in read_blocks(*arguments):
+    def counted(*arguments, **named):
+        for block in read_blocks(*arguments, **named):
             read.append(block.n_samples)
             yield block
 

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from stableselect._core import DualGram, fold_moments, forward_searches, hold_out_each, merged, share_rows
+from stableselect._core import (
+    DualGram,
+    Moments,
+    _shared_rows,
+    factor_of,
+    fold_moments,
+    forward_searches,
+    hold_out_each,
+    merged,
+    share_rows,
+)
 
 ALPHAS = (0.0, 0.01, 1.0)
 
@@ -44,3 +54,22 @@ def test_sets_that_cannot_share_do_not(rng):
     for given in (training_sets(rng, constant=True), (sets[:1], grams[:1], units[:1]), (apart, grams, units)):
         share_rows(*given)
         assert all(isinstance(gram, DualGram) and gram.shared is None for gram in given[1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("constant", [False, True])
+def test_the_factor_of_parts_is_that_of_the_merged_samples(rng, monkeypatch, weighted, constant):
+    monkeypatch.setattr(_shared_rows, "_CACHED", 300)  # some samples at a time
+    sets, grams, units = training_sets(rng, rng.uniform(0.5, 2, size=43) if weighted else None, constant)
+    for own, gram, unit in zip(sets, grams, units, strict=True):
+        found, scale, mean = factor_of(own)
+        np.testing.assert_allclose(found.A, gram.A, atol=1e-13)
+        assert scale == pytest.approx(unit, rel=1e-13)
+        np.testing.assert_allclose(mean, merged(own).mean, rtol=1e-13)
+
+
+def test_parts_without_samples_or_variance_have_no_factor(rng):
+    sets, _, _ = training_sets(rng)
+    assert factor_of([Moments.from_array(rng.normal(size=(20, 3)))]) is None  # sums
+    assert factor_of([*sets[0], Moments()]) is None
+    assert factor_of([Moments.from_array(np.ones((3, 50)))]) is None

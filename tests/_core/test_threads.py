@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core import one_thread, side_by_side
+from stableselect._core import Together, _threads, one_thread, side_by_side
 from stableselect._core._threads import _LARGE, begun, wide_product
 
 
@@ -219,3 +219,40 @@ def test_a_wide_product_is_the_same_for_every_number_of_threads(rng, n_left):
             found.append(wide_product(left, A))
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], left @ A, rtol=1e-12, atol=1e-12)
+
+
+def test_two_pieces_of_work_are_done_in_the_way_that_takes_less_time(monkeypatch):
+    """The clock is made up: side by side takes as long as ``shared`` says, one by one a second."""
+    now, shared, ways = [0.0], [0.0], []
+
+    def begun(function):
+        ways.append("shared")
+        now[0] += shared[0] - 1
+        return function
+
+    def first():
+        now[0] += 1
+        return "first"
+
+    monkeypatch.setattr(_threads, "begun", begun)
+    monkeypatch.setattr(_threads, "perf_counter", lambda: now[0])
+    for shared[0], expected in ((0.5, 100 - 1 - 3), (3.0, 1 + 3)):
+        together = Together()
+        ways.clear()
+        assert [together(first, lambda: "second") for _ in range(100)] == [("first", "second")] * 100
+        assert len(ways) == expected
+    shared[0] = 0.0  # the machine is idle again
+    ways.clear()
+    for _ in range(300):
+        together(first, lambda: None)
+    assert len(ways) > 100
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_two_pieces_of_work_may_be_done_in_two_threads():
+    seen = set()
+    with one_thread():
+        together = Together()
+        for _ in range(50):
+            together(lambda: time.sleep(0.002), lambda: seen.add(threading.get_ident()) or time.sleep(0.002))
+    assert len(seen) > 1

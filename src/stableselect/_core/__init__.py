@@ -91,7 +91,7 @@ from ._search_device import (
     parts_in_memory,
 )
 from ._set_stability import nogueira, stability_interval, wilson_interval
-from ._shared_rows import share_rows
+from ._shared_rows import factor_of, share_rows
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._splitters import BlockKFold, Bootstrap, ComplementaryPairs, Resampler, Subsample, time_blocks
 from ._stream_moments import (
@@ -116,6 +116,6 @@ from ._tables import (
     read_parts,
     take_features,
 )
-from ._threads import MANY_FEATURES, MANY_SAMPLES, Together, begun, one_thread, side_by_side
+from ._threads import MANY_FEATURES, Together, begun, one_thread, side_by_side
 from ._unit_search import greedy_order, search_units
 from ._unit_state import UnitProblem

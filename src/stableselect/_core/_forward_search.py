@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
 from ._arrays import Array, index, like, to_numpy
 from ._deflation import deflations
 from ._gram import Gram
+from ._threads import side_by_side, wide_parts
 
 TRUST = 1e-12
 """A feature with less than this fraction of its variance left is a combination of the kept ones."""
@@ -32,6 +34,9 @@ _DETERMINED = 1e-2
 """Ties go to the lowest index of those that have at least this fraction of the most that is left of any of them."""
 _DEFLATE = 1e-2
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
+
+_MANY = 2**16
+"""Features of all lanes that are worth several threads."""
 
 Lane = tuple[Gram, float]
 """The moments and the ridge weight of one search."""
@@ -101,8 +106,8 @@ def forward_searches(
     found: dict[int, list[int]] = {}
     running = list(range(len(lanes)))
     for step in range(max(ends)):
-        with np.errstate(divide="ignore", invalid="ignore"):  # nothing is left of combinations
-            search.take([include[step]] * len(running) if step < len(include) else search.best())
+        features = [include[step]] * len(running) if step < len(include) else search.best()
+        search.take(features, last=step == max(ends) - 1)
         if any(ends[lane] == step + 1 for lane in running):
             found.update(zip(running, search.chosen, strict=True))
             going = [at for at, lane in enumerate(running) if ends[lane] > step + 1]
@@ -110,6 +115,40 @@ def forward_searches(
             if running:
                 search.keep(going)
     return [found.get(lane, []) for lane in range(len(lanes))]
+
+
+class Seen(NamedTuple):
+    """What is best in every lane.
+
+    Attributes
+    ----------
+    best : ndarray of int
+        The feature of largest gain.
+    top, second : ndarray
+        Its gain, and the next largest.
+    fall : ndarray
+        The largest fall of the loss, whatever the price.
+    ratio : ndarray
+        The largest ratio of the terms that cancel in a pivot to the pivot.
+    """
+
+    best: np.ndarray
+    top: np.ndarray
+    second: np.ndarray
+    fall: np.ndarray
+    ratio: np.ndarray
+
+
+def _best_of(seen: Sequence[Seen]) -> Seen:
+    """Return what is best in all parts of the features, from what is best in each; ties go to the first part."""
+    if len(seen) == 1:
+        return seen[0]
+    best, top, second, fall, ratio = (np.stack(values) for values in zip(*seen, strict=True))
+    at = np.argmax(top, axis=0), np.arange(top.shape[1])
+    largest = top[at]
+    top[at] = -np.inf
+    second = np.maximum(second.max(axis=0), top.max(axis=0))
+    return Seen(best[at], largest, second, fall.max(axis=0), ratio.max(axis=0))
 
 
 class _ForwardSearch:
@@ -139,10 +178,11 @@ class _ForwardSearch:
         self.loss, self.total, self.total_size = np.tile(traces, (3, 1))
         self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
         self.ridges = like(self.alphas[:, None], self.g, xp)
+        self.seen: Seen | None = None
 
     def keep(self, lanes: Sequence[int]) -> None:
         """Go on with some of the lanes only."""
-        xp, at = self.xp, index(lanes, self.g, self.xp)
+        xp, at, self.seen = self.xp, index(lanes, self.g, self.xp), None
         self.g, self.h, self.size, self.variance, self.ridges, self.open = (
             xp.take(array, at, axis=0) for array in (self.g, self.h, self.size, self.variance, self.ridges, self.open)
         )
@@ -162,30 +202,37 @@ class _ForwardSearch:
 
     def best(self) -> list[int]:
         """Return the best next feature of every lane."""
-        xp = self.xp
         if (self.loss < self.watched).any():
             for lane in np.flatnonzero(self.loss < self.watched).tolist():
                 self._restart(lane)
                 if self.loss[lane] <= EXHAUSTED * self.total[lane]:
                     self._exhaust(lane)
-        pivot = self.h + self.ridges
-        gain = fall = self.g / pivot
-        if self.prices is not None:
-            gain = xp.where(self.h < float("inf"), fall - self.prices, -float("inf"))
-        best = xp.argmax(gain, axis=1)
-        at = self.lanes, best
-        top = to_numpy(gain[at])
-        # No gain is off by more than rounding makes of the largest fall and the largest ratio of size to pivot.
-        most = top if self.prices is None else to_numpy(xp.max(fall, axis=1))
-        gain[at] = -float("inf")
-        second = to_numpy(xp.max(gain, axis=1))
-        xp.divide(self.size, pivot, out=pivot)
-        error = most * to_numpy(xp.max(pivot, axis=1))
-        slack = ROUNDING * (2 * np.sqrt(error * self.total_size) + error) + TIE * (most + abs(top))
+        seen = self.seen or self._look(slice(None))
+        at = self.lanes, index(seen.best, self.g, self.xp)
         varies = to_numpy(self.h[at] > TRUST * self.variance[at]) | self.exhausted
-        clear = varies & (most > 0) & to_numpy(self.g[at] > 0) & (second < top - 3 * slack)
-        found = to_numpy(best).tolist()
+        with np.errstate(invalid="ignore"):
+            # No gain is off by more than rounding makes of the largest fall and the largest ratio of size to pivot.
+            error = seen.fall * seen.ratio
+            slack = ROUNDING * (2 * np.sqrt(error * self.total_size) + error) + TIE * (seen.fall + abs(seen.top))
+            clear = varies & (seen.fall > 0) & to_numpy(self.g[at] > 0) & (seen.second < seen.top - 3 * slack)
+        found = seen.best.tolist()
         return found if clear.all() else [j if clear[i] else self._first_of_best(i) for i, j in enumerate(found)]
+
+    def _look(self, part: slice) -> Seen:
+        """Return what is best in some of the features."""
+        xp, h = self.xp, self.h[:, part]
+        with np.errstate(divide="ignore", invalid="ignore"):  # nothing is left of combinations
+            pivot = h + self.ridges
+            gain = fall = self.g[:, part] / pivot
+            if self.prices is not None:
+                gain = xp.where(h < float("inf"), fall - self.prices[part], -float("inf"))
+            best = xp.argmax(gain, axis=1)
+            top = to_numpy(gain[self.lanes, best])
+            most = top if self.prices is None else to_numpy(xp.max(fall, axis=1))
+            gain[self.lanes, best] = -float("inf")
+            second = to_numpy(xp.max(gain, axis=1))
+            xp.divide(self.size[:, part], pivot, out=pivot)
+            return Seen(to_numpy(best) + (part.start or 0), top, second, most, to_numpy(xp.max(pivot, axis=1)))
 
     def _usable(self, lane: int) -> Array:
         """Return which features of a lane may be chosen and are not combinations of the chosen ones.
@@ -213,8 +260,8 @@ class _ForwardSearch:
         share = (h + alpha) / xp.where(variance > 0, variance, 1.0)
         return first_of_best(xp.where(usable, gain, -float("inf")), slack, share, xp)
 
-    def take(self, features: Sequence[int]) -> None:
-        """Choose a feature in every lane."""
+    def take(self, features: Sequence[int], *, last: bool = False) -> None:
+        """Choose a feature in every lane; what comes after that is not looked at for the last one."""
         xp, n_lanes = self.xp, len(features)
         at = self.lanes, index(features, self.g, xp)
         own = self.variance[at]
@@ -229,16 +276,24 @@ class _ForwardSearch:
                 for lane, *step in zip(rows, *found, strict=True):
                     steps[lane] = tuple(step)
             w, u, lengths, inverse = (xp.stack(part) for part in zip(*steps, strict=True))
-        growth, squares = own * inverse, w * w
-        self.g -= w * u
-        self.h -= squares
-        squares *= growth[:, None]
-        self.size += squares
+        growth = own * inverse
         self.loss -= to_numpy(lengths)
         self.total_size += to_numpy(growth * lengths)
         self.h[at], self.open[at] = float("inf"), False
         for chosen, j in zip(self.chosen, features, strict=True):
             chosen.append(j)
+
+        def update(part: slice) -> Seen | None:
+            squares = w[:, part] * w[:, part]
+            self.h[:, part] -= squares
+            squares *= growth[:, None]
+            self.size[:, part] += squares
+            self.g[:, part] -= w[:, part] * u[:, part]
+            return None if last else self._look(part)
+
+        parts = wide_parts(w, _MANY)
+        seen = [update(parts[0])] if len(parts) == 1 else side_by_side(update, parts)
+        self.seen = None if last else _best_of(seen)  # type: ignore[arg-type]
 
     def _exhaust(self, lane: int) -> None:
         """Go on by the gain under a small ridge, since the features chosen in a lane span the table."""
@@ -249,7 +304,7 @@ class _ForwardSearch:
 
     def _restart(self, lane: int) -> None:
         """Compute the residual of a lane afresh, or at least its norms."""
-        chosen, gram = self.chosen[lane], self.grams[lane]
+        chosen, gram, self.seen = self.chosen[lane], self.grams[lane], None
         at = next(i for i, (_, rows) in enumerate(self.sharing) if lane in rows)
         directions, rows = self.sharing[at]
         place, R, norms = rows.index(lane), None, None

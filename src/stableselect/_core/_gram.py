@@ -18,7 +18,7 @@ import numpy as np
 from ._arrays import Array, index, namespace
 from ._blas import symmetric_product
 from ._inverse import coefficients_of, inverse_of_independent, pseudo_inverse, refined_product
-from ._threads import begun, one_thread, wide_product
+from ._threads import begun, one_thread, side_by_side, wide_parts, wide_product
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this share of the largest count as zero."""
@@ -26,6 +26,8 @@ LONG = 512
 """Of so many features on, eigenvalues take ten milliseconds, and another thread is worth it."""
 _CANCELS = 1e-2
 """A residual with no more than this share of the variance is not computed as a difference."""
+_STRETCHES = 16
+"""Parts in which large arrays are gone through several times, so that a part stays in the processor's cache."""
 _MODERATE = 1e20
 """Moments with a mean variance up to this, and down to one over it, can be searched as they are."""
 
@@ -138,13 +140,24 @@ class Gram:
         P = inverse_of_independent(rows[:, at], alpha, self.xp)
         if P is None:
             return None
-        V = wide_product(P, rows)
-        h = self.diagonal() - column_products(V, rows, self.xp)
-        if float(self.xp.sum(h)) <= _CANCELS * self.trace():
-            return None
-        left = D - wide_product(D[:, at], V)
-        g = self.squared_norms() - column_products(V, D + left, self.xp)
-        return P, V, wide_product(P, left), g, h
+        xp, D_S = self.xp, D[:, at]
+        V, Y = xp.empty_like(rows), xp.empty_like(rows)
+        h, g = (xp.asarray(values, copy=True) for values in (self.diagonal(), self.squared_norms()))
+
+        def compute(part: slice) -> None:
+            V[:, part] = P @ rows[:, part]
+            own, left = V[:, part], D[:, part] - D_S @ V[:, part]
+            Y[:, part] = P @ left
+            h[part] -= column_products(own, rows[:, part], xp)
+            left += D[:, part]
+            g[part] -= column_products(own, left, xp)
+
+        parts = wide_parts(rows, parts=_STRETCHES)
+        if len(parts) == 1:
+            compute(parts[0])
+        else:
+            side_by_side(compute, parts)
+        return None if float(xp.sum(h)) <= _CANCELS * self.trace() else (P, V, Y, g, h)
 
     def residual_column(self, j: int, chosen: object, C_S: Array, V: Array) -> tuple[Array, Array, Array, Array]:
         """Return C_j, r = C_j - V'C_Sj for coefficients V and C_S' (k x m); C r and C C_j where they come with them."""
@@ -274,10 +287,15 @@ class DualGram(Gram):
         """Return A'A."""
         return self.A.T @ self.A
 
+    def each_part(self, function: Callable[[Array], Array]) -> list[Array]:
+        """Return a function of A, of the columns of a large one in parts side by side."""
+        parts = wide_parts(self.A)
+        return [function(self.A)] if len(parts) == 1 else side_by_side(lambda part: function(self.A[:, part]), parts)
+
     @cached_property
     def products(self) -> Array:
         """AA', r x r."""
-        return self.A @ self.A.T
+        return sum(self.each_part(lambda A: A @ A.T))
 
     def products_with(self, other: DualGram) -> Array:
         """Return AB' for the factor B of another; that of the last one is kept."""
@@ -289,17 +307,13 @@ class DualGram(Gram):
         return last[1]
 
     @cached_property
-    def image(self) -> Array:
-        """AA'A, r x m."""
-        return wide_product(self.products, self.A)
-
-    @cached_property
     def _diagonal(self) -> Array:
-        return column_products(self.A, self.A, self.xp)
+        return self.xp.concat(self.each_part(lambda A: column_products(A, A, self.xp)))
 
     @cached_property
     def _squared_norms(self) -> Array:
-        return column_products(self.A, self.image, self.xp)
+        K = self.products
+        return self.xp.concat(self.each_part(lambda A: column_products(A, K @ A, self.xp)))
 
     def diagonal(self) -> Array:
         """Return diag A'A; not to be changed."""
@@ -315,7 +329,8 @@ class DualGram(Gram):
 
     def square_rows(self, chosen: object) -> Array:
         """Return A'AA'A[chosen]."""
-        return wide_product(self.xp.take(self.image, index(chosen, self.A, self.xp), axis=1).T, self.A)
+        own = self.xp.take(self.A, index(chosen, self.A, self.xp), axis=1)
+        return wide_product((self.products @ own).T, self.A)
 
     def dot(self, V: Array) -> Array:
         """Return A'(A V)."""

@@ -34,7 +34,7 @@ from ._inverse import pseudo_inverse
 from ._kept_samples import KeptSamples
 from ._threads import side_by_side
 
-_STRETCH = 2**16
+_STRETCH = 2**18
 """Elements per stretch of an m x n array, so that the few arrays a stretch needs stay in the processor's cache."""
 _AT_ONCE = 4
 """Stretches that a thread takes at a time: about a millisecond's work."""
@@ -86,15 +86,21 @@ class LeaveOneOutState:
         xp, A = self.gram.xp, self.gram.A
         T, TK, A_S, A_SP = _residual_maker(self.samples, self.chosen, self.alpha)
         self.t, self.e = xp.linalg.diagonal(T), xp.sum(TK * T, axis=1)
-        if self.chosen:
-            self.G = A.T - (A.T @ A_S) @ A_SP.T
-            self.P = self.G @ TK.T
-            self.s = xp.sum(A.T * self.G, axis=1)  # a_j'T a_j
-            self.c = xp.sum(self.G * (self.G @ self.samples.products), axis=1)  # a_j'TKT a_j
-        else:  # TA = A, since A is centred
-            self.G, self.P = (xp.empty((A.shape[1], A.shape[0]), dtype=A.dtype, device=self.gram.device) for _ in "GP")
-            self.G[:, :], self.P[:, :] = A.T, self.gram.image.T
-            self.s, self.c = (xp.asarray(x, copy=True) for x in (self.gram.diagonal(), self.gram.squared_norms()))
+        K = self.samples.products
+        self.G, self.P = (xp.empty((A.shape[1], A.shape[0]), dtype=A.dtype, device=self.gram.device) for _ in "GP")
+        self.s, self.c = (xp.asarray(x, copy=True) for x in (self.gram.diagonal(), self.gram.squared_norms()))
+
+        def compute(part: slice) -> None:
+            own, G = A[:, part].T, self.G[part, :]
+            if not self.chosen:  # TA = A, since A is centred
+                G[:, :], self.P[part, :] = own, own @ K
+                return
+            G[:, :] = own - (own @ A_S) @ A_SP.T
+            self.P[part, :] = G @ TK.T
+            self.s[part] = xp.vecdot(own, G)  # a_j'T a_j
+            self.c[part] = xp.vecdot(G, G @ K)  # a_j'TKT a_j
+
+        self._of_parts(compute)
         self.low: Array = None
         self.stale = 0
 

@@ -12,8 +12,9 @@ from ._gram import Gram
 from ._swap_state import SwapState
 from ._threads import MANY_FEATURES, side_by_side
 
-_NEAR = 1e-4
-"""Swaps are looked at for ties when their gains are this close, relative to the cost."""
+_NEAR, _NOT_FAR = 1e-7, 1e-4
+"""Swaps are looked at for ties when their gains are this close, relative to the cost: where the kept features are
+clearly independent, and where they are not and rounding may move gains by more."""
 _ESCAPE = 6
 """Swaps tried beyond an optimum before it is taken as final."""
 _STRETCH = 2**17
@@ -40,7 +41,7 @@ def best_swap(state: SwapState, allowed: Array, fixed: Sequence[int]) -> tuple[f
     if top == -float("inf"):
         return top, 0.0, -1, -1
     size = max(state.cost, top, 0.0)  # rounding may leave both slightly below zero
-    near = np.flatnonzero(to_numpy(best) >= top - _NEAR * size)
+    near = np.flatnonzero(to_numpy(best) >= top - (_NEAR if state.independent else _NOT_FAR) * size)
     part = index(near, state.V, xp)
     gains = to_numpy(state.swap_gains(allowed, part))[free]
     slack = to_numpy(state.swap_rounding(part))[free] + TIE * size

@@ -48,7 +48,8 @@ class SwapState:
         self.C_S: Array = None
         self.D: Array = None  # rows of C^2
         self.held: list[list[int]] = [[], []]  # whose rows are in C_S and in D
-        self.thin = False  # V is P C_S as it stands and C is A'A, so that products with V need no pass over it
+        self.independent = False  # no kept feature is close to a combination of the others
+        self.thin = False  # and C is A'A, so that products with V = P C_S need no pass over it
         self.refresh()
 
     def refresh(self) -> None:
@@ -58,7 +59,8 @@ class SwapState:
         if self.weights is None:
             self.D = self._updated(self.D, gram.square_rows, 1)
         known = None if self.D is None else gram.swap_products(self.chosen, self.alpha, self.C_S, self.D)
-        self.thin = known is not None and isinstance(gram, DualGram)
+        self.independent = known is not None
+        self.thin = self.independent and isinstance(gram, DualGram)
         self.P, self.V, self.Y, self.g, self.h = self._from_residual() if known is None else known
         self.settle()
         self.stale = 0

@@ -28,8 +28,6 @@ Result = TypeVar("Result")
 
 MANY_FEATURES = 4096
 """From here on BLAS shares a product over all features well enough among its own threads."""
-MANY_SAMPLES = 256
-"""With fewer samples than this it does not, whatever the features: beside a busy process threads cost a third more."""
 _LARGE, _PARTS = 2**21, 4
 """A product with a wide array of so many values takes a millisecond or more, and is shared in so many parts."""
 _TRY_OTHER, _WEIGHT = 32, 0.25
@@ -133,9 +131,9 @@ def wide_product(left: Array, A: Array) -> Array:
     return product
 
 
-def wide_parts(A: Array) -> list[slice]:
-    """Return the columns of an array in parts, of a small one all at once, whatever the number of threads."""
-    step = -(-A.shape[1] // _PARTS) if isinstance(A, np.ndarray) and A.size >= _LARGE else A.shape[1]
+def wide_parts(A: Array, large: int = _LARGE, parts: int = _PARTS) -> list[slice]:
+    """Return the columns of a large array in parts, of a small one all at once, whatever the number of threads."""
+    step = -(-A.shape[1] // parts) if isinstance(A, np.ndarray) and A.size >= large else A.shape[1]
     return [slice(start, start + step) for start in range(0, A.shape[1], step)]
 
 
@@ -163,9 +161,9 @@ class Together:
     def __call__(self, first: Callable[[], Item], second: Callable[[], Result]) -> tuple[Item, Result]:
         """Return what the two functions return."""
         shared = self._seconds[1] <= self._seconds[0]
-        if self._calls % _TRY_OTHER == 1:
-            shared = not shared
         self._calls += 1
+        if self._calls % _TRY_OTHER == 0:
+            shared = not shared
         begin = perf_counter()
         later = begun(second) if shared else second
         found = first(), later()

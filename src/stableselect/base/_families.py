@@ -15,7 +15,6 @@ import numpy as np
 from .._compat import Constraints, validates_parameters
 from .._core import (
     MANY_FEATURES,
-    MANY_SAMPLES,
     Array,
     Moments,
     Stream,
@@ -261,7 +260,8 @@ class StreamingSelector(BaseSelector):
             )
         low, high = (np.stack([to_numpy(getattr(fold, name)) for fold in folds]) for name in ("minimum", "maximum"))
         check_spread(low.min(axis=0), high.max(axis=0), getattr(self, "feature_names_in_", None))
-        shared = low.shape[1] >= MANY_FEATURES and sum(fold.n_samples for fold in folds) >= MANY_SAMPLES
+        # BLAS shares large products of moments held whole; those with thin factors are shared part by part.
+        shared = low.shape[1] >= MANY_FEATURES and any(fold.form == "primal" for fold in folds)
         threads = nullcontext() if shared else one_thread()
         with threads, verbose_steps(type(self).__name__, getattr(self, "verbose", False)):
             self._store(self._select_from_folds(folds, X, sample_weight, **given), X)

@@ -46,8 +46,9 @@ _SQUARED = 20
 """With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
 _LARGE = 1000
 """With at least as many features most time goes into reading the moments, which all ridge weights share."""
-_TOGETHER = 12_000
-"""Folds are searched side by side while their features, times the ridge weights, are no more than this."""
+_TOGETHER, _WITH_WHOLE = 10_000, 12_000
+"""Folds are searched side by side while their features, times the ridge weights, are no more than this, and the same for
+folds and all samples."""
 
 Measure = Callable[[Round, Sequence[Sequence[int]], Sequence[float]], list[Any]]
 """From a round, and the features found with each of several ridge weights, to the errors per sample."""
@@ -219,7 +220,7 @@ def _of_few_features(
     """
     m = int(held_out[0].test.n_features or 0)
     at_most = None if m >= _LONG else 1
-    rounds = side_by_side(lambda split: Round.of(split.train, split.test), held_out, at_most)
+    rounds = side_by_side(Round.held_out, held_out, at_most)
     grams, scale = [own.gram for own in rounds], sum(own.weight * m for own in rounds)
     if trial.whole is not None:
         grams.append(trial.whole)
@@ -229,7 +230,7 @@ def _of_few_features(
     beside()
     for start in range(0, len(trial.ridges), _AT_ONCE):
         part, k = replace(trial, ridges=trial.ridges[start : start + _AT_ONCE]), reach()
-        n, found = max(1, _TOGETHER // (len(part.ridges) * m)), []
+        n, found = max(1, _WITH_WHOLE // (len(part.ridges) * m)), []
         for first in range(0, len(grams), n):
             for finish in reversed(squares[first : first + n] if not start else ()):  # the others have begun
                 finish()
@@ -278,7 +279,7 @@ def _by_ridge(batches: Sequence[Batch]) -> Iterator[tuple[list[Any], float]]:
 
 def errors_of(held_out: Sequence[HeldOut], k: int | Sequence[int], trial: Trial, likely: Sequence[int] = ()) -> Batch:
     """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
-    rounds = [Round.of(split.train, split.test) for split in held_out]
+    rounds = [Round.held_out(split) for split in held_out]
     if isinstance(rounds[0].gram, DualGram):
         units = [own.weight / split.test.weight_sum for split, own in zip(held_out, rounds, strict=True)]
         share_rows([split.parts for split in held_out], [own.gram for own in rounds], units)

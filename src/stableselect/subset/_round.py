@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core import Array, DualGram, Gram, Moments, index, inverse_of_independent
+from .._core import Array, DualGram, Gram, HeldOut, Moments, factor_of, index, inverse_of_independent
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,15 @@ class Round:
         gram, unit = train.operator().normalised()
         shift = (test.mean - train.mean) / unit**0.5
         return cls(gram, test.operator().scaled(1 / unit), shift, test.weight_sum * unit)
+
+    @classmethod
+    def held_out(cls, split: HeldOut) -> Round:
+        """Return the round of a part held out."""
+        factor = factor_of(split.parts)
+        if factor is None:
+            return cls.of(split.train, split.test)
+        (gram, unit, mean), test = factor, split.test
+        return cls(gram, test.operator().scaled(1 / unit), (test.mean - mean) / unit**0.5, test.weight_sum * unit)
 
     def summed(self, error: float) -> float:
         """Return an error per sample in the units of the samples, summed."""
