@@ -47,8 +47,8 @@ _SQUARED = 20
 _LARGE = 1000
 """With at least as many features most time goes into reading the moments, which all ridge weights share."""
 _TOGETHER, _WITH_WHOLE = 10_000, 12_000
-"""Folds are searched side by side while their features, times the ridge weights, are no more than this, and the same for
-folds and all samples."""
+"""Folds are searched side by side while their features, times the ridge weights, are no more than this; the second is
+for folds with all samples beside them."""
 
 Measure = Callable[[Round, Sequence[Sequence[int]], Sequence[float]], list[Any]]
 """From a round, and the features found with each of several ridge weights, to the errors per sample."""
