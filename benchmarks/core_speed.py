@@ -17,11 +17,17 @@ from stableselect.datasets import info
 from stableselect.metrics import reconstruction_error
 
 
-def medians(repeats: int, *actions: Callable[[], Any]) -> list[float]:
-    """Return the median seconds of each action, interleaved so that a noisy moment hits all of them."""
+def medians(repeats: int, *actions: Callable[[], Any], settled: bool = False) -> list[float]:
+    """Return the median seconds of each action, interleaved so that a noisy moment hits all of them.
+
+    The threads of a package may go on waiting at full load for a while after their work. ``settled``: every action is
+    done once before it is timed, so that no such load is left from another one.
+    """
     seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(repeats):
         for action, times in zip(actions, seconds, strict=True):
+            if settled:
+                action()
             start = time.perf_counter()
             action()
             times.append(time.perf_counter() - start)

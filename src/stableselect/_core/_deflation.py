@@ -90,10 +90,12 @@ class Deflation:
         if t:
             own = self.taken[self.lanes, :, :t, at]  # W_j and U_j
             own[:, 1, :] /= 2
-            products = own @ self.taken[:, 0, :t, :]
+            W, U = self.taken[:, 0, :t, :], self.taken[:, 1, :t, :]
+            # One vector at a time: BLAS needs no copy of W then, and the second finds it in the processor's cache.
+            products = (own[:, :, None, :] @ W[:, None, :, :])[:, :, 0, :]
             w -= products[:, 0, :]
             u -= products[:, 1, :]
-            u -= ((own[:, :1, :] / 2) @ self.taken[:, 1, :t, :])[:, 0, :]
+            u -= ((own[:, :1, :] / 2) @ U)[:, 0, :]
         inverse = _inverse(w[self.lanes, at] + like(alphas, w, xp), smallest, xp)
         unit = xp.sqrt(inverse)[:, None]
         w *= unit

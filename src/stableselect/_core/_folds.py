@@ -181,7 +181,25 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
 def own_moments(X: Array, weights: np.ndarray | None, n_folds: int) -> list[Moments]:
     """Return the moments of the folds of a checked table, read in its own order; of all samples where n_folds is 0."""
     X, weights = in_own_order(X, weights)
-    return fold_moments(X, weights, n_folds) if n_folds else [Moments()._add(X, weights)]
+    return fold_moments(X, weights, n_folds) if n_folds else [_of_all(X, weights)]
+
+
+def _of_all(X: Array, weights: np.ndarray | None) -> Moments:
+    """Return the moments of a table.
+
+    The threads of BLAS go on waiting at full load for some hundredths of a second, beside the search that follows. So
+    they are not asked where that takes little memory.
+    """
+    n, m = X.shape
+    few = 2 * (n if weights is None else np.count_nonzero(weights)) <= m
+    if sparse.issparse(X) or is_foreign(X) or m > _MODERATE or few:
+        return Moments()._add(X, weights)
+    halves = [slice(n)] if n * m * m < _SHORT else [slice(n // 2), slice(n // 2, n)]
+
+    def read(half: slice) -> Moments:
+        return Moments()._add(X[half], None if weights is None else weights[half], primal=True)
+
+    return merged([part for part in side_by_side(read, halves) if part.n_samples] or [Moments()])
 
 
 def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | None = None) -> list[Moments]:
@@ -197,8 +215,10 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
         return gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
 
     # Small products are done before another thread has begun.
-    if keep_sparse or is_foreign(X) or m >= MANY_FEATURES or X.shape[0] * m * m < _SHORT:
+    if keep_sparse or is_foreign(X) or m >= MANY_FEATURES:
         return [read(rows) for rows in parts]
+    if X.shape[0] * m * m < _SHORT:
+        return side_by_side(read, parts, at_most=1)
     if len(parts) % 2 == 0 or m > _MODERATE:
         return side_by_side(read, parts)
     # Two halves of the last set, so that no thread waits for long at the end.

@@ -167,7 +167,8 @@ class _ForwardSearch:
         self.chosen: list[list[int]] = [[] for _ in lanes]
         self.exhausted = np.zeros(len(lanes), dtype=bool)
         self.sharing = deflations(self.grams, k)  # and the lanes of each
-        known = {id(gram): (gram.squared_norms(), gram.diagonal(), gram.trace()) for gram in self.grams[::-1]}
+        each = {id(gram): gram for gram in self.grams}
+        known = {own: (gram.squared_norms(), gram.diagonal(), gram.trace()) for own, gram in each.items()}
         norms, variances, traces = zip(*(known[id(gram)] for gram in self.grams), strict=True)
         xp = self.xp
         self.g, self.variance = xp.stack(norms), xp.stack(variances)

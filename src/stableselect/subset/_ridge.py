@@ -40,7 +40,7 @@ _MANY_VALUES = 2**20
 """With fewer values in a table of few samples all weights are tried on all folds."""
 _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
-_LONG = 512
+_LONG = 384
 """With fewer features no part of the work takes long enough for another thread."""
 _SQUARED = 20
 """With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
