@@ -73,3 +73,6 @@ def test_parts_without_samples_or_variance_have_no_factor(rng):
     assert factor_of([Moments.from_array(rng.normal(size=(20, 3)))]) is None  # sums
     assert factor_of([*sets[0], Moments()]) is None
     assert factor_of([Moments.from_array(np.ones((3, 50)))]) is None
+    many = [Moments.from_array(rng.normal(size=(20, 50))) for _ in range(2)]
+    assert factor_of(many) is None  # together they are held as sums
+    assert factor_of(many[:1]) is not None

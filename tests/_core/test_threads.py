@@ -256,3 +256,12 @@ def test_two_pieces_of_work_may_be_done_in_two_threads():
         for _ in range(50):
             together(lambda: time.sleep(0.002), lambda: seen.add(threading.get_ident()) or time.sleep(0.002))
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_work_that_is_begun_is_done_once(threads):
+    done: list[int] = []
+    with threadpool_limits(threads), one_thread():
+        result = begun(lambda: done.append(1) or len(done))
+        assert [result(), result()] == [1, 1]
+    assert done == [1]

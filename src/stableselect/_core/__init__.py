@@ -91,7 +91,7 @@ from ._search_device import (
     parts_in_memory,
 )
 from ._set_stability import nogueira, stability_interval, wilson_interval
-from ._shared_rows import factor_of, share_rows
+from ._shared_rows import factor_of, share_rows, stays_thin
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._splitters import BlockKFold, Bootstrap, ComplementaryPairs, Resampler, Subsample, time_blocks
 from ._stream_moments import (

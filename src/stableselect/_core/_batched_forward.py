@@ -97,8 +97,7 @@ class _Group(NamedTuple):
         rows = self.C[torch.arange(len(self.C), device=own.device)[:, None], own]
         if self.gram is None:
             return rows, rows @ self.C
-        self.gram.expect(own[0].tolist())
-        return rows, self.gram.with_squares(own[0])[1][None]
+        return rows, self.gram.square_rows(own[0].tolist())[None]
 
 
 class _LockStep:

@@ -92,7 +92,7 @@ def add_product(M: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 
 
 def invert_factor(M: np.ndarray) -> np.ndarray | None:
-    """Return the inverse of L, LL' = M, transposed, in the memory of M; None where M is not positive definite."""
+    """Return the inverse of L, LL' = M, transposed; None where M is not positive definite. M is used up."""
     if _POTRF is None or _TRTRI is None:
         factor, failed = lapack.dpotrf(M.T, lower=1, clean=0, overwrite_a=1)
         return None if failed else np.triu(lapack.dtrtri(factor, lower=1, overwrite_c=1)[0].T)

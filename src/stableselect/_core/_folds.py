@@ -214,10 +214,9 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     def read(rows: np.ndarray) -> Moments:
         return gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
 
-    # Small products are done before another thread has begun.
     if keep_sparse or is_foreign(X) or m >= MANY_FEATURES:
         return [read(rows) for rows in parts]
-    if X.shape[0] * m * m < _SHORT:
+    if X.shape[0] * m * m < _SHORT:  # done before another thread has begun
         return side_by_side(read, parts, at_most=1)
     if len(parts) % 2 == 0 or m > _MODERATE:
         return side_by_side(read, parts)

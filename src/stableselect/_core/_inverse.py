@@ -44,11 +44,13 @@ def inverse_of_independent(M: Array, alpha: float, xp: ModuleType) -> Array | No
 
 def _inverse_by_lapack(M: np.ndarray, alpha: float) -> np.ndarray | None:
     """Return the same from the triangular factor, in half the time."""
+    if not len(M):
+        return M
     total = np.array(M.T, order="F")
     total.T.flat[:: len(M) + 1] += alpha
     diagonal = total.diagonal().copy()
     factor, failed = dpotrf(total, lower=1, clean=0, overwrite_a=1)
-    if failed or (factor.diagonal() ** 2 <= _INDEPENDENT * diagonal).any():
+    if failed or not (factor.diagonal() ** 2 > _INDEPENDENT * diagonal).all():
         return None
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0].T
     np.copyto(inverse, inverse.T, where=np.tri(len(M), k=-1, dtype=bool))  # its upper triangle is there

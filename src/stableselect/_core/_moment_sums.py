@@ -95,7 +95,7 @@ class MomentSums:
         """
         n = (X.shape[0] if rows is None else len(rows)) if weights is None else int(np.count_nonzero(weights))
         m = int(X.shape[1])
-        primal |= self.form == "primal" or (2 * (self._n_stored() + n) > m and 8 * m * m <= memory_limit())
+        primal |= self.form == "primal" or whole_pays(self._n_stored() + n, m)
         for block in read_blocks(X, weights, rows, size, (room or Room()) if primal else None, keep_sparse=keep_sparse):
             check_alike(block, self)
             if primal:
@@ -215,7 +215,7 @@ class MomentSums:
         limit = memory_limit()
         if self.form == "dual":
             stored = self._n_stored()
-            if 2 * stored > m and 8 * m * m <= limit:
+            if whole_pays(stored, m):
                 self._to_primal()
             elif 8 * stored * m > limit:
                 raise MemoryError(
@@ -252,6 +252,11 @@ class MomentSums:
         weights = xp.ones_like(rows[:, 0]) if block.weights is None else block.weights
         moments._rows, moments._weights, moments._shift = [rows], [like(weights, rows, xp)], block.mean
         return moments
+
+
+def whole_pays(n_samples: int, m: int) -> bool:
+    """Tell whether m x m sums of so many samples take less than the samples, and fit in memory."""
+    return 2 * n_samples > m and 8 * m * m <= memory_limit()
 
 
 def check_alike(part: Any, whole: Any) -> None:

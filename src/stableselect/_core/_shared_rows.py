@@ -15,6 +15,7 @@ import numpy as np
 
 from ._arrays import SMALLEST
 from ._gram import DualGram, Gram, SharedRows
+from ._moment_sums import whole_pays
 from ._moments import Moments
 from ._threads import side_by_side
 
@@ -22,13 +23,19 @@ _CACHED = 2**17
 """Values of an array that are gone through several times, so that they stay in the processor's cache."""
 
 
+def stays_thin(parts: Sequence[Moments]) -> bool:
+    """Tell whether the moments of all parts together keep the samples."""
+    n = sum(part._n_stored() for part in parts)
+    return all(part.form == "dual" for part in parts) and not whole_pays(n, int(parts[0].n_features or 0))
+
+
 def factor_of(parts: Sequence[Moments]) -> tuple[DualGram, float, np.ndarray] | None:
     """Return the thin factor of all parts of a training set, of mean variance one, that variance, and the mean.
 
-    None where the parts do not keep their samples in arrays, or do not vary. The samples are copied once, and not for
-    every step on the way.
+    None where all parts together do not keep their samples, in arrays, or do not vary. The samples are copied once, and
+    not for every step on the way.
     """
-    if not all(part.form == "dual" and part.n_samples and isinstance(part._shift, np.ndarray) for part in parts):
+    if not stays_thin(parts) or not all(part.n_samples and isinstance(part._shift, np.ndarray) for part in parts):
         return None
     total = sum(part.weight_sum for part in parts)
     mean = sum(part.mean * (part.weight_sum / total) for part in parts)

@@ -155,7 +155,7 @@ class SketchedMoments(Moments):
             for part in row_blocks(X.shape[0], X.shape[1], size):
                 self._add(to_numpy(X[part]), None if weights is None else weights[part])
             return self
-        for block in read_blocks(X, weights, None, size, Room(), keep_sparse=True):
+        for block in read_blocks(X, weights, None, size, Room(), keep_sparse=True, thin=True):
             check_alike(block, self)
             self._absorb(block)
         return self
@@ -253,7 +253,7 @@ def exact_columns(X: Array, weights: np.ndarray | None, chosen: Sequence[int], m
     for part in row_blocks(X.shape[0], X.shape[1]) if is_foreign(X) else [slice(None)]:
         rows = to_numpy(X[part]) if is_foreign(X) else X
         w_part = None if weights is None else weights[part]
-        for block in read_blocks(rows, w_part, None, None, Room(), keep_sparse=True):
+        for block in read_blocks(rows, w_part, None, None, Room(), keep_sparse=True, thin=True):
             values, w = block.values, np.ones(block.n_samples) if block.weights is None else block.weights
             total += block.weight_sum
             if sparse.issparse(values):

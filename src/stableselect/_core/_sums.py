@@ -114,6 +114,7 @@ def read_blocks(
     room: Room | None,
     *,
     keep_sparse: bool | None = None,
+    thin: bool = False,
 ) -> Iterator[Block]:
     """Read a table in blocks of samples, without those of weight zero.
 
@@ -131,7 +132,9 @@ def read_blocks(
         Memory for blocks that are added to m x m sums; sparse ones stay sparse where that costs less. None for blocks
         that are kept: each has memory of its own.
     keep_sparse : bool or None
-        Whether sparse blocks stay sparse, whatever that costs.
+        Whether sparse blocks stay sparse, whatever that costs; None for what costs less.
+    thin : bool
+        Whether blocks are added to a few rows instead of m x m sums.
 
     Yields
     ------
@@ -141,7 +144,7 @@ def read_blocks(
     if size is None and on_device(X):
         size = max(1024, _ON_DEVICE // m)
     stays_sparse = sparse.issparse(X) and room is not None and (sparse_pays(X) if keep_sparse is None else keep_sparse)
-    for part in _sparse_blocks(X, n, size, bool(keep_sparse)) if stays_sparse else row_blocks(n, m, size):
+    for part in _sparse_blocks(X, n, size, thin) if stays_sparse else row_blocks(n, m, size):
         block, chosen = (as_block(X[part]), None) if rows is None else (X, rows[part])
         w = None if weights is None else weights[part]
         if w is not None and not np.all(w > 0):

@@ -140,12 +140,12 @@ def wide_parts(A: Array, large: int = _LARGE, parts: int = _PARTS) -> list[slice
 def begun(function: Callable[[], Result]) -> Callable[[], Result]:
     """Begin some work in another thread, where there is one; return a function that waits for its result.
 
-    With one thread, or while the others are busy, the work is done when the result is asked for.
+    With one thread, or while the others are busy, the work is done when the result is asked for the first time.
     """
     if (_ALLOWED.get() or 1) < 2 or _blas_threads() > 1:
-        return function
+        return cache(function)
     helper = _pool().submit(copy_context().run, function)
-    return lambda: function() if helper.cancel() else helper.result()
+    return cache(lambda: function() if helper.cancel() else helper.result())
 
 
 class Together:

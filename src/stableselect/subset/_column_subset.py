@@ -215,6 +215,8 @@ class ColumnSubset(MomentsSelector):
     array(['sepal length (cm)', 'petal length (cm)'], dtype=object)
     """
 
+    _bounds_loss = True
+
     def __init__(
         self,
         n_features_to_select: int | float | Literal["auto"] | None = None,

@@ -136,7 +136,8 @@ def search_default(
     wanted: Wanted,
     known: Known | None = None,
     *,
-    bound: bool = False,
+    eigenvalues: bool = False,
+    others: bool = False,
 ) -> Searched:
     """Return what is selected without regard to stability.
 
@@ -152,8 +153,9 @@ def search_default(
         What is to be selected.
     known : Known, optional
         Searches on the leave-one-out error of these samples that were made already.
-    bound : bool
-        Whether eigenvalues will be asked for afterwards; they are computed beside the search.
+    eigenvalues, others : bool
+        Whether the eigenvalues of the moments, or how well every feature follows from all others, will be asked for
+        afterwards; they are computed beside the search.
 
     Returns
     -------
@@ -161,14 +163,14 @@ def search_default(
     """
     plain, k, include, exclude = wanted.plain, wanted.k, wanted.include, wanted.exclude
     ridge = plain.ridge
-    beside = gram.expect_eigenvalues if bound else lambda: None
+    beside = gram.expect_eigenvalues if eigenvalues else lambda: None
     if samples is None and ridge is None and len(held_out) >= wanted.fewest_folds:
         ridge = choose_ridge(held_out, k, include, exclude, gram, beside)
     else:
         beside()
     if samples is None:
         setting = replace(plain, ridge=ridge or 0.0, search="training")
-        if bound:
+        if others:
             expect_bound(gram, setting.refit)
         searched = Searched(find_columns(gram, k, setting, include, exclude), setting)
     else:

@@ -84,6 +84,7 @@ class MomentsSelector(RecordedSelector):
     selection_frequency_: np.ndarray
     sketch_size_: int | None
     _takes_sketches = True
+    _bounds_loss = False
 
     _parameter_constraints: ClassVar[Constraints] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
@@ -255,7 +256,8 @@ class MomentsSelector(RecordedSelector):
             if stable.votes is not None:
                 self.selection_frequency_ = stable.votes
         else:
-            searched = search_default(gram, samples, held_out, wanted, bound=True)
+            own = self._bounds_loss  # a bound on what included features leave, of which C's eigenvalues tell nothing
+            searched = search_default(gram, samples, held_out, wanted, eigenvalues=not (own and include), others=own)
             if include and searched.criterion == "training" and moments.form != "sketched":
                 bare = resolve_choice(Conditions(), k, self.n_features_in_, None, include, exclude)
                 ridge, exchange = searched.setting.refit, searched.setting.exchange

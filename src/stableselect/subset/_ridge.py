@@ -15,7 +15,6 @@ import numpy as np
 
 from .._core import (
     MANY_FEATURES,
-    DualGram,
     Gram,
     HeldOut,
     begun,
@@ -27,6 +26,7 @@ from .._core import (
     parts_in_memory,
     share_rows,
     side_by_side,
+    stays_thin,
 )
 from ._round import Round
 
@@ -67,8 +67,8 @@ class Trial:
     ridges : sequence of float
         The ridge weights.
     whole : Gram or None
-        The moments of all samples, where these will be searched with one of the weights: beside the folds that takes
-        less time than by itself.
+        The moments of all samples, where these will be searched with one of the weights. With few features they are
+        searched beside the folds, which takes less time than by itself.
     """
 
     include: Sequence[int]
@@ -98,8 +98,8 @@ def choose_ridge(
     """Return the grid's ridge weight of least held-out error.
 
     The grid is climbed until the error lies well above its least value so far: beyond that point the ridge shrinks the
-    map too much, and more of it does not help. For ``whole`` see :class:`Trial`; ``beside`` is called as soon as a
-    thread is idle.
+    map too much, and more of it does not help. For ``whole`` see :class:`Trial`, for ``beside``
+    :func:`errors_by_ridge`.
     """
     searched = errors_by_ridge(held_out, lambda: k, Trial(include, exclude, whole=whole), beside)
     return least_ridge((sum(part), scale) for part, scale in searched)
@@ -114,7 +114,7 @@ def least_ridge(searched: Iterable[tuple[float, float]]) -> float:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
     limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
-    return next(ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit)
+    return next((ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit), RIDGE_GRID[0])
 
 
 def errors_by_ridge(
@@ -131,7 +131,7 @@ def errors_by_ridge(
     trial : Trial
         What is tried.
     beside : callable
-        Called once, as soon as what follows leaves a thread idle.
+        Called once, before the searches: begins what other threads can do beside them.
 
     Yields
     ------
@@ -140,7 +140,8 @@ def errors_by_ridge(
     scale : float
         The variance of all features, in these units.
     """
-    m, thin = int(held_out[0].test.n_features or 0), all(part.form == "dual" for part in held_out[0].parts)
+    # Searches side by side need moments of one form.
+    m, thin = int(held_out[0].test.n_features or 0), all(stays_thin(split.parts) for split in held_out)
     test = held_out[0].test
     if not thin and in_lock_step(test):
         beside()
@@ -156,7 +157,7 @@ def errors_by_ridge(
     for start in range(0, len(trial.ridges), step):
         part, k = replace(trial, ridges=trial.ridges[start : start + step]), reach()
         n = max(1, _TOGETHER // (len(part.ridges) * m))
-        some = partial(errors_of, k=k, trial=part)
+        some = partial(errors_of, k=k, trial=part, thin=thin)
         batches = [held_out[first : first + n] for first in range(0, len(held_out), n)]
         done = []
         if not thin:  # the other folds will come to much the same features as the first
@@ -198,7 +199,7 @@ def _in_the_race(held_out: Sequence[HeldOut], k: int, trial: Trial, ends: Sequen
     """Search folds with every ridge weight up to so many features; what is not tried has an infinite error."""
     tried = [at for at, end in enumerate(ends) if end]
     part = replace(trial, ridges=[trial.ridges[at] for at in tried])
-    batch = errors_of(held_out, [ends[at] for at in tried], part)
+    batch = errors_of(held_out, [ends[at] for at in tried], part, thin=True)
     paths = bool(np.ndim(batch.errors[0][0]))
     errors: list[list[Any]] = [[np.inf] * len(held_out) for _ in ends]
     for at, found in zip(tried, batch.errors, strict=True):
@@ -220,7 +221,7 @@ def _of_few_features(
     """
     m = int(held_out[0].test.n_features or 0)
     at_most = None if m >= _LONG else 1
-    rounds = side_by_side(Round.held_out, held_out, at_most)
+    rounds = side_by_side(partial(Round.held_out, thin=False), held_out, at_most)
     grams, scale = [own.gram for own in rounds], sum(own.weight * m for own in rounds)
     if trial.whole is not None:
         grams.append(trial.whole)
@@ -277,10 +278,15 @@ def _by_ridge(batches: Sequence[Batch]) -> Iterator[tuple[list[Any], float]]:
         yield [error for own in errors for error in own], scale
 
 
-def errors_of(held_out: Sequence[HeldOut], k: int | Sequence[int], trial: Trial, likely: Sequence[int] = ()) -> Batch:
-    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found."""
-    rounds = [Round.held_out(split) for split in held_out]
-    if isinstance(rounds[0].gram, DualGram):
+def errors_of(
+    held_out: Sequence[HeldOut], k: int | Sequence[int], trial: Trial, likely: Sequence[int] = (), *, thin: bool = False
+) -> Batch:
+    """Search some folds with every ridge weight, side by side; ``likely`` are features that may well be found.
+
+    ``thin`` tells whether all folds keep their samples.
+    """
+    rounds = [Round.held_out(split, thin=thin) for split in held_out]
+    if thin:
         units = [own.weight / split.test.weight_sum for split, own in zip(held_out, rounds, strict=True)]
         share_rows([split.parts for split in held_out], [own.gram for own in rounds], units)
     for own in rounds if likely else ():

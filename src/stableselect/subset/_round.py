@@ -13,6 +13,9 @@ import numpy as np
 
 from .._core import Array, DualGram, Gram, HeldOut, Moments, factor_of, index, inverse_of_independent
 
+_COLLINEAR = 100
+"""Where the others leave this many times less of a feature, products with the inverse lose too many digits."""
+
 
 @dataclass(frozen=True)
 class Round:
@@ -28,18 +31,20 @@ class Round:
     weight: float
 
     @classmethod
-    def of(cls, train: Moments, test: Moments) -> Round:
-        """Return the round of samples to fit on and samples held out."""
+    def of(cls, train: Moments, test: Moments, *, thin: bool = True) -> Round:
+        """Return the round of samples to fit on and samples held out; unless ``thin``, C is held whole."""
         gram, unit = train.operator().normalised()
+        if not thin and isinstance(gram, DualGram):
+            gram = Gram(gram.dense())
         shift = (test.mean - train.mean) / unit**0.5
         return cls(gram, test.operator().scaled(1 / unit), shift, test.weight_sum * unit)
 
     @classmethod
-    def held_out(cls, split: HeldOut) -> Round:
-        """Return the round of a part held out."""
-        factor = factor_of(split.parts)
+    def held_out(cls, split: HeldOut, *, thin: bool = True) -> Round:
+        """Return the round of a part held out; unless ``thin``, C is held whole."""
+        factor = factor_of(split.parts) if thin else None
         if factor is None:
-            return cls.of(split.train, split.test)
+            return cls.of(split.train, split.test, thin=thin)
         (gram, unit, mean), test = factor, split.test
         return cls(gram, test.operator().scaled(1 / unit), (test.mean - mean) / unit**0.5, test.weight_sum * unit)
 
@@ -69,7 +74,7 @@ class Round:
         for chosen, ridge in zip(found, ridges, strict=True):
             at = np.ix_(*[np.searchsorted(every, chosen)] * 2)
             Q = inverse_of_independent(C[at], self.gram.unscaled(ridge)[1], np)
-            if Q is None:  # V needs more care
+            if Q is None or (Q.diagonal() * C[at].diagonal() > _COLLINEAR).any():
                 errors.append(self.error(chosen, ridge))
             else:
                 errors.append(total - float(np.vdot(Q, 2 * products[at] - T[at] @ Q @ squares[at])))
