@@ -149,6 +149,12 @@ def test_no_device_of_that_kind(table):
         KINDS["ScorerSelectorNetwork"](decoder=(4,), device="meta").fit(table)
 
 
+@pytest.mark.parametrize("name", ["ScorerSelectorNetwork", "AEFS", "AgnoSS", "CAE"])
+def test_a_device_that_is_not_there_is_told_without_torch_training(table, name):
+    with pytest.raises(ValueError, match=r"device 'nowhere' is not available .*; use device='auto' or 'cpu'\."):
+        getattr(ss, name)(3, device="nowhere").fit(table)
+
+
 def test_a_refit_of_another_kind_leaves_nothing_behind(table):
     selector = KINDS["ScorerSelectorNetwork"]().fit(table)
     linear = ("encoder_", "decoder_", "encoder_intercept_", "scorer_intercept_", "decoder_intercept_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import ModuleType
 
 import array_api_compat
@@ -53,8 +54,14 @@ def _inverse_by_lapack(M: np.ndarray, alpha: float) -> np.ndarray | None:
     if failed or not (factor.diagonal() ** 2 > _INDEPENDENT * diagonal).all():
         return None
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0].T
-    np.copyto(inverse, inverse.T, where=np.tri(len(M), k=-1, dtype=bool))  # its upper triangle is there
+    np.copyto(inverse, inverse.T, where=_below(len(M)))  # its upper triangle is there
     return inverse
+
+
+@lru_cache(maxsize=4)
+def _below(size: int) -> np.ndarray:
+    """Return which entries of a matrix are below its diagonal."""
+    return np.tri(size, k=-1, dtype=bool)
 
 
 def coefficients_of(rows: Array, chosen: object, alpha: float, xp: ModuleType) -> Array:

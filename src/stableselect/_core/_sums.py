@@ -31,6 +31,8 @@ from ._blas import add_gram
 
 _TILE = 128
 """Rows and columns of what is mirrored at a time."""
+_ABOVE = ~np.tri(_TILE, dtype=bool)
+"""The entries of a tile above its diagonal."""
 _PANEL = 512
 """Columns of the product of sparse samples that are computed at a time."""
 _CACHED = 2**16
@@ -276,7 +278,7 @@ def mirror(second: Array) -> Array:
         stop = start + _TILE
         second[:start, start:stop] = second[start:stop, :start].T
         corner = second[start:stop, start:stop]
-        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+        np.copyto(corner, corner.T, where=_ABOVE[: len(corner), : len(corner)])
     return second
 
 

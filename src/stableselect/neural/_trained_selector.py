@@ -10,7 +10,7 @@ import numpy as np
 
 from .._compat import HAS_CALLBACKS, CallbackSupportMixin, Constraints, Interval, StrOptions, with_callbacks
 from ..base import BaseSelector
-from ._specs import ACTIVATIONS, check_network, is_linear, run_network
+from ._specs import ACTIVATIONS, check_network, is_linear, require_torch, run_network
 from ._training import History, Stopping, Trainable, train_starts
 
 T = TypeVar("T", bound=Trainable)
@@ -42,6 +42,7 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
     solver: str
     activation: str
     output_activation: str | None = None
+    device: str
     latent_width_: int
     _activations: list[str | None]
 
@@ -82,6 +83,11 @@ class TrainedSelector(CallbackSupportMixin, BaseSelector):
             raise ValueError(
                 f"solver={self.solver!r} trains linear networks; use solver='minibatch' or 'auto' for others."
             )
+        if getattr(self, "device", "cpu") not in ("auto", "cpu"):  # named, so it must be there, whatever trains
+            require_torch()
+            from ._torch._device import resolve_device
+
+            resolve_device(self.device)
 
     def _fitted_activations(self) -> list[str | None]:
         """Return the activation between the layers of each network, None for a user-defined module."""

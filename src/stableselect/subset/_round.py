@@ -69,15 +69,17 @@ class Round:
         moments = self.gram.unscaled(0.0)[0]
         C, T = moments.rows(every), self.target.rows(every)
         products, squares = C @ T.T + np.outer(C @ shift, shift[every]), moments.squares_among(every)
-        C, T = C[:, every], T[:, every] + np.outer(shift[every], shift[every])
+        T = T[:, every] + np.outer(shift[every], shift[every])
+        among = np.stack([C[:, every], T, products, squares])
         total, errors = self.target.trace() + float(shift @ shift), []
         for chosen, ridge in zip(found, ridges, strict=True):
-            at = np.ix_(*[np.searchsorted(every, chosen)] * 2)
-            Q = inverse_of_independent(C[at], self.gram.unscaled(ridge)[1], np)
-            if Q is None or (Q.diagonal() * C[at].diagonal() > _COLLINEAR).any():
+            at = np.searchsorted(every, chosen)
+            C, T, products, squares = among[:, at[:, None], at]
+            Q = inverse_of_independent(C, self.gram.unscaled(ridge)[1], np)
+            if Q is None or (Q.diagonal() * C.diagonal() > _COLLINEAR).any():
                 errors.append(self.error(chosen, ridge))
             else:
-                errors.append(total - float(np.vdot(Q, 2 * products[at] - T[at] @ Q @ squares[at])))
+                errors.append(total - float(np.vdot(Q, 2 * products - T @ Q @ squares)))
         return errors
 
 
