@@ -295,6 +295,7 @@ def test_wide_complete_tables_in_parts_are_not_inverted(planted, monkeypatch):
 
 @pytest.mark.parametrize("n", [2, 3, 600])
 def test_few_samples_and_constant_features_have_a_covariance(planted, n):
+    assert ColumnSubset(2, missing="em").fit(np.ones((n, 4))).selected_.tolist() == [0, 1]
     X = np.where(np.arange(12) == 3, 1.0, planted[0][:n])
     found = ColumnSubset(2, missing="em", ridge=0.1).fit(X)
     assert np.linalg.eigvalsh(found.covariance_)[0] > 0

@@ -186,18 +186,19 @@ def gaussian_of_moments(moments: Moments) -> GaussianModel:
     mean, second, total, n = to_numpy(moments.mean), to_numpy(moments.gram), moments.weight_sum, moments.n_samples
     m, variance = len(mean), _positive(np.diag(second))
 
-    def shrunk(s: float) -> np.ndarray:
+    def shrunk(s: float, second: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return (total * second + s * np.diag(variance)) / (total + s)
 
-    least, errors = 1 + m / 10, []
+    least, errors, unit = 1 + m / 10, [], np.sqrt(variance)
+    alike = second / unit[:, None] / unit
     for s in least * np.array(_TIMES if m <= MOST_FEATURES and n > 2 else ()):
-        inverse = _inverse(shrunk(s))[0]
-        residuals = np.einsum("ij,jk,ik->i", inverse, second, inverse, optimize=True) / np.diag(inverse) ** 2
+        inverse = _inverse(shrunk(s, alike, np.ones(m)))[0]
+        residuals = np.einsum("ij,jk,ik->i", inverse, alike, inverse, optimize=True) / np.diag(inverse) ** 2
         # Degrees of freedom, by the inverses of the covariances of all features but one.
-        others = variance @ (np.diag(inverse)[:, None] - inverse**2 / np.diag(inverse))
+        others = np.sum(np.diag(inverse)[:, None] - inverse**2 / np.diag(inverse), axis=0)
         freedom = m - 1 - s / (total + s) * others
-        errors.append(float(np.sum(residuals / variance / (1 - (1 + freedom) / n) ** 2)))
-    return GaussianModel(mean, shrunk(least * _TIMES[int(np.argmin(errors))] if errors else least))
+        errors.append(float(np.sum(residuals / (1 - (1 + freedom) / n) ** 2)))
+    return GaussianModel(mean, shrunk(least * _TIMES[int(np.argmin(errors))] if errors else least, second, variance))
 
 
 def _positive(variance: np.ndarray) -> np.ndarray:

@@ -138,7 +138,7 @@ def evaluate(
 
     whole = table if scaler is None else np.asarray(clone(scaler).fit_transform(table.copy()))
     unit = float(np.max(np.abs(whole - whole.mean(axis=0))))
-    if unit == 0:
+    if not np.ptp(whole, axis=0).any():  # a mean may be off by rounding
         raise ValueError("X must have a feature that varies but all are constant; there is nothing to judge.")
     swapped, added = _advice(whole / unit, chosen)
     panels = [chosen, *(np.delete(chosen, i) for i in range(k))]
