@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from stableselect import _core
 from stableselect._core import _forward_search
+from stableselect._core._dual_gram import DualGram
 from stableselect._core._forward_search import (
     BEYOND_RANK_RIDGE,
     EXHAUSTED,
@@ -17,7 +18,7 @@ from stableselect._core._forward_search import (
     forward_searches,
     gain_rounding,
 )
-from stableselect._core._gram import DualGram, Gram
+from stableselect._core._gram import Gram
 
 RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 

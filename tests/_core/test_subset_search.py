@@ -10,8 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from stableselect import ColumnSubset, Moments
 from stableselect._core import _subset_search, _swap_state, forward_search
+from stableselect._core._dual_gram import DualGram
 from stableselect._core._forward_search import open_columns
-from stableselect._core._gram import DualGram, Gram
+from stableselect._core._gram import Gram
 from stableselect._core._subset_search import _descend, exchange_search
 from stableselect._core._swap_state import _REFRESH, SwapState
 

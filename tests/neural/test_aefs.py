@@ -5,7 +5,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import Moments, RandomSelector
-from stableselect._core._gram import DualGram, Gram
+from stableselect._core._dual_gram import DualGram
+from stableselect._core._gram import Gram
 from stableselect.metrics import reconstruction_error
 from stableselect.neural import AEFS
 from stableselect.neural._elimination import Elimination

@@ -6,7 +6,8 @@ from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import ColumnSubset, Moments
-from stableselect._core._gram import DualGram, Gram
+from stableselect._core._dual_gram import DualGram
+from stableselect._core._gram import Gram
 from stableselect.neural import AgnoSS
 from stableselect.neural._elimination import Elimination
 from stableselect.neural._row_sparse import AgnoSSTrainable

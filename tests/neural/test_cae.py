@@ -8,7 +8,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from stableselect import ColumnSubset
-from stableselect._core._gram import DualGram, Gram
+from stableselect._core._dual_gram import DualGram
+from stableselect._core._gram import Gram
 from stableselect._core._moments import Moments
 from stableselect.neural import CAE
 from stableselect.neural._cae_moments import (

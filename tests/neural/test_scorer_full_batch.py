@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stableselect._core._gram import DualGram, Gram
+from stableselect._core._dual_gram import DualGram
+from stableselect._core._gram import Gram
 from stableselect.neural._scorer_full_batch import FullBatchTrainable, MomentsLoss
 from stableselect.neural._scorer_parameters import Objective, pca_parameters, random_parameters, top_features_with_ties
 from stableselect.neural._training import Stopping, train

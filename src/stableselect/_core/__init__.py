@@ -22,6 +22,7 @@ from ._arrays import (
 )
 from ._batches import Batches, batch_report, check_batch, read_batches
 from ._containers import Container, container_of
+from ._dual_gram import DualGram
 from ._exact_search import MAX_SUBSETS, exact_search
 from ._factors import FactorModel, fit_factors
 from ._folds import (
@@ -47,7 +48,7 @@ from ._forward_search import (
     absolute_ridge,
     open_columns,
 )
-from ._gram import DualGram, Gram, column_products
+from ._gram import Gram, column_products
 from ._inverse import inverse_of_independent, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error

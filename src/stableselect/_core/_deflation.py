@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, index, like
-from ._gram import DualGram, Gram, column_products
+from ._dual_gram import DualGram
+from ._gram import Gram, column_products
 from ._part_gram import PartGram
 from ._threads import wide_product
 

@@ -185,11 +185,7 @@ def own_moments(X: Array, weights: np.ndarray | None, n_folds: int) -> list[Mome
 
 
 def _of_all(X: Array, weights: np.ndarray | None) -> Moments:
-    """Return the moments of a table.
-
-    The threads of BLAS go on waiting at full load for some hundredths of a second, beside the search that follows. So
-    they are not asked where that takes little memory.
-    """
+    """Return the moments of a table, by halves: BLAS's threads would go on waiting at full load beside the search."""
     n, m = X.shape
     few = 2 * (n if weights is None else np.count_nonzero(weights)) <= m
     if sparse.issparse(X) or is_foreign(X) or m > _MODERATE or few:

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ._arrays import Array, index, namespace, to_numpy
-from ._gram import DualGram, Gram
+from ._dual_gram import DualGram
+from ._gram import Gram
 from ._moments import Moments
 
 FEWEST_SAMPLES = 3

@@ -9,7 +9,8 @@ import array_api_compat
 import numpy as np
 
 from ._arrays import SMALLEST, Array, check_spread, index, like, memory_limit, namespace, to_numpy
-from ._gram import DualGram, Gram, ScaledGram
+from ._dual_gram import DualGram
+from ._gram import Gram, ScaledGram
 from ._sums import Block, Room, add_outer, add_products, mirror, read_blocks, writable
 
 _SAME = 1e-6

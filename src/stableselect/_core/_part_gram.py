@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ._arrays import Array, index
-from ._gram import DualGram, Gram
+from ._dual_gram import DualGram
+from ._gram import Gram
 
 
 class PartGram(Gram):

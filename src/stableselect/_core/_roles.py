@@ -23,8 +23,9 @@ from scipy.optimize import linear_sum_assignment
 
 from ._arrays import Array, index, namespace, to_numpy
 from ._blas import invert_factor
+from ._dual_gram import DualGram
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, absolute_ridge, open_columns
-from ._gram import LONG, DualGram, Gram, column_products
+from ._gram import LONG, Gram, column_products
 from ._inverse import pseudo_inverse
 from ._leading import leading_floor
 from ._search_device import in_lock_step

@@ -13,8 +13,9 @@ from array_api_compat import is_torch_array
 
 from . import _forward_search, _subset_search
 from ._arrays import Array, on_device
+from ._dual_gram import DualGram
 from ._forward_search import Lane
-from ._gram import DualGram, Gram
+from ._gram import Gram
 from ._moments import Moments
 from ._part_gram import PartGram
 

@@ -1,8 +1,8 @@
 """Samples that several training sets have in common, held once, so that one pass over them serves all the sets.
 
 Every training set of a division into folds has most of the samples. Its thin factor A (see
-:class:`~stableselect._core._gram.DualGram`) has a row c (x - mean) for each of its samples, with a factor c from the
-weights and a mean of its own. So A = E B with B the samples of all folds, their origins and all means, and E nearly
+:class:`~stableselect._core._dual_gram.DualGram`) has a row c (x - mean) for each of its samples, with a factor c from
+the weights and a mean of its own. So A = E B with B the samples of all folds, their origins and all means, and E nearly
 empty. A search multiplies A with one vector after another and reads all of it every time. But A'q is B'(E'q), and
 one pass over B serves the vectors of all sets.
 """
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ._arrays import SMALLEST
-from ._gram import DualGram, Gram, SharedRows
+from ._dual_gram import DualGram, SharedRows
+from ._gram import Gram
 from ._moment_sums import whole_pays
 from ._moments import Moments
 from ._threads import side_by_side

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arrays import SMALLEST, Array, is_foreign, namespace, row_blocks, to_numpy
-from ._gram import DualGram
+from ._dual_gram import DualGram
 from ._inverse import pseudo_inverse, refined_product
 from ._moment_sums import check_alike
 from ._moments import Moments

@@ -14,9 +14,9 @@ import numpy as np
 
 from ._arrays import Array, index
 from ._blas import add_product
+from ._dual_gram import DualGram
 from ._forward_search import ROUNDING, TRUST, gain_rounding
-from ._gram import _CANCELS as CANCELS
-from ._gram import DualGram, Gram, column_products
+from ._gram import CANCELS, Gram, column_products
 from ._sums import Room
 from ._threads import side_by_side, wide_parts, wide_product
 
