@@ -168,7 +168,7 @@ class SharedDeflation(DualDeflation):
             for at, own in enumerate((q, z)):
                 vectors[at, lanes] = own[lanes, : gram.A.shape[0]] @ gram.shared.embedding
         w, Rw = wide_product(vectors.reshape(2 * n, -1), rows).reshape(2, n, -1)
-        return _taken_out(w, Rw, inverse, np)
+        return _taken_out(w, Rw, inverse, self.xp)
 
 
 def deflations(grams: Sequence[Gram], n_steps: int) -> list[tuple[Deflation, list[int]]]:

@@ -246,8 +246,8 @@ def _groups(share: np.ndarray, spread: np.ndarray) -> np.ndarray:
     N /= np.maximum(np.sqrt(np.sum(N**2, axis=1)), np.finfo(np.float64).tiny)[:, None]
     apart = np.maximum(1.0 - N @ N.T, 0.0)
     np.fill_diagonal(apart, 0.0)
-    cluster = np.ones(len(share))
-    if len(share) > 1:
+    cluster = np.arange(len(share))
+    if len(share) > _MOST_GROUPS:
         cluster = fcluster(linkage(squareform(apart, checks=False), "ward"), _MOST_GROUPS, "maxclust")
     sums = np.array([share[cluster == one].sum(axis=0) for one in np.unique(cluster)])
     return np.unique(np.argmax(sums, axis=0), return_inverse=True)[1]
