@@ -29,7 +29,7 @@ from ._arrays import (
     to_dense,
     to_numpy,
 )
-from ._moment_sums import check_alike
+from ._moment_sums import check_alike, whole_pays
 from ._moments import Moments
 from ._sums import Room, pooled_sums, sparse_pays, sums_left
 from ._threads import MANY_FEATURES, side_by_side
@@ -187,8 +187,8 @@ def own_moments(X: Array, weights: np.ndarray | None, n_folds: int) -> list[Mome
 def _of_all(X: Array, weights: np.ndarray | None) -> Moments:
     """Return the moments of a table, by halves: BLAS's threads would go on waiting at full load beside the search."""
     n, m = X.shape
-    few = 2 * (n if weights is None else np.count_nonzero(weights)) <= m
-    if sparse.issparse(X) or is_foreign(X) or m > _MODERATE or few:
+    n_weighted = n if weights is None else int(np.count_nonzero(weights))
+    if sparse.issparse(X) or is_foreign(X) or m > _MODERATE or not whole_pays(n_weighted, m):
         return Moments()._add(X, weights)
     halves = [slice(n)] if n * m * m < _SHORT else [slice(n // 2), slice(n // 2, n)]
 
