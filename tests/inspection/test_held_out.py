@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import StandardScaler
 
-from stableselect import ColumnSubset, RandomSelector
+from stableselect import ColumnSubset, ConsensusSelector, RandomSelector
 from stableselect.base import TooFewSamplesError
 from stableselect.inspection import held_out_report
 from stableselect.metrics import reconstruction_error
@@ -99,6 +99,23 @@ def test_any_splitter_gives_the_mean_over_its_splits(tall):
     assert found.selection == pytest.approx(np.mean(errors))
     assert (found.n_train, found.n_test, found.n_selected) == (40, 20, 4)
     assert found == held_out_report(ColumnSubset(4, ridge=0.1), tall, cv=list(cv.split(tall, groups=groups)))
+
+
+def test_a_consensus_draws_whole_groups(tall, monkeypatch):
+    given, fit = [], ConsensusSelector.fit
+
+    def noted(self, X, y=None, groups=None):
+        given.append(groups)
+        return fit(self, X, y, groups)
+
+    groups = np.arange(60) // 5
+    selector = ConsensusSelector(ColumnSubset(ridge=0.1), n_features_to_select=4, n_resamples=4).fit(tall)
+    monkeypatch.setattr(ConsensusSelector, "fit", noted)
+    held_out_report(selector, tall, cv=GroupKFold(3), groups=groups)
+    selector.calibrate(tall, cv=GroupKFold(3), groups=groups)
+    assert [len(np.unique(own)) for own in given] == [8] * 6  # of 12 groups
+    held_out_report(selector.set_params(perturb="seed", estimator=RandomSelector()), tall, groups=groups)
+    assert given[6:] == [None]  # every fit sees all samples
 
 
 def test_residuals_are_in_the_units_of_the_samples(tall):

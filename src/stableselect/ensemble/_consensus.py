@@ -262,6 +262,10 @@ class ConsensusSelector(BaseSelector):
         """Return q, the mean number of features that a fit selected."""
         return float(self.supports_.sum(axis=1).mean())
 
+    def _keeps_groups(self) -> bool:
+        """Tell whether groups have a say in what is drawn."""
+        return self.perturb != "seed"
+
     def _in_own_order(self, X: Array, groups: Any) -> tuple[Array, Any]:
         """Return the samples in an order that their values decide, and their groups, unless ``cv`` goes by theirs."""
         if not (self.cv is None or isinstance(self.cv, Resampler)):

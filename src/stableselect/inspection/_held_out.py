@@ -87,8 +87,8 @@ def held_out_report(
         None: one random split, which holds out 20 %. Otherwise a scikit-learn splitter or (train, test) indices; the
         errors, and the numbers of samples and features, are means over its splits.
     groups : array-like of shape (n_samples,), optional
-        Labels of samples that belong together, for a ``cv`` that keeps them together; a selector whose own ``cv`` is a
-        splitter gets them too.
+        Labels of samples that belong together, for a ``cv`` that keeps them together; a selector that holds samples
+        out or draws them gets them too.
     batch : array-like of shape (n_samples,), optional
         Labels of batches: every batch is moved to the mean of all, by the samples selected on, as in
         :meth:`ColumnSubset.fit() <stableselect.ColumnSubset.fit>`.
