@@ -32,27 +32,30 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "AEFS": Case("AEFS", (1_000, 1_500)),
-    "AgnoSS": Case("AgnoSS", (1_000, 1_500)),
-    "CAE": Case("CAE", (700, 700)),
-    "ColumnSubset, wide": Case("ColumnSubset", (187, 8_000)),
-    "ColumnSubset, stable": Case("ColumnSubset", (1_000, 100), 10, (("criterion", "stability"),)),
-    "ConsensusSelector": Case("ConsensusSelector", (2_000, 400), 20, (("n_resamples", 50),)),
-    "FAE": Case("FAE", (1_000, 400)),
+    "AEFS": Case("AEFS", (2_000, 2_000)),
+    "AgnoSS": Case("AgnoSS", (2_000, 2_000)),
+    "CAE": Case("CAE", (1_000, 1_000)),
+    "ColumnSubset, tall": Case("ColumnSubset", (30_000, 1_500), 100),
+    "ColumnSubset, wide": Case("ColumnSubset", (300, 20_000), 50),
+    "ColumnSubset, stable": Case("ColumnSubset", (2_000, 200), 20, (("criterion", "stability"),)),
+    "ColumnSubset, stable, 1,000 features": Case("ColumnSubset", (5_000, 1_000), 20, (("criterion", "stability"),)),
+    "ConsensusSelector": Case("ConsensusSelector", (3_000, 600), 20, (("n_resamples", 50),)),
+    "FAE": Case("FAE", (3_000, 800)),
     "GatedLaplacian": Case("GatedLaplacian", (400, 400), 50),
-    "InfFS": Case("InfFS", (187, 8_000)),
-    "LaplacianScore": Case("LaplacianScore", (15_000, 200)),
-    "MCFS": Case("MCFS", (12_000, 200)),
-    "NDFS": Case("NDFS", (187, 12_000)),
-    "PFA": Case("PFA", (187, 6_000)),
+    "InfFS": Case("InfFS", (187, 10_000)),
+    "KernelSubset": Case("KernelSubset", (600, 60), 6),
+    "LaplacianScore": Case("LaplacianScore", (20_000, 200)),
+    "MCFS": Case("MCFS", (20_000, 200)),
+    "NDFS": Case("NDFS", (187, 15_000)),
+    "PFA": Case("PFA", (187, 8_000)),
     "PivotedQR": Case("PivotedQR", (3_000, 2_200)),
-    "SPEC": Case("SPEC", (12_000, 200), 20, (("criterion", "phi3"),)),
-    "ScorerSelector": Case("ScorerSelector", (187, 5_000)),
-    "ScorerSelectorNetwork, full batch": Case("ScorerSelectorNetwork", (3_000, 600), 50, (("epochs", 500),)),
+    "SPEC": Case("SPEC", (20_000, 200), 20, (("criterion", "phi3"),)),
+    "ScorerSelector": Case("ScorerSelector", (400, 15_000), 50),
+    "ScorerSelectorNetwork, full batch": Case("ScorerSelectorNetwork", (3_000, 800), 50, (("epochs", 600),)),
     "ScorerSelectorNetwork, mini-batches": Case(
-        "ScorerSelectorNetwork", (2_000, 300), 20, (("solver", "minibatch"), ("epochs", 250))
+        "ScorerSelectorNetwork", (2_000, 300), 20, (("solver", "minibatch"), ("epochs", 400))
     ),
-    "UDFS": Case("UDFS", (187, 10_000)),
+    "UDFS": Case("UDFS", (187, 15_000)),
 }
 
 

@@ -59,7 +59,7 @@ STABILITY_FOLDS = 10
 FEWEST_STABILITY_FOLDS = 6
 """Fewest folds with samples in them."""
 _MOST_THREADS = 4
-_FEW_FEATURES = 200
+_FEW_FEATURES = 1000
 """With fewer features than this, most of a search is Python's own work, which threads cannot share."""
 _ARRAYS = 12
 """Arrays of the size of the moments that a round may hold."""
