@@ -127,9 +127,8 @@ def stability_table(found: dict[str, Any]) -> str:
     for n_jobs, piece in found.items():
         same = "yes" if piece["selected"] == one["selected"] else "NO"
         missed = " MISSED" if n_jobs != "1" and piece["seconds"] > STABILITY_GOAL else ""
-        lines.append(
-            f"| {'default' if n_jobs == 'None' else n_jobs} | {piece['seconds']:.1f}{missed} | {one['seconds'] / piece['seconds']:.1f} | {same} |"
-        )
+        name, faster = "default" if n_jobs == "None" else n_jobs, one["seconds"] / piece["seconds"]
+        lines.append(f"| {name} | {piece['seconds']:.1f}{missed} | {faster:.1f} | {same} |")
     return "\n".join(lines)
 
 
