@@ -2,6 +2,9 @@
 
 import os
 import pickle
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 from functools import partial
@@ -41,6 +44,25 @@ def test_what_is_left_to_send_after_the_end_leaves_no_file(tmp_path, monkeypatch
         pickle.dumps(sent)
     with pytest.raises(pickle.PicklingError, match="within its with statement"):
         pickle.dumps(sent)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_no_file(tmp_path):
+    code = (
+        "import os, pickle, signal\n"
+        "from stableselect.base import SentOnce\n"
+        "with SentOnce('sent') as sent:\n"
+        "    pickle.dumps(sent)\n"
+        "    print(len(os.listdir(os.environ['TMPDIR'])), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL and killed.stdout == "1\n"
+    deadline = time.monotonic() + 20
+    while list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert not list(tmp_path.iterdir())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 import joblib
+from joblib.externals.loky.backend import resource_tracker
 
 Value = TypeVar("Value")
 
@@ -18,8 +19,9 @@ Value = TypeVar("Value")
 class SentOnce(Generic[Value]):
     """An object that other processes get as a file, however many pieces of work refer to it.
 
-    The file is written when the object is first sent and removed at the end of a ``with`` statement. A process keeps
-    the object until it gets another, its arrays mapped from the file: processes share their memory, and may not write.
+    The file is written when the object is first sent and removed at the end of a ``with`` statement, or by joblib's
+    resource tracker if the process is killed before, once those it started have ended. A process keeps the object until
+    it gets another, its arrays mapped from the file: processes share their memory, and may not write.
 
     Parameters
     ----------
@@ -47,13 +49,16 @@ class SentOnce(Generic[Value]):
         self._removed = True
         if self._file is not None:
             shutil.rmtree(self._file.parent, ignore_errors=True)  # some systems keep a file that is mapped
+            resource_tracker.unregister(str(self._file.parent), "folder")
 
     def __reduce__(self) -> tuple[Callable[[str], SentOnce[Any]], tuple[str]]:
         """Send the name of the file."""
         if self._removed:  # work that was still to be sent when another piece failed
             raise pickle.PicklingError("What is sent once can be sent within its with statement only.")
         if self._file is None:
-            self._file = Path(tempfile.mkdtemp(prefix="stableselect-"), "value")
+            folder = tempfile.mkdtemp(prefix="stableselect-")
+            resource_tracker.register(folder, "folder")
+            self._file = Path(folder, "value")
             joblib.dump(self.value, self._file)
         return _received, (str(self._file),)
 
