@@ -1,4 +1,4 @@
-"""The parts of scikit-learn that are private, or that only some versions have."""
+"""The parts of scikit-learn and joblib that are private, or that only some versions have."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ except ImportError:  # scikit-learn < 1.9
     def with_callbacks(method: Callable) -> Callable:
         """Return the method as it is."""
         return method
+
+
+try:
+    from joblib.externals.loky.backend import resource_tracker
+except ImportError:  # the files of a killed process stay
+    resource_tracker = None
 
 
 Constraints = dict[str, Any]

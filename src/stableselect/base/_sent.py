@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 import joblib
-from joblib.externals.loky.backend import resource_tracker
+
+from .._compat import resource_tracker
 
 Value = TypeVar("Value")
 
@@ -49,7 +50,8 @@ class SentOnce(Generic[Value]):
         self._removed = True
         if self._file is not None:
             shutil.rmtree(self._file.parent, ignore_errors=True)  # some systems keep a file that is mapped
-            resource_tracker.unregister(str(self._file.parent), "folder")
+            if resource_tracker is not None:
+                resource_tracker.unregister(str(self._file.parent), "folder")
 
     def __reduce__(self) -> tuple[Callable[[str], SentOnce[Any]], tuple[str]]:
         """Send the name of the file."""
@@ -57,7 +59,8 @@ class SentOnce(Generic[Value]):
             raise pickle.PicklingError("What is sent once can be sent within its with statement only.")
         if self._file is None:
             folder = tempfile.mkdtemp(prefix="stableselect-")
-            resource_tracker.register(folder, "folder")
+            if resource_tracker is not None:
+                resource_tracker.register(folder, "folder")
             self._file = Path(folder, "value")
             joblib.dump(self.value, self._file)
         return _received, (str(self._file),)
