@@ -94,9 +94,8 @@ def measure_moments(m: int) -> dict[str, float]:
     """Time the moments of double and single precision against X'X in double precision."""
     X = np.random.default_rng(0).normal(size=(MOMENTS[m], m))
     single = X.astype(np.float32)
-    product, double, other = medians(
-        ROUNDS, lambda: X.T @ X, lambda: Moments.from_array(X).operator(), lambda: Moments.from_array(single).operator()
-    )
+    actions = [lambda: X.T @ X, *(lambda rows=rows: Moments.from_array(rows).operator() for rows in (X, single))]
+    product, double, other = medians(ROUNDS, *actions, settled=True)
     return {"product": product, "float64": double, "float32": other}
 
 
