@@ -28,12 +28,12 @@ def test_a_routine_of_another_form_is_not_called(monkeypatch):
 
 
 @pytest.mark.parametrize("sign", [1.0, -0.5])
-def test_the_lower_triangle_of_products_is_added(routines, rng, sign):
+def test_the_upper_triangle_of_products_is_added(routines, rng, sign):
     rows, second = rng.normal(size=(9, 7)), rng.normal(size=(7, 7))
     before = second.copy()
     add_gram(second, rows, sign)
-    np.testing.assert_allclose(np.tril(second), np.tril(before + sign * rows.T @ rows), atol=1e-14)
-    np.testing.assert_array_equal(np.triu(second, 1), np.triu(before, 1))
+    np.testing.assert_allclose(np.triu(second), np.triu(before + sign * rows.T @ rows), atol=1e-14)
+    np.testing.assert_array_equal(np.tril(second, -1), np.tril(before, -1))
 
 
 @pytest.mark.parametrize("m", [7, _blas._LONG])

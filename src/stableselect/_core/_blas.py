@@ -5,7 +5,7 @@ routines that SciPy offers to compiled code (:mod:`scipy.linalg.cython_blas`) ar
 gives the lock away. Where SciPy offers them in another form than the one known here, its own functions serve.
 
 BLAS counts by columns. An array that lies in memory by rows is to it the transpose of one by columns, and what it calls
-the upper triangle is the lower one here.
+the lower triangle is the upper one here. Sums of products are added to that one, which OpenBLAS does in a tenth less.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ def _double(value: float) -> object:
 
 
 def add_gram(second: np.ndarray, rows: np.ndarray, sign: float = 1.0) -> None:
-    """Add sign rows' rows to the lower triangle of ``second`` (m x m), in place; both lie in memory by rows."""
+    """Add sign rows' rows to the upper triangle of ``second`` (m x m), in place; both lie in memory by rows."""
     n, m = rows.shape
     if _SYRK is None:
-        blas.dsyrk(sign, rows.T, beta=1.0, c=second.T, overwrite_c=1)
+        blas.dsyrk(sign, rows.T, beta=1.0, c=second.T, overwrite_c=1, lower=1)
         return
     size = _int(m)
-    _SYRK(b"U", b"N", size, _int(n), _double(sign), rows.ctypes.data, size, _double(1), second.ctypes.data, size)
+    _SYRK(b"L", b"N", size, _int(n), _double(sign), rows.ctypes.data, size, _double(1), second.ctypes.data, size)
 
 
 def symmetric_product(C: np.ndarray, v: np.ndarray) -> np.ndarray:

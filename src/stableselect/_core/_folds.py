@@ -36,6 +36,7 @@ from ._threads import MANY_FEATURES, side_by_side
 
 _MIX = (-7046029254386353131, -4417276706812531889)
 """Odd 64-bit multipliers (the golden ratio and a constant of the xxHash family, read as signed numbers)."""
+_SHIFTS = (29, 32)
 _DROPPED = 29
 """Bits of a double's 52 that are rounded away: as many as single precision lacks."""
 _SHORT = 10**8
@@ -46,6 +47,9 @@ _MODERATE = 2048
 """The most features for which sums of one more set of samples take little memory."""
 _MANY_VALUES = 2**20
 """Values whose hashes take milliseconds."""
+_CACHED, _BLOCKS = 2**18, 2
+"""Values that stay in the processor's cache, and blocks of them that use the same memory one after the other. With
+shorter ones threads wait for the interpreter longer than a nearer cache saves."""
 _CANCELS = 1e-2
 """What is left of a feature's sum of squares is a difference only where it is more than this fraction of all."""
 _MOST = 2**20
@@ -62,20 +66,37 @@ def row_hashes(X: Array) -> np.ndarray:
         X = sparse.csr_array(X)
         mixed = _mix(np.ascontiguousarray(X.data, dtype=np.float64) + 0.0, np)
         return _scramble(_by_row(mixed * places[X.indices], X.indptr))
-    xp = namespace(X)
-    at_once = 16 * BLOCK_ELEMENTS if on_device(X) else BLOCK_ELEMENTS // 32  # what stays in the processor's cache
-    rows = max(1, at_once // max(1, X.shape[1]))
-    factors = places if xp is namespace() else xp.asarray(places, device=X.device)
-
-    def sums(start: int) -> np.ndarray:
-        mixed = _mix(float64(X[start : start + rows], xp) + 0.0, xp)  # + 0.0: -0.0 is 0.0
-        mixed *= factors
-        return to_numpy(xp.sum(mixed, axis=1))
-
-    starts = range(0, X.shape[0], rows)
-    many = isinstance(X, np.ndarray) and X.size >= _MANY_VALUES
-    found = side_by_side(sums, starts, at_most=4) if many else [sums(start) for start in starts]
+    if not isinstance(X, np.ndarray):
+        return _hashes_on_device(X, places)
+    step = max(1, _CACHED // max(1, X.shape[1]))
+    starts = range(0, X.shape[0], _BLOCKS * step)
+    threads = 4 if X.size >= _MANY_VALUES else 1
+    found = side_by_side(lambda start: _hashes(X[start : start + _BLOCKS * step], places, step), starts, threads)
     return _scramble(np.concatenate([np.empty(0, dtype=np.int64), *found]))
+
+
+def _hashes(X: np.ndarray, places: np.ndarray, step: int) -> np.ndarray:
+    """Return the sums of some samples, so many at a time, in memory that stays in the processor's cache."""
+    found = np.empty(len(X), dtype=np.int64)
+    room = np.empty((2, min(step, len(X)), X.shape[1]))
+    for start in range(0, len(X), step):
+        block = X[start : start + step]
+        values, spare = room[:, : len(block)]
+        np.add(block, 0.0, out=values, casting="same_kind")  # -0.0 becomes 0.0
+        found[start : start + step] = np.einsum("ij,j->i", _mix(values, np, spare.view(np.int64)), places)
+    return found
+
+
+def _hashes_on_device(X: Array, places: np.ndarray) -> np.ndarray:
+    """Return the hashes of samples of a tensor."""
+    xp = namespace(X)
+    step = max(1, (16 * BLOCK_ELEMENTS if on_device(X) else BLOCK_ELEMENTS // 32) // max(1, X.shape[1]))
+    factors, found = xp.asarray(places, device=X.device), [np.empty(0, dtype=np.int64)]
+    for start in range(0, X.shape[0], step):
+        mixed = _mix(float64(X[start : start + step], xp) + 0.0, xp)
+        mixed *= factors
+        found.append(to_numpy(xp.sum(mixed, axis=1)))
+    return _scramble(np.concatenate(found))
 
 
 def _by_row(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -83,19 +104,18 @@ def _by_row(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     return np.asarray(starts[indptr[1:]] - starts[indptr[:-1]])
 
 
-def _mix(values: Array, xp: object) -> Array:
+def _mix(values: Array, xp: object, spare: np.ndarray | None = None) -> Array:
     bits = values.view(np.int64) if isinstance(values, np.ndarray) else values.view(xp.int64)  # type: ignore[attr-defined]
     bits += 1 << (_DROPPED - 1)
     bits &= -(1 << _DROPPED)
-    return _scramble(bits)
+    return _scramble(bits, spare)
 
 
-def _scramble(bits: Array) -> Array:
-    """Let every bit have a say in the lowest ones, in place."""
-    bits *= _MIX[0]
-    bits ^= bits >> 29
-    bits *= _MIX[1]
-    bits ^= bits >> 32
+def _scramble(bits: Array, spare: np.ndarray | None = None) -> Array:
+    """Let every bit have a say in the lowest ones, in place; ``spare`` is memory for NumPy arrays of the same shape."""
+    for factor, shift in zip(_MIX, _SHIFTS, strict=True):
+        bits *= factor
+        bits ^= bits >> shift if spare is None else np.right_shift(bits, shift, out=spare)
     return bits
 
 
@@ -208,7 +228,9 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     keep_sparse = sparse.issparse(X) and sparse_pays(X, len(parts), _SHARED)
 
     def read(rows: np.ndarray) -> Moments:
-        return gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
+        own = gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
+        own._mirror()  # now, while the processor's cache holds them
+        return own
 
     if keep_sparse or is_foreign(X) or m >= MANY_FEATURES:
         return [read(rows) for rows in parts]
@@ -261,7 +283,7 @@ def _with_second(parts: Sequence[Moments], second: Array) -> Moments:
     xp = namespace(second)
     whole._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
     whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
-    whole._second, whole._mirrored = second, False
+    whole._second, whole._symmetric = second, False
     return whole
 
 
@@ -292,7 +314,7 @@ def _left(whole: Moments, parts: Sequence[Moments], test: Moments) -> Moments | 
     found = _with_second(parts, whole._second)
     weight = found.weight_sum * test.weight_sum / whole.weight_sum
     found._second = sums_left(whole._second, test._second, weight, test._mean - found._mean)
-    found._mirrored = True
+    found._symmetric = True
     return found if np.all(np.diag(found._second) >= _CANCELS * np.diag(whole._second)) else None
 
 

@@ -36,7 +36,7 @@ class MomentSums:
         self._low: Array = None
         self._high: Array = None
         self._second: Array = None  # primal form: sum of w (x - mean)(x - mean)'
-        self._mirrored = True  # whether its upper triangle is up to date; the lower one always is
+        self._symmetric = True  # whether its lower triangle is up to date; the upper one always is
         self._rows: list[Array] = []  # dual form: samples minus the first block's mean, and their weights
         self._weights: list[Array] = []
         self._shift: Array = None
@@ -132,7 +132,7 @@ class MomentSums:
         total = self.weight_sum + block.weight_sum
         difference = block.mean - self._mean
         self._second = block.add_to(self._second, block.mean - (self.weight_sum / total) ** 0.5 * difference)
-        self._mirrored = False
+        self._symmetric = False
         self._mean = self._mean + difference * (block.weight_sum / total)
         self._widen(block.minimum, block.maximum)
         self.weight_sum = total
@@ -155,7 +155,7 @@ class MomentSums:
                 self._second += other._second if sign > 0 else -other._second
                 # A removal is a negative weight.
                 add_outer(self._second, before * weight / total, difference)
-                self._mirrored &= other._mirrored
+                self._symmetric &= other._symmetric
         self._mean = self._mean + difference * (weight / total)
         self.weight_sum = total
         self.n_samples += int(sign) * other.n_samples
@@ -166,7 +166,7 @@ class MomentSums:
         for rows, weights in zip(other._rows, other._weights, strict=True):
             root = (rows - (centre - other._shift)[None, :]) * xp.sqrt(weights)[:, None]
             self._second = add_products(self._second, root, sign)
-        self._mirrored = False
+        self._symmetric = False
 
     def _widen(self, low: Array, high: Array) -> None:
         xp = namespace(low)
@@ -197,9 +197,9 @@ class MomentSums:
         return DualGram(centred)
 
     def _mirror(self) -> None:
-        """Bring the upper triangle of the sums up to date."""
-        if not self._mirrored:
-            self._second, self._mirrored = mirror(self._second), True
+        """Bring the lower triangle of the sums up to date."""
+        if not self._symmetric:
+            self._second, self._symmetric = mirror(self._second), True
 
     def _drop_rows(self, part: Self) -> None:
         """Take samples out of those kept in the dual form."""

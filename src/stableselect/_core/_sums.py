@@ -1,6 +1,6 @@
 """Samples read in blocks, and symmetric m x m sums of them, which are added to in place.
 
-Of the sums in NumPy arrays only the lower triangle is added to (half the work and half the memory traffic);
+Of the sums in NumPy arrays only the upper triangle is added to (half the work and half the memory traffic);
 :func:`mirror` completes it once all is there. Tensors are added to as a whole.
 """
 
@@ -31,10 +31,10 @@ from ._blas import add_gram
 
 _TILE = 128
 """Rows and columns of what is mirrored at a time."""
-_ABOVE = ~np.tri(_TILE, dtype=bool)
-"""The entries of a tile above its diagonal."""
+_BELOW = np.tri(_TILE, k=-1, dtype=bool)
+"""The entries of a tile below its diagonal."""
 _PANEL = 512
-"""Columns of the product of sparse samples that are computed at a time."""
+"""Rows of the product of sparse samples that are computed at a time."""
 _CACHED = 2**16
 """Values of an array that are worked on at a time, so that they stay in the processor's cache."""
 _ON_DEVICE = 2**26
@@ -242,7 +242,7 @@ def writable(sums: Array) -> Array:
 
 
 def add_products(second: Array, rows: Array, sign: float = 1.0) -> Array:
-    """Add rows' rows (or take it away), to the lower triangle of a NumPy array, and return the sums."""
+    """Add rows' rows (or take it away), to the upper triangle of a NumPy array, and return the sums."""
     if array_api_compat.is_torch_array(second):
         return second.addmm_(rows.T, rows, alpha=sign)
     if not isinstance(second, np.ndarray):
@@ -254,11 +254,11 @@ def add_products(second: Array, rows: Array, sign: float = 1.0) -> Array:
 
 
 def add_sparse_products(second: np.ndarray, values: sparse.csr_array, weights: np.ndarray | None) -> None:
-    """Add X'WX of sparse samples to the lower triangle."""
+    """Add X'WX of sparse samples to the upper triangle."""
     left = sparse.csr_array((values if weights is None else sparse.diags_array(weights) @ values).T)
     for start in range(0, len(second), _PANEL):
         panel = slice(start, start + _PANEL)
-        second[start:, panel] += (left[start:] @ values[:, panel]).toarray()
+        second[panel, start:] += (left[panel] @ values[:, start:]).toarray()
 
 
 def add_outer(second: Array, factor: float, row: Array) -> None:
@@ -270,20 +270,20 @@ def add_outer(second: Array, factor: float, row: Array) -> None:
 
 
 def mirror(second: Array) -> Array:
-    """Copy the lower triangle of a NumPy array onto the upper one, in place where it may be written, and return it."""
+    """Copy the upper triangle of a NumPy array onto the lower one, in place where it may be written, and return it."""
     if not isinstance(second, np.ndarray):
         return second
     second = writable(second)
     for start in range(0, len(second), _TILE):
         stop = start + _TILE
-        second[:start, start:stop] = second[start:stop, :start].T
+        second[start:stop, :start] = second[:start, start:stop].T
         corner = second[start:stop, start:stop]
-        np.copyto(corner, corner.T, where=_ABOVE[: len(corner), : len(corner)])
+        np.copyto(corner, corner.T, where=_BELOW[: len(corner), : len(corner)])
     return second
 
 
 def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Sequence[float]) -> Array:
-    """Return the lower triangle of the centred sums of squares of several parts of a table together; tensors whole.
+    """Return the upper triangle of the centred sums of squares of several parts of a table together; tensors whole.
 
     These are sum_p M_p + sum_p w_p (mean_p - mean)(mean_p - mean)' over the parts p.
 
@@ -334,6 +334,6 @@ def _spread(means: Sequence[Array], weights: Sequence[float]) -> Array:
 
 
 def _bands(m: int, values: int) -> list[tuple[slice, slice]]:
-    """Return the lower triangle of an m x m array in bands of rows of about so many values."""
+    """Return the upper triangle of an m x m array in bands of rows of about so many values."""
     step = max(1, values // m)
-    return [(slice(start, start + step), slice(0, start + step)) for start in range(0, m, step)]
+    return [(slice(start, start + step), slice(start, m)) for start in range(0, m, step)]

@@ -201,7 +201,7 @@ class Unpacker:
         expect(moments.n_samples, int)
         expect(moments.weight_sum, float)
         expect(moments.range_is_exact, bool)
-        expect(moments._mirrored, bool)
+        expect(moments._symmetric, bool)
         if m is None:
             return moments
         dual = moments._second is None or moments.form == "sketched"
