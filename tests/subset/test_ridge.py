@@ -6,10 +6,10 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from stableselect import ColumnSubset, Moments
 from stableselect._core import fold_moments, hold_out_each
-from stableselect.subset import _ridge
+from stableselect.subset import _ridge, _round
 from stableselect.subset._path_errors import path_errors
 from stableselect.subset._ridge import RIDGE_GRID, Trial, ends_of_race, errors_by_ridge, least_ridge
-from stableselect.subset._round import Round
+from stableselect.subset._round import Round, errors_of_rounds
 
 
 def test_a_weight_far_behind_on_the_first_fold_is_out_of_the_race():
@@ -89,3 +89,16 @@ def test_errors_of_several_choices_keep_their_digits(rng, noise):
 
 def test_errors_that_are_no_numbers_leave_no_ridge():
     assert least_ridge([(float("nan"), 1.0)] * 3) == 0.0
+
+
+@pytest.mark.parametrize("values", [1, 2**18])
+def test_errors_of_several_rounds_are_those_of_each(rng, monkeypatch, values):
+    monkeypatch.setattr(_round, "_VALUES", values)
+    rounds = [
+        Round.of(*(Moments.from_array(rng.normal(size=(n, 40)) @ rng.normal(size=(40, 40))) for n in (300, 90)))
+        for _ in range(3)
+    ]
+    ridges = [0.0, 0.1, 1.0]
+    found = [[rng.permutation(40)[:6].tolist() for _ in ridges] for _ in rounds]
+    expected = [list(map(own.error, chosen, ridges)) for own, chosen in zip(rounds, found, strict=True)]
+    np.testing.assert_allclose(errors_of_rounds(rounds, found, ridges), expected, rtol=1e-10)

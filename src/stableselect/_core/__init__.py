@@ -49,7 +49,7 @@ from ._forward_search import (
     open_columns,
 )
 from ._gram import Gram, column_products
-from ._inverse import inverse_of_independent, pseudo_inverse, refined_product
+from ._inverse import INDEPENDENT, inverse_factors, pseudo_inverse, refined_product
 from ._kept_samples import KeptSamples, kept_samples
 from ._leave_one_out import LeaveOneOutState, leave_one_out_error
 from ._leave_one_out_search import exchange_leave_one_out, forward_leave_one_out
@@ -93,6 +93,7 @@ from ._search_device import (
 )
 from ._set_stability import nogueira, stability_interval, wilson_interval
 from ._shared_rows import factor_of, share_rows, stays_thin
+from ._single_search import SinglePrecision
 from ._sketch import SketchedMoments, exact_columns, exact_roles, sketch_size
 from ._splitters import BlockKFold, Bootstrap, ComplementaryPairs, Resampler, Subsample, time_blocks
 from ._stream_moments import (

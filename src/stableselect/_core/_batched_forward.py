@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from ._batched_split import Tensor, at_rows, maps, parted, residuals, room, rows_of, stacked
-from ._forward_search import _DEFLATE as DEFLATE
-from ._forward_search import _DETERMINED as DETERMINED
 from ._forward_search import BEYOND_RANK_RIDGE, EXHAUSTED, ROUNDING, TIE, TRUST, Lane
+from ._forward_search import DEFLATE as DEFLATE
+from ._forward_search import DETERMINED as DETERMINED
 from ._gram import Gram
 from ._threads import MANY_FEATURES
 

@@ -16,8 +16,8 @@ import torch
 from ._arrays import memory_limit
 from ._forward_search import Lane
 from ._gram import Gram
-from ._inverse import _INDEPENDENT as INDEPENDENT
 from ._inverse import _RANK_TOLERANCE as RANK_TOLERANCE
+from ._inverse import INDEPENDENT as INDEPENDENT
 
 Tensor = torch.Tensor
 

@@ -30,9 +30,9 @@ EXHAUSTED = 1e-10
 """Once the loss falls below this fraction of the total, the kept features span the table."""
 BEYOND_RANK_RIDGE = 1e-3
 """Ridge, relative to the mean variance, by whose gain features are chosen beyond the rank."""
-_DETERMINED = 1e-2
+DETERMINED = 1e-2
 """Ties go to the lowest index of those that have at least this fraction of the most that is left of any of them."""
-_DEFLATE = 1e-2
+DEFLATE = 1e-2
 """Recompute the residual afresh when the loss has fallen this much since the last time."""
 
 _MANY = 2**16
@@ -47,7 +47,7 @@ def absolute_ridge(gram: Gram, ridge: float) -> float:
     return ridge * gram.trace() / gram.n_features
 
 
-def gain_rounding(g: Array, pivot: Array, size: Array, total: float, xp: ModuleType) -> Array:
+def gain_rounding(g: Array, pivot: Array, size: Array, total: float | Array, xp: ModuleType) -> Array:
     """Return by how much rounding may have moved the gain g / pivot of adding a feature.
 
     An error e sqrt(s_i s_j) in every R_ij, e = ROUNDING, moves the pivot by e s_j and |R_j| by e sqrt(s_j total). The
@@ -65,7 +65,7 @@ def first_of_best(gain: Array, slack: Array, left: Array, xp: ModuleType) -> int
     """
     tied = gain + slack >= xp.max(gain - slack)
     most = xp.max(xp.where(tied, left, 0.0))
-    return int(xp.argmax(xp.astype(tied & (left >= _DETERMINED * most), xp.int32)))
+    return int(xp.argmax(xp.astype(tied & (left >= DETERMINED * most), xp.int32)))
 
 
 def open_columns(gram: Gram, closed: Sequence[int]) -> Array:
@@ -177,7 +177,7 @@ class _ForwardSearch:
         self.h = xp.where(self.open & (self.variance > 0), self.variance, float("inf"))
         self.size = xp.asarray(self.variance, copy=True)  # the terms that cancel in h
         self.loss, self.total, self.total_size = np.tile(traces, (3, 1))
-        self.watched = _DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
+        self.watched = DEFLATE * self.loss  # the residual is computed afresh once the loss is below this
         self.ridges = like(self.alphas[:, None], self.g, xp)
         self.seen: Seen | None = None
 
@@ -311,7 +311,7 @@ class _ForwardSearch:
         place, R, norms = rows.index(lane), None, None
         if (
             directions.grams[place] is gram
-            and self.loss[lane] > _DEFLATE**2 * self.total[lane]
+            and self.loss[lane] > DEFLATE**2 * self.total[lane]
             and not self.exhausted[lane]
         ):
             norms = directions.norms(place)
@@ -326,6 +326,6 @@ class _ForwardSearch:
         self.g[lane, :], left = norms
         self.h[lane, :] = self.xp.where(self.open[lane, :], left, float("inf"))
         self.loss[lane] = float(self.xp.sum(left)) if R is None else R.trace()
-        self.watched[lane] = max(_DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
+        self.watched[lane] = max(DEFLATE * self.loss[lane], (1 + TIE) * EXHAUSTED * self.total[lane])
         if self.exhausted[lane]:
             self.watched[lane] = -np.inf

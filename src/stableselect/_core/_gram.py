@@ -35,6 +35,7 @@ class Gram:
 
     _spectrum: Callable[[], Array] | None = None
     _square: Array = None
+    _among: tuple[np.ndarray, np.ndarray] | None = None
     ahead: tuple[float, Callable[[], np.ndarray | None]] | None = None
     """A ridge weight alpha, and what gives the diagonal of (C + alpha I)^-1, which another thread may have begun."""
 
@@ -79,11 +80,19 @@ class Gram:
         return rows, self.xp.stack([self._squares[j] for j in numbers])
 
     def squares_among(self, features: Array) -> Array:
-        """Return rows and columns of C^2."""
+        """Return rows and columns of C^2; those of some of the features asked for last are known."""
         if self._square is not None:
             return self.xp.take(self._square, features, axis=0)[:, features]
+        if isinstance(features, np.ndarray) and self._among is not None:
+            known, squares = self._among
+            at = np.minimum(np.searchsorted(known, features), len(known) - 1)
+            if np.array_equal(known[at], features):
+                return squares[at[:, None], at]
         rows = self.rows(features)
-        return rows @ rows.T
+        squares = rows @ rows.T
+        if isinstance(features, np.ndarray):
+            self._among = features, squares
+        return squares
 
     def expect(self, features: Sequence[int]) -> None:
         """Compute rows of C^2 that may well be asked for, which takes less at once."""
@@ -92,7 +101,8 @@ class Gram:
 
     def expect_all(self) -> None:
         """Compute all of C^2 in one product, which other threads need not wait for."""
-        self._square = self.C.T @ self.C
+        if self._square is None:
+            self._square = self.C.T @ self.C
 
     @cached_property
     def _squares(self) -> dict[int, Array]:
@@ -246,9 +256,12 @@ class ScaledGram(Gram):
 
     def unscaled(self, alpha: float) -> tuple[Gram, float]:
         """Return S and the ridge weight in its units, unless these are extreme."""
-        mean = self.whole.trace() / self.n_features
-        plain = self.varies is None and 1 / _MODERATE < mean < _MODERATE
-        return (self.whole, alpha / self.factor) if plain else (self, alpha)
+        return (self.whole, alpha / self.factor) if self._plain else (self, alpha)
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether S can be searched as it is."""
+        return self.varies is None and 1 / _MODERATE < self.whole.trace() / self.n_features < _MODERATE
 
     def square_rows(self, chosen: Sequence[int]) -> Array:
         """Return rows of C^2, from those of S."""

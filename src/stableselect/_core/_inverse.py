@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from types import ModuleType
 
 import array_api_compat
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 
 from ._arrays import Array, index
 
 _RANK_TOLERANCE = 1e-12
 """Eigenvalues at or below this, times the number of columns, count as zero; the diagonal is one."""
-_INDEPENDENT = 1e-4
+INDEPENDENT = 1e-4
 """Columns with more than this share of their variance left by those before them need no refined solution."""
 
 
@@ -40,7 +41,7 @@ def inverse_of_independent(M: Array, alpha: float, xp: ModuleType) -> Array | No
         pivots = xp.linalg.diagonal(xp.linalg.cholesky(total)) ** 2
     except (np.linalg.LinAlgError, RuntimeError):  # torch's for a matrix that is not positive definite
         return None
-    return xp.linalg.inv(total) if bool(xp.all(pivots > _INDEPENDENT * xp.linalg.diagonal(total))) else None
+    return xp.linalg.inv(total) if bool(xp.all(pivots > INDEPENDENT * xp.linalg.diagonal(total))) else None
 
 
 def _inverse_by_lapack(M: np.ndarray, alpha: float) -> np.ndarray | None:
@@ -51,11 +52,31 @@ def _inverse_by_lapack(M: np.ndarray, alpha: float) -> np.ndarray | None:
     total.T.flat[:: len(M) + 1] += alpha
     diagonal = total.diagonal().copy()
     factor, failed = dpotrf(total, lower=1, clean=0, overwrite_a=1)
-    if failed or not (factor.diagonal() ** 2 > _INDEPENDENT * diagonal).all():
+    if failed or not (factor.diagonal() ** 2 > INDEPENDENT * diagonal).all():
         return None
     inverse = dpotri(factor, lower=1, overwrite_c=1)[0].T
     np.copyto(inverse, inverse.T, where=_below(len(M)))  # its upper triangle is there
     return inverse
+
+
+def inverse_factors(M: np.ndarray, alphas: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return upper triangular H with H H' = (M + alpha I)^-1 for several M and alpha, and the pivots.
+
+    Pivots are the squared diagonals of the triangular factors, over the diagonals of M + alpha I: they and H are zero
+    where there is no such factor. M is overwritten.
+    """
+    k = M.shape[1]
+    pivots = np.zeros(M.shape[:2])
+    M[:, range(k), range(k)] += np.asarray(alphas)[:, None]
+    for own, found in zip(M, pivots, strict=True):
+        diagonal = own.diagonal().copy()
+        factor, failed = dpotrf(own.T, lower=1, clean=1, overwrite_a=1)  # in place: own' has its columns together
+        if failed:
+            own[:] = 0.0
+            continue
+        found[:] = factor.diagonal() ** 2 / diagonal
+        dtrtri(factor, lower=1, overwrite_c=1)
+    return M, pivots
 
 
 @lru_cache(maxsize=4)

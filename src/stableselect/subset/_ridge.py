@@ -17,7 +17,7 @@ from .._core import (
     MANY_FEATURES,
     Gram,
     HeldOut,
-    begun,
+    SinglePrecision,
     forward_searches,
     in_lock_step,
     keep_paths,
@@ -28,7 +28,7 @@ from .._core import (
     side_by_side,
     stays_thin,
 )
-from ._round import Round
+from ._round import Round, errors_of_rounds
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
@@ -42,6 +42,7 @@ _AT_ONCE = 5
 """Ridge weights searched side by side: the error seldom falls beyond them."""
 _LONG = 384
 """With fewer features no part of the work takes long enough for another thread."""
+_NARROW = 128
 _SQUARED = 20
 """With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
 _LARGE = 1000
@@ -85,6 +86,15 @@ class Trial:
     def errors(self, own: Round, found: Sequence[Sequence[int]]) -> list[Any]:
         """Return the errors of one round, ridge by ridge, in the units of the samples."""
         return [own.weight * error for error in self.measure(own, found, self.ridges)]
+
+    def errors_of_rounds(
+        self, rounds: Sequence[Round], found: Sequence[Sequence[Sequence[int]]], at_most: int | None
+    ) -> list[list[Any]]:
+        """Return the errors of several rounds, ridge by ridge, in as many threads at most."""
+        if self.measure != Round.errors:
+            return side_by_side(lambda own: self.errors(*own), zip(rounds, found, strict=True), at_most)
+        errors = errors_of_rounds(rounds, found, self.ridges, at_most)
+        return [[own.weight * error for error in errors] for own, errors in zip(rounds, errors, strict=True)]
 
 
 def choose_ridge(
@@ -219,28 +229,36 @@ def _of_few_features(
     The searches are many short steps, in which threads would wait for each other: they take one. Before and after them
     the folds are shared among all.
     """
-    m = int(held_out[0].test.n_features or 0)
+    m, n = int(held_out[0].test.n_features or 0), len(held_out)
     at_most = None if m >= _LONG else 1
-    rounds = side_by_side(partial(Round.held_out, thin=False), held_out, at_most)
-    grams, scale = [own.gram for own in rounds], sum(own.weight * m for own in rounds)
-    if trial.whole is not None:
-        grams.append(trial.whole)
-    squares: list[Callable[[], None]] = []
-    if m <= _SQUARED * reach():  # other threads go on with them while the first ones are searched
-        squares = [begun(gram.unscaled(0.0)[0].expect_all) for gram in grams]
+    few = m <= _SQUARED * reach()
+    single = SinglePrecision(n + 1, m) if few and m >= _NARROW else None
+
+    def prepare(fold: int) -> tuple[Round | None, Gram]:
+        """Return a round, None for all samples, and its moments."""
+        own = None if fold == n else Round.held_out(held_out[fold], thin=False)
+        gram: Any = trial.whole if own is None else own.gram
+        if single is not None:
+            single.hold(fold, gram)
+        elif few:
+            gram.unscaled(0.0)[0].expect_all()
+        return own, gram
+
+    prepared = side_by_side(prepare, range(n if trial.whole is None else n + 1), at_most)
+    rounds, grams = [own for own, _ in prepared[:n] if own is not None], [gram for _, gram in prepared]
+    scale = sum(own.weight * m for own in rounds)
     beside()
     for start in range(0, len(trial.ridges), _AT_ONCE):
         part, k = replace(trial, ridges=trial.ridges[start : start + _AT_ONCE]), reach()
-        n, found = max(1, _WITH_WHOLE // (len(part.ridges) * m)), []
-        for first in range(0, len(grams), n):
-            for finish in reversed(squares[first : first + n] if not start else ()):  # the others have begun
-                finish()
-            found += part.search(grams[first : first + n], k)
+        if single is not None:
+            found = single.search(part.ridges, k, trial.include, trial.exclude)
+        else:
+            some = max(1, _WITH_WHOLE // (len(part.ridges) * m))
+            found = [own for first in range(0, len(grams), some) for own in part.search(grams[first : first + some], k)]
         each = _each(found, len(grams))
         if trial.whole is not None:
             keep_paths(trial.whole, part.ridges, trial.include, trial.exclude, each[-1])
-        errors = side_by_side(lambda own: part.errors(*own), zip(rounds, each, strict=False), at_most)  # noqa: B023
-        yield from ((list(own), scale) for own in zip(*errors, strict=True))
+        yield from ((list(own), scale) for own in zip(*part.errors_of_rounds(rounds, each[:n], at_most), strict=True))
 
 
 def _each(found: list[Any], n_rounds: int) -> list[list[Any]]:

@@ -11,8 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core import Array, DualGram, Gram, HeldOut, Moments, factor_of, index, inverse_of_independent
+from .._core import (
+    INDEPENDENT,
+    Array,
+    DualGram,
+    Gram,
+    HeldOut,
+    Moments,
+    factor_of,
+    index,
+    inverse_factors,
+    side_by_side,
+)
 
+_VALUES = 2**18
+"""With more values in an array of all rounds, each round is measured by itself, and another thread pays."""
 _COLLINEAR = 100
 """Where the others leave this many times less of a feature, products with the inverse lose too many digits."""
 
@@ -58,29 +71,68 @@ class Round:
         return map_error(self.gram.coefficients(chosen, ridge), self.target, self.shift, chosen)
 
     def errors(self, found: Sequence[Sequence[int]], ridges: Sequence[float]) -> list[float]:
-        """Return the errors of several choices, each with its ridge weight.
+        """Return the errors of several choices, each with its ridge weight."""
+        if len(set(map(len, found))) > 1:
+            return [self.errors([chosen], [ridge])[0] for chosen, ridge in zip(found, ridges, strict=True)]
+        return errors_of_rounds([self], [found], ridges)[0]
 
-        With U the features of all of them, what is needed of C and T is (C T)_UU, (C^2)_UU, C_UU and T_UU: with
-        Q = (C_SS + alpha I)^-1 an error is tr T - 2 tr Q (C T)_SS + tr Q (C^2)_SS Q T_SS.
-        """
-        if isinstance(self.gram, DualGram) or not isinstance(self.shift, np.ndarray):
-            return [self.error(*own) for own in zip(found, ridges, strict=True)]
-        every, shift = np.array(sorted({j for chosen in found for j in chosen})), self.shift
+    def _terms(self, found: Sequence[Sequence[int]]) -> tuple[np.ndarray, ...]:
+        """Return C_SS, T_SS, (C T)_SS and (C^2)_SS for several choices S of as many features."""
+        every, shift = np.unique(found), self.shift
         moments = self.gram.unscaled(0.0)[0]
         C, T = moments.rows(every), self.target.rows(every)
         products, squares = C @ T.T + np.outer(C @ shift, shift[every]), moments.squares_among(every)
         T = T[:, every] + np.outer(shift[every], shift[every])
-        among = np.stack([C[:, every], T, products, squares])
-        total, errors = self.target.trace() + float(shift @ shift), []
-        for chosen, ridge in zip(found, ridges, strict=True):
-            at = np.searchsorted(every, chosen)
-            C, T, products, squares = among[:, at[:, None], at]
-            Q = inverse_of_independent(C, self.gram.unscaled(ridge)[1], np)
-            if Q is None or (Q.diagonal() * C.diagonal() > _COLLINEAR).any():
-                errors.append(self.error(chosen, ridge))
-            else:
-                errors.append(total - float(np.vdot(Q, 2 * products - T @ Q @ squares)))
-        return errors
+        at = np.searchsorted(every, found)
+        places = at[:, :, None] * len(every) + at[:, None, :]
+        return C[:, every].take(places), T.take(places), products.take(places), squares.take(places)
+
+
+def errors_of_rounds(
+    rounds: Sequence[Round],
+    found: Sequence[Sequence[Sequence[int]]],
+    ridges: Sequence[float],
+    at_most: int | None = None,
+) -> list[list[float]]:
+    """Return the errors of several choices in each of several rounds.
+
+    With Q = (C_SS + alpha I)^-1 an error is tr T - 2 tr Q (C T)_SS + tr Q (C^2)_SS Q T_SS. Whatever is large is done
+    round by round, and the small arrays of all rounds at once.
+
+    Parameters
+    ----------
+    rounds : sequence of Round
+        The rounds.
+    found : sequence
+        Of each round, the features of every choice.
+    ridges : sequence of float
+        The ridge weight of every choice.
+    at_most : int, optional
+        Most threads.
+
+    Returns
+    -------
+    list of list of float
+        Round by round.
+    """
+    if any(isinstance(own.gram, DualGram) or not isinstance(own.shift, np.ndarray) for own in rounds):
+        each = [zip(chosen, ridges, strict=True) for chosen in found]
+        return [[own.error(*choice) for choice in choices] for own, choices in zip(rounds, each, strict=True)]
+    if len(rounds) > 1 and len(rounds) * len(ridges) * len(found[0][0]) ** 2 > _VALUES:
+        return side_by_side(lambda own: own[0].errors(own[1], ridges), zip(rounds, found, strict=True), at_most)
+    parts = side_by_side(lambda own: own[0]._terms(own[1]), zip(rounds, found, strict=True), at_most)
+    C, T, products, squares = (np.concatenate(terms) for terms in zip(*parts, strict=True))
+    diagonal = np.einsum("ijj->ij", C).copy()
+    H, pivots = inverse_factors(C, [own.gram.unscaled(ridge)[1] for own in rounds for ridge in ridges])
+    Q = H @ H.transpose(0, 2, 1)
+    explained = np.einsum("ijk,ijk->i", Q, 2 * products - T @ Q @ squares).reshape(len(rounds), -1)
+    totals = [own.target.trace() + float(own.shift @ own.shift) for own in rounds]
+    errors = np.array(totals)[:, None] - explained
+    collinear = np.einsum("ijj->ij", Q) * diagonal > _COLLINEAR
+    doubtful = ((pivots <= INDEPENDENT) | collinear).any(axis=1).reshape(len(rounds), -1)
+    for at, choice in zip(*doubtful.nonzero(), strict=True):
+        errors[at, choice] = rounds[at].error(found[at][choice], ridges[choice])
+    return errors.tolist()
 
 
 def map_error(V: Array, target: Gram, shift: Array, chosen: Sequence[int]) -> float:

@@ -1,0 +1,264 @@
+"""Forward searches in single precision; what that leaves open is settled in double precision.
+
+Many searches side by side spend most of their time reading: C^2, and the directions found so far. In single precision
+both are half as large. At every step it is noted which features may be the best, given what rounding can have done to
+the gains; afterwards these gains alone are computed in double precision (:mod:`stableselect._core._settled_steps`).
+Where another feature is the best after all, the search is made again with it.
+
+So the features found are those of :func:`~stableselect._core._forward_search.forward_searches`. Searches that come
+close to the rank of C, where single precision tells little, are left to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ._forward_search import Lane, forward_searches
+from ._gram import Gram
+from ._settled_steps import Steps, certain_features
+from ._threads import begun
+
+_UNIT = float(np.finfo(np.float32).eps) / 2
+_NORM, _PIVOT = np.float32(256 * _UNIT), np.float32(48 * _UNIT)
+"""What rounding may have put into |R_j|^2, as a fraction of |C_j|^2, and into R_jj + alpha, of C_jj + alpha. Of every
+feature chosen both are computed afresh; a search in which one is off by half as much is not trusted."""
+_UNSURE = 16 * _PIVOT
+"""A pivot below this fraction of what it was at first is known to few digits."""
+_VAGUE = 0.98
+"""The gains that are certain are looked at where that of the best is less than this fraction of what it may be."""
+_SPREAD = 1e-12
+"""Tables with variances below this fraction of their mean are left to double precision."""
+_TOGETHER = 2**15
+"""Searches are made side by side while they have so many features together, in double precision a third of that."""
+_LEAST = 0.01
+"""With less than this fraction of the variance left, single precision tells too little."""
+_WATCHED, _HOPELESS = 8, 0.2
+"""After so many steps it is reckoned what is left at the end if the loss goes on to fall like that: searches that come
+to this fraction of the least are given up, if they are more than half."""
+_ATTEMPTS = 4
+"""A search that goes wrong as often as this is made in double precision."""
+
+
+class SinglePrecision:
+    """C and C^2 of several moments, in single precision and scaled to mean variance one.
+
+    Parameters
+    ----------
+    n_grams, n_features : int
+        The number of moments, and of their features.
+
+    Attributes
+    ----------
+    usable : bool
+        Whether single precision tells enough of all moments so far.
+    """
+
+    def __init__(self, n_grams: int, n_features: int) -> None:
+        self.usable = True
+        self.C, self.squares = np.empty((2, n_grams, n_features, n_features), dtype=np.float32)
+        self.variance, self.norms = (np.diagonal(own, axis1=1, axis2=2) for own in (self.C, self.squares))
+        self._grams: dict[int, Gram] = {}
+
+    def hold(self, at: int, gram: Gram) -> None:
+        """Hold some moments, unless single precision tells too little.
+
+        Parameters
+        ----------
+        at : int
+            Their number.
+        gram : Gram
+            The moments, held whole in a NumPy array.
+        """
+        self._grams[at], variance, m = gram, gram.diagonal(), gram.n_features
+        total, varying = float(variance.sum()), variance[variance > 0]
+        if not (0 < total < np.inf and varying.min() * m >= _SPREAD * total):
+            self.usable = False
+        if not self.usable:
+            return
+        own = gram.unscaled(0.0)[0]
+        np.multiply(own.dense(), m / own.trace(), out=self.C[at], casting="same_kind")
+        np.matmul(self.C[at].T, self.C[at], out=self.squares[at])
+
+    def search(
+        self, ridges: Sequence[float], k: int, include: Sequence[int] = (), exclude: Sequence[int] = ()
+    ) -> list[list[int]]:
+        """Return what forward searches find with every ridge weight, gram by gram.
+
+        Parameters
+        ----------
+        ridges : sequence of float
+            The ridge weights, relative to the mean variance.
+        k : int
+            Number of features.
+        include, exclude : sequence of int
+            Features that come first, in this order, and features that are never chosen.
+
+        Returns
+        -------
+        list of list of int
+            The features in order of selection.
+        """
+        lanes = [(at, ridge) for at in range(len(self._grams)) for ridge in ridges]
+        exact = [self._grams[at].unscaled(ridge) for at, ridge in lanes]
+        m, found = len(self._grams[0].diagonal()), {}
+        if self.usable and k < m:
+            for some in _parts(range(len(lanes)), _TOGETHER // m):
+                found.update(self._attempts(some, lanes, exact, k, include, exclude))
+        left = [lane for lane in range(len(lanes)) if lane not in found]
+        if self.usable and 2 * len(left) > len(lanes):  # nor will it do for larger ridge weights
+            self.usable, self.C, self.squares = False, *np.empty((2, 0), dtype=np.float32)
+        grams = dict.fromkeys(exact[lane][0] for lane in left)
+        squares = {gram: begun(gram.expect_all) for gram in grams}  # other threads go on with them
+        for some in _parts(left, _TOGETHER // 3 // m):
+            for gram in {exact[lane][0] for lane in some}:
+                squares[gram]()
+            again = forward_searches([exact[lane] for lane in some], k, include, exclude)
+            found.update(zip(some, again, strict=True))
+        return [found[lane] for lane in range(len(lanes))]
+
+    def _attempts(
+        self,
+        some: Sequence[int],
+        lanes: Sequence[tuple[int, float]],
+        exact: Sequence[Lane],
+        k: int,
+        include: Sequence[int],
+        exclude: Sequence[int],
+    ) -> dict[int, list[int]]:
+        """Return what is found in some lanes, less those that need double precision."""
+        found, left = {lane: list(include) for lane in some}, list(some)
+        for _ in range(_ATTEMPTS):
+            steps = _Search(self, [lanes[lane] for lane in left], k, exclude).run([found[lane] for lane in left])
+            for lane, own in zip(left, certain_features([exact[lane] for lane in left], steps), strict=True):
+                if own is None:
+                    del found[lane]
+                else:
+                    found[lane] = own
+            left = [lane for lane in left if lane in found and len(found[lane]) < k]
+            if not left:
+                break
+        return {lane: own for lane, own in found.items() if len(own) == k}
+
+
+def _parts(items: Sequence[int], size: int) -> list[Sequence[int]]:
+    """Return the items in parts of a size, or one by one."""
+    size = max(1, size)
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+class _Search:
+    """What every lane has chosen, and what is left of its features.
+
+    The notation is that of :class:`~stableselect._core._deflation.Deflation`. Of the norms g = |R_j|^2 the largest
+    values are held that rounding allows, and of the pivots p = R_jj + alpha the smallest: g / p is the most that a
+    feature may gain. A pivot is infinite where a feature is not looked at.
+    """
+
+    def __init__(self, table: SinglePrecision, lanes: Sequence[tuple[int, float]], k: int, exclude: Sequence[int]):
+        n, m, self.k = len(lanes), table.C.shape[1], k
+        grams = np.array([at for at, _ in lanes])
+        self.C, self.squares, self.first = table.C.reshape(-1, m), table.squares.reshape(-1, m), grams * m
+        self.alphas = np.array([ridge for _, ridge in lanes], dtype=np.float32)
+        variance, norms = table.variance[grams], table.norms[grams]
+        pivots = variance + self.alphas[:, None]
+        self.g, self.p = norms * (1 + _NORM), pivots * (1 - _PIVOT)
+        self.p[:, list(exclude)] = np.inf
+        self.p[variance <= 0] = np.inf
+        self.off_g, self.off_p = norms * _NORM, pivots * _PIVOT
+        # Under a ridge that is large enough no pivot is ever unsure.
+        self.weak = np.flatnonzero((_UNSURE * pivots > self.alphas[:, None] / 2).any(axis=1))
+        self.limit = _UNSURE * pivots[self.weak]
+        self.loss = variance.sum(axis=1, dtype=np.float64)
+        self.least, self.before = _LEAST * self.loss, self.loss
+        self.taken = np.empty((n, 2, k, m), dtype=np.float32)
+        self.w, self.u, self.room = np.empty((3, n, m), dtype=np.float32)
+        self.each, self.rows = np.arange(n), np.arange(n) * m
+        self.order, self.lengths = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=np.float32)
+        self.trusted = np.ones(n, dtype=bool)
+        self.doubts: list[tuple[np.ndarray, ...]] = []  # lane, step and feature
+
+    def run(self, known: Sequence[Sequence[int]]) -> Steps:
+        """Return the features of all lanes, of which the first ones are known."""
+        n_known = np.array([len(own) for own in known])
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # in lanes that are not trusted
+            for step in range(self.k):
+                given = step < n_known
+                best = np.zeros(len(known), dtype=np.intp) if given.all() else self._best(step, given)
+                for lane in np.flatnonzero(given).tolist():
+                    best[lane] = known[lane][step]
+                self._take(step, best)
+                if (step + 1) % _WATCHED == 0:
+                    ahead = self.loss * (self.loss / self.before) ** ((self.k - step - 1) / _WATCHED)
+                    if 2 * np.count_nonzero(self.trusted & (ahead > _HOPELESS * self.least)) < len(known):
+                        self.trusted[:] = False
+                        break
+                    self.before = self.loss.copy()
+        doubts = [np.concatenate(parts) for parts in zip(*self.doubts, strict=True)] or np.empty((3, 0), dtype=np.intp)
+        return Steps(self.order, self.lengths, self.trusted, *doubts)
+
+    def _best(self, step: int, given: np.ndarray) -> np.ndarray:
+        """Return what seems best in every lane, and note where other features may be."""
+        self._set_aside(step)
+        most = np.divide(self.g, self.p, out=self.room)
+        best = most.argmax(axis=1)
+        at = self.rows + best
+        top, least = most.take(at), self._certain(at)
+        for lane in np.flatnonzero(least < _VAGUE * top).tolist():
+            norms, pivots = self.g[lane] - 2 * self.off_g[lane], self.p[lane] + 2 * self.off_p[lane]
+            least[lane] = np.divide(norms, pivots, out=norms).max()
+        most.put(at, -np.inf)
+        lanes = np.flatnonzero((most.take(self.rows + most.argmax(axis=1)) >= least) & ~given)
+        if len(lanes):
+            most.put(at, top)
+            place, features = (most[lanes] >= least[lanes, None]).nonzero()
+            place = lanes[place]
+            self.doubts.append((place, np.full(len(place), step), features))
+            ranked = np.argsort(self._certain(self.rows[place] + features, 1), kind="stable")
+            best[place[ranked]] = features[ranked]  # the last one of a lane is the best
+        return best
+
+    def _certain(self, at: np.ndarray, times: int = 2) -> np.ndarray:
+        """Return the least that features gain; what they seem to where rounding is taken out once only."""
+        return (self.g.take(at) - times * self.off_g.take(at)) / (self.p.take(at) + times * self.off_p.take(at))
+
+    def _set_aside(self, step: int) -> None:
+        """Look no longer at features of which next to nothing is left: each may be the best of all steps to come."""
+        unsure = self.p[self.weak] <= self.limit
+        if unsure.any():
+            lanes, features = unsure.nonzero()
+            lanes = self.weak[lanes]
+            self.p[lanes, features] = np.inf
+            steps = np.repeat(np.arange(step, self.k), len(lanes))
+            self.doubts.append((np.tile(lanes, self.k - step), steps, np.tile(features, self.k - step)))
+
+    def _take(self, step: int, best: np.ndarray) -> None:
+        """Take a feature out of what is left in every lane."""
+        w, u, room, at = self.w, self.u, self.room, self.rows + best
+        np.take(self.C, self.first + best, axis=0, out=w, mode="clip")
+        np.take(self.squares, self.first + best, axis=0, out=u, mode="clip")
+        if step:
+            own = self.taken[self.each, :, :step, best]  # W_j and U_j
+            own[:, 1] *= np.float32(0.5)
+            # Vector by vector, lane by lane: the second product of a lane finds its W in the processor's cache.
+            both = (own[:, :, None] @ self.taken[:, :1, :step])[:, :, 0]
+            w -= both[:, 0]
+            u -= both[:, 1]
+            own[:, 0] *= np.float32(0.5)
+            u -= (own[:, :1] @ self.taken[:, 1, :step])[:, 0]
+        pivots, norms = w.take(at) + self.alphas, np.einsum("ij,ij->i", w, w)
+        off_p, off_g = self.off_p.take(at), self.off_g.take(at)
+        self.trusted &= (np.abs(pivots - self.p.take(at) - off_p) <= off_p / 2) & (self.loss > self.least)
+        self.trusted &= (np.abs(norms - self.g.take(at) + off_g) <= off_g / 2) & (pivots > _UNSURE / _PIVOT * off_p)
+        inverse = np.where(self.trusted, 1 / pivots, np.float32(0))
+        units, lengths = np.sqrt(inverse)[:, None], norms * inverse
+        w *= units
+        u *= 2 * units
+        u -= np.multiply(w, lengths[:, None], out=room)
+        self.taken[:, 0, step], self.taken[:, 1, step] = w, u
+        self.order[:, step], self.lengths[:, step] = best, lengths
+        self.loss -= lengths
+        self.p -= np.multiply(w, w, out=room)
+        self.g -= np.multiply(w, u, out=room)
+        self.p.reshape(-1)[at] = np.inf
