@@ -19,7 +19,7 @@ from stableselect import ColumnSubset, Moments, ScorerSelector
 from stableselect._core._folds import fold_moments, row_folds
 from stableselect.base import UnevenFoldsWarning
 from stableselect.inspection import BlockKFold, stability_analysis
-from stableselect.subset._ridge import GIVE_UP, RIDGE_GRID
+from stableselect.subset._ridge import RIDGE_GRID, give_up
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def ridge_by_hand(X, splits, k):
             found = ColumnSubset(k, ridge=ridge, exchange=False).fit(X[train])
             predicted = X[test][:, found.support_] @ found.reconstruction_coef_ + found.reconstruction_intercept_
             errors[-1] += np.sum((X[test] - predicted) ** 2)
-        if errors[-1] > GIVE_UP * min(errors):
+        if errors[-1] > give_up(ridge) * min(errors):
             break
     return RIDGE_GRID[int(np.argmin(errors))]
 

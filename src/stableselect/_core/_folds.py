@@ -227,8 +227,11 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     # SciPy's sparse products let no other thread work.
     keep_sparse = sparse.issparse(X) and sparse_pays(X, len(parts), _SHARED)
 
+    def read_some(rows: np.ndarray) -> Moments:
+        return gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
+
     def read(rows: np.ndarray) -> Moments:
-        own = gather(X, rows, weights, primal=primal, room=room, keep_sparse=keep_sparse)
+        own = read_some(rows)
         own._mirror()  # now, while the processor's cache holds them
         return own
 
@@ -239,7 +242,8 @@ def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | Non
     if len(parts) % 2 == 0 or m > _MODERATE:
         return side_by_side(read, parts)
     # Two halves of the last set, so that no thread waits for long at the end.
-    *found, first, second = side_by_side(read, [*parts[:-1], *np.array_split(parts[-1], 2)])
+    work = [(read, rows) for rows in parts[:-1]] + [(read_some, rows) for rows in np.array_split(parts[-1], 2)]
+    *found, first, second = side_by_side(lambda own: own[0](own[1]), work)
     return [*found, merged([first, second])]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import Gram, HeldOut, forward_with_each
 from ..base import TargetNotReachedWarning, TooFewSamplesError
 from ._path_errors import path_errors, prefix_errors
-from ._ridge import GIVE_UP, RIDGE_GRID, Trial, errors_by_ridge
+from ._ridge import RIDGE_GRID, Trial, errors_by_ridge, give_up
 from ._selection_path import SelectionPath
 
 MAX_FEATURES = 200
@@ -147,7 +147,7 @@ def held_out_paths(
         now, least = found.sum(axis=0), errors.sum(axis=0)
         better = climbing & (now < (1 - 1e-9) * least - slack)
         errors[:, better], ridge[better] = found[:, better], weight
-        climbing &= now <= GIVE_UP * np.minimum(least, now) + slack
+        climbing &= now <= give_up(weight) * np.minimum(least, now) + slack
         climbing[0] = False
         if not climbing.any():
             break

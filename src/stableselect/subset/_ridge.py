@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,14 +33,16 @@ from ._round import Round, errors_of_rounds
 
 RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
-GIVE_UP = 1.05
-"""Stop climbing the grid at an error this many times the least one so far."""
+_SHRINKS = 0.1
+"""From this weight on errors rise since the map is shrunk too much, below it by chance."""
+_GIVE_UP, _GIVE_UP_SHRUNK = 1.05, 1.01
+"""Stop climbing the grid at an error this many times the least one so far, below that weight and from there on."""
 _BEHIND = 0.5
 """A weight this far behind the best on the first fold, over the root of its samples, is not tried on the others."""
 _MANY_VALUES = 2**20
 """With fewer values in a table of few samples all weights are tried on all folds."""
-_AT_ONCE = 5
-"""Ridge weights searched side by side: the error seldom falls beyond them."""
+_FIRST, _NEXT = 4, 2
+"""Ridge weights searched side by side: the error seldom falls beyond them. Then two at a time."""
 _LONG = 384
 """With fewer features no part of the work takes long enough for another thread."""
 _NARROW = 128
@@ -120,11 +123,16 @@ def least_ridge(searched: Iterable[tuple[float, float]]) -> float:
     errors: list[float] = []
     for error, scale in searched:
         errors.append(error)
-        if errors[-1] > GIVE_UP * min(errors) + 1e-12 * scale:
+        if errors[-1] > give_up(RIDGE_GRID[len(errors) - 1]) * min(errors) + 1e-12 * scale:
             break
     # Errors that differ by rounding only are ties, which go to the smaller ridge.
     limit = min(errors) + 1e-9 * abs(min(errors)) + 1e-12 * scale
     return next((ridge for ridge, error in zip(RIDGE_GRID, errors, strict=False) if error <= limit), RIDGE_GRID[0])
+
+
+def give_up(ridge: float) -> float:
+    """Return at how many times the least error so far the grid is climbed no further than a weight."""
+    return _GIVE_UP_SHRUNK if ridge >= _SHRINKS else _GIVE_UP
 
 
 def errors_by_ridge(
@@ -248,8 +256,8 @@ def _of_few_features(
     rounds, grams = [own for own, _ in prepared[:n] if own is not None], [gram for _, gram in prepared]
     scale = sum(own.weight * m for own in rounds)
     beside()
-    for start in range(0, len(trial.ridges), _AT_ONCE):
-        part, k = replace(trial, ridges=trial.ridges[start : start + _AT_ONCE]), reach()
+    for start, stop in pairwise([0, *range(_FIRST, len(trial.ridges), _NEXT), len(trial.ridges)]):
+        part, k = replace(trial, ridges=trial.ridges[start:stop]), reach()
         if single is not None:
             found = single.search(part.ridges, k, trial.include, trial.exclude)
         else:
