@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= $(OMP_NUM_THREADS)
 export MKL_NUM_THREADS ?= $(OMP_NUM_THREADS)
 
 .PHONY: demo test test-quick test-oldest test-sdist versions dist lint docs reference fuzz readme clean
-.PHONY: bench bench-core bench-graph bench-neural bench-engine bench-certificate bench-nuisance bench-intervals
+.PHONY: bench bench-core bench-graph bench-neural bench-engine bench-climb bench-certificate bench-nuisance bench-intervals
 .PHONY: bench-choice bench-nonlinear bench-unseen bench-missing bench-together bench-tables bench-shortcuts
 
 $(PY):
@@ -135,6 +135,10 @@ bench-engine: $(VENV)/.bench
 # Some minutes of one core; goes on where it was stopped.
 bench-shortcuts: $(VENV)/.bench
 	$(PY) benchmarks/shortcuts.py
+
+# Some minutes of one core; goes on where it was stopped.
+bench-climb: $(VENV)/.bench
+	$(PY) benchmarks/climb.py
 
 bench-certificate: $(VENV)/.bench
 	$(PY) benchmarks/certificate.py

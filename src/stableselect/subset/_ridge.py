@@ -35,7 +35,7 @@ RIDGE_GRID = (0.0, 1e-3, 1e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 """Candidate ridge weights, relative to the mean variance of the features."""
 _SHRINKS = 0.1
 """From this weight on errors rise since the map is shrunk too much, below it by chance."""
-_GIVE_UP, _GIVE_UP_SHRUNK = 1.05, 1.01
+_GIVE_UP, _GIVE_UP_SHRUNK = 1.05, 1.015
 """Stop climbing the grid at an error this many times the least one so far, below that weight and from there on."""
 _BEHIND = 0.5
 """A weight this far behind the best on the first fold, over the root of its samples, is not tried on the others."""
