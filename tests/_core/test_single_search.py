@@ -160,3 +160,14 @@ def test_features_that_are_combinations_cannot_be_settled(rng):
     assert certain_features([(gram, 0.0)], steps._replace(trusted=~trusted)) == [None]
     certain = certain_features([(gram, 0.1)], steps)[0]
     assert certain == [0, 1, 4] or certain == [0, 1, 9]
+
+
+def test_lanes_in_question_at_few_steps_ask_for_no_feature_that_does_not_vary(rng):
+    X = table(rng, "plain", 30)
+    X[:, 0] = 1.0
+    lanes = [(moments(X), ridge) for ridge in (0.1, 0.2)]
+    order = np.array(forward_searches(lanes, 4))
+    others = np.setdiff1d(np.arange(1, 30), order)
+    lane, step = np.array([0, 0, 0, 1]), np.array([1, 2, 3, 3])
+    steps = Steps(order, np.ones((2, 4)), np.ones(2, dtype=bool), lane, step, others[lane])
+    assert certain_features(lanes, steps) == order.tolist()

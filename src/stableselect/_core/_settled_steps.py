@@ -142,7 +142,7 @@ def _gains(
     A = H.transpose(0, 2, 1) @ C
     A *= np.arange(k)[:, None] < steps[:, None, :]
     B = H @ A
-    with np.errstate(divide="ignore", invalid="ignore"):  # where there are no factors
+    with np.errstate(divide="ignore", invalid="ignore"):  # where there are no factors, or nothing varies
         growth = variance / ((variance + alphas) * pivots)
         h = own - np.einsum("ijk,ijk->ik", A, A)
         g = squares + np.einsum("ijk,ijk->ik", B, D_S @ B - 2 * D)
@@ -154,7 +154,7 @@ def _gains(
         pivot = np.where(usable, h + alphas, 1.0)
         gain = g / pivot
         slack = gain_rounding(g, pivot, size, total, np) + TIE * np.abs(gain)
-    found = np.stack([np.where(usable, gain, -np.inf), slack, np.where(usable, pivot / own, 0.0)])
+        found = np.stack([np.where(usable, gain, -np.inf), slack, np.where(usable, pivot / own, 0.0)])
     found[:, (pivots <= 0).any(axis=1)] = np.nan
     return found
 
