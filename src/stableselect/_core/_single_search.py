@@ -172,11 +172,11 @@ class _Search:
         self.limit = _UNSURE * pivots[self.weak]
         self.loss = variance.sum(axis=1, dtype=np.float64)
         self.least, self.before = _LEAST * self.loss, self.loss
-        self.taken = np.empty((n, 2, k, m), dtype=np.float32)
+        self.taken = np.empty((n, 2, k, m), dtype=np.float32)  # W and U / 2
         self.w, self.u, self.room = np.empty((3, n, m), dtype=np.float32)
         self.each, self.rows = np.arange(n), np.arange(n) * m
         self.order, self.lengths = np.empty((n, k), dtype=np.intp), np.empty((n, k), dtype=np.float32)
-        self.trusted = np.ones(n, dtype=bool)
+        self.trusted, self.seen = np.ones(n, dtype=bool), np.empty((k, 7, n))  # what :meth:`_check` asks for
         self.doubts: list[tuple[np.ndarray, ...]] = []  # lane, step and feature
 
     def run(self, known: Sequence[Sequence[int]]) -> Steps:
@@ -190,11 +190,13 @@ class _Search:
                     best[lane] = known[lane][step]
                 self._take(step, best)
                 if (step + 1) % _WATCHED == 0:
+                    self._check(slice(step + 1 - _WATCHED, step + 1))
                     ahead = self.loss * (self.loss / self.before) ** ((self.k - step - 1) / _WATCHED)
                     if 2 * np.count_nonzero(self.trusted & (ahead > _HOPELESS * self.least)) < len(known):
                         self.trusted[:] = False
                         break
                     self.before = self.loss.copy()
+            self._check(slice(self.k // _WATCHED * _WATCHED, self.k))
         doubts = [np.concatenate(parts) for parts in zip(*self.doubts, strict=True)] or np.empty((3, 0), dtype=np.intp)
         return Steps(self.order, self.lengths, self.trusted, *doubts)
 
@@ -236,29 +238,38 @@ class _Search:
     def _take(self, step: int, best: np.ndarray) -> None:
         """Take a feature out of what is left in every lane."""
         w, u, room, at = self.w, self.u, self.room, self.rows + best
+        last = step == self.k - 1
         np.take(self.C, self.first + best, axis=0, out=w, mode="clip")
-        np.take(self.squares, self.first + best, axis=0, out=u, mode="clip")
         if step:
             own = self.taken[self.each, :, :step, best]  # W_j and U_j
-            own[:, 1] *= np.float32(0.5)
             # Vector by vector, lane by lane: the second product of a lane finds its W in the processor's cache.
-            both = (own[:, :, None] @ self.taken[:, :1, :step])[:, :, 0]
+            both = (own[:, : 1 if last else 2, None] @ self.taken[:, :1, :step])[:, :, 0]
             w -= both[:, 0]
-            u -= both[:, 1]
-            own[:, 0] *= np.float32(0.5)
-            u -= (own[:, :1] @ self.taken[:, 1, :step])[:, 0]
         pivots, norms = w.take(at) + self.alphas, np.einsum("ij,ij->i", w, w)
-        off_p, off_g = self.off_p.take(at), self.off_g.take(at)
-        self.trusted &= (np.abs(pivots - self.p.take(at) - off_p) <= off_p / 2) & (self.loss > self.least)
-        self.trusted &= (np.abs(norms - self.g.take(at) + off_g) <= off_g / 2) & (pivots > _UNSURE / _PIVOT * off_p)
-        inverse = np.where(self.trusted, 1 / pivots, np.float32(0))
-        units, lengths = np.sqrt(inverse)[:, None], norms * inverse
+        inverse = 1 / pivots
+        lengths = norms * inverse
+        seen = pivots, self.p.take(at), self.off_p.take(at), norms, self.g.take(at), self.off_g.take(at), self.loss
+        self.order[:, step], self.lengths[:, step], self.seen[step] = best, lengths, seen
+        self.loss = self.loss - lengths
+        if last:
+            return
+        np.take(self.squares, self.first + best, axis=0, out=u, mode="clip")
+        if step:
+            u -= both[:, 1]
+            u -= (own[:, :1] @ self.taken[:, 1, :step])[:, 0]
+        units = np.sqrt(inverse)[:, None]
         w *= units
-        u *= 2 * units
-        u -= np.multiply(w, lengths[:, None], out=room)
+        u *= units
+        u -= np.multiply(w, lengths[:, None] / 2, out=room)
         self.taken[:, 0, step], self.taken[:, 1, step] = w, u
-        self.order[:, step], self.lengths[:, step] = best, lengths
-        self.loss -= lengths
         self.p -= np.multiply(w, w, out=room)
+        u *= 2
         self.g -= np.multiply(w, u, out=room)
         self.p.reshape(-1)[at] = np.inf
+
+    def _check(self, steps: slice) -> None:
+        """Trust no lane further in which, at some of the steps, rounding did more than half of what is allowed."""
+        pivots, p, off_p, norms, g, off_g, loss = self.seen[steps].transpose(1, 0, 2)
+        sound = (np.abs(pivots - p - off_p) <= off_p / 2) & (np.abs(norms - g + off_g) <= off_g / 2)
+        sound &= (loss > self.least) & (pivots > _UNSURE / _PIVOT * off_p)
+        self.trusted &= sound.all(axis=0)
