@@ -206,7 +206,8 @@ def _separator(lines: list[str], marks: list[str]) -> str:
         return ";"  # between numbers with a decimal comma
     if alike:
         return alike[0]
-    return marks[0] if marks[0] in lines[0] else max(marks, key=lines[0].count)
+    cells = [max(map(len, split_rows(lines[:1], mark)), default=1) for mark in marks]
+    return marks[0] if cells[0] > 1 else marks[cells.index(max(cells))]
 
 
 def _splits(lines: list[str], mark: str) -> bool:
