@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from threadpoolctl import threadpool_limits
 
 import stableselect._core._moment_sums as module
 from stableselect import Moments, SketchedMoments
@@ -357,6 +358,36 @@ def test_memory_is_that_of_the_moments_and_one_block(rng, kind, monkeypatch):
     assert moments.form == "primal"
     whole = 8 * 6000 * m
     assert peak < 8 * m * m + 8 * 1024 * m + 0.1 * whole + (12 * 1024 * m if kind is sparse.csr_array else 0)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_read_side_by_side_give_the_definition_whatever_the_threads(rng, monkeypatch, kind, weighted):
+    monkeypatch.setattr(module, "_SHORT", 0)
+    X = (3 + rng.normal(size=(203, 7))).astype(kind)
+    weights = rng.integers(0, 3, size=203).astype(float) if weighted else None
+    if weighted:
+        weights[:60] = 0  # the first part has no samples
+    mean, C = definition(X.astype(float), weights)
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            found.append(Moments.from_array(X, weights))
+    np.testing.assert_allclose(found[0].mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(found[0].gram, C, rtol=1e-10, atol=1e-12)
+    kept = X if weights is None else X[weights > 0]
+    assert found[0].minimum.tolist() == kept.min(axis=0).tolist()
+    assert found[0].maximum.tolist() == kept.max(axis=0).tolist()
+    assert found[0].n_samples == len(kept)
+    assert all(np.array_equal(found[0].gram, other.gram) for other in found[1:])
+
+
+def test_parts_of_which_one_holds_a_value_that_is_none(rng, monkeypatch):
+    monkeypatch.setattr(module, "_SHORT", 0)
+    X = rng.normal(size=(50, 3))
+    X[47, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        Moments.from_array(X)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "int", "sparse"])

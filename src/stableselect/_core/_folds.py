@@ -29,9 +29,9 @@ from ._arrays import (
     to_dense,
     to_numpy,
 )
-from ._moment_sums import check_alike, whole_pays
+from ._moment_sums import sums_of
 from ._moments import Moments
-from ._sums import Room, pooled_sums, sparse_pays, sums_left
+from ._sums import Room, sparse_pays, sums_left
 from ._threads import MANY_FEATURES, side_by_side
 
 _MIX = (-7046029254386353131, -4417276706812531889)
@@ -47,7 +47,7 @@ _MODERATE = 2048
 """The most features for which sums of one more set of samples take little memory."""
 _MANY_VALUES = 2**20
 """Values whose hashes take milliseconds."""
-_CACHED, _BLOCKS = 2**18, 2
+_CACHED, _BLOCKS = 2**17, 2
 """Values that stay in the processor's cache, and blocks of them that use the same memory one after the other. With
 shorter ones threads wait for the interpreter longer than a nearer cache saves."""
 _CANCELS = 1e-2
@@ -201,21 +201,7 @@ def fold_moments(X: Array, sample_weight: np.ndarray | None, folds: int | np.nda
 def own_moments(X: Array, weights: np.ndarray | None, n_folds: int) -> list[Moments]:
     """Return the moments of the folds of a checked table, read in its own order; of all samples where n_folds is 0."""
     X, weights = in_own_order(X, weights)
-    return fold_moments(X, weights, n_folds) if n_folds else [_of_all(X, weights)]
-
-
-def _of_all(X: Array, weights: np.ndarray | None) -> Moments:
-    """Return the moments of a table, by halves: BLAS's threads would go on waiting at full load beside the search."""
-    n, m = X.shape
-    n_weighted = n if weights is None else int(np.count_nonzero(weights))
-    if sparse.issparse(X) or is_foreign(X) or m > _MODERATE or not whole_pays(n_weighted, m):
-        return Moments()._add(X, weights)
-    halves = [slice(n)] if n * m * m < _SHORT else [slice(n // 2), slice(n // 2, n)]
-
-    def read(half: slice) -> Moments:
-        return Moments()._add(X[half], None if weights is None else weights[half], primal=True)
-
-    return merged([part for part in side_by_side(read, halves) if part.n_samples] or [Moments()])
+    return fold_moments(X, weights, n_folds) if n_folds else [Moments()._add(X, weights, roomy=True)]
 
 
 def gather_each(X: Array, parts: Sequence[np.ndarray], weights: np.ndarray | None = None) -> list[Moments]:
@@ -256,12 +242,10 @@ def merged(parts: Sequence[Moments]) -> Moments:
     """Return the moments of all parts together; a single part is returned as it is."""
     if len(parts) == 1:
         return parts[0]
+    whole = parts[0]._empty()
+    if _hold_sums(parts):
+        return whole._pool(parts, sums_of(parts))
     with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
-        if _hold_sums(parts):
-            for part in parts[1:]:
-                check_alike(part, parts[0])
-            return _with_second(parts, pooled_sums(*_sums(parts)))
-        whole = parts[0]._empty()
         for part in parts:
             whole.merge(part)
     return whole
@@ -270,25 +254,6 @@ def merged(parts: Sequence[Moments]) -> Moments:
 def _hold_sums(parts: Sequence[Moments]) -> bool:
     """Tell whether all parts hold m x m sums."""
     return all(part._second is not None and part.n_samples for part in parts)
-
-
-def _sums(parts: Sequence[Moments]) -> tuple[list[Array], list[Array], list[float]]:
-    return [part._second for part in parts], [part._mean for part in parts], [part.weight_sum for part in parts]
-
-
-def _with_second(parts: Sequence[Moments], second: Array) -> Moments:
-    """Return the moments of all parts together, whose m x m sums are known."""
-    whole = Moments()
-    whole.weight_sum = sum(part.weight_sum for part in parts)
-    whole.n_samples = sum(part.n_samples for part in parts)
-    whole.n_features = parts[0].n_features
-    whole.range_is_exact = all(part.range_is_exact for part in parts)
-    whole._mean = sum(part._mean * (part.weight_sum / whole.weight_sum) for part in parts)
-    xp = namespace(second)
-    whole._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
-    whole._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
-    whole._second, whole._symmetric = second, False
-    return whole
 
 
 @dataclass(frozen=True)
@@ -315,7 +280,7 @@ def _left(whole: Moments, parts: Sequence[Moments], test: Moments) -> Moments | 
         return None
     whole._mirror()
     test._mirror()
-    found = _with_second(parts, whole._second)
+    found = Moments()._pool(parts, whole._second)
     weight = found.weight_sum * test.weight_sum / whole.weight_sum
     found._second = sums_left(whole._second, test._second, weight, test._mean - found._mean)
     found._symmetric = True

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, Literal, Self
 
 import array_api_compat
 import numpy as np
 
-from ._arrays import SMALLEST, Array, check_spread, index, like, memory_limit, namespace, to_numpy
+from ._arrays import SMALLEST, Array, check_spread, index, like, memory_limit, namespace, row_blocks, to_numpy
 from ._dual_gram import DualGram
 from ._gram import Gram, ScaledGram
-from ._sums import Block, Room, add_outer, add_products, mirror, read_blocks, writable
+from ._sums import Block, Room, add_outer, add_products, mirror, pooled_sums, read_blocks, writable
+from ._threads import one_thread, side_by_side
 
 _SAME = 1e-6
 """Samples are the same if they agree to this fraction of every feature's range, and weights to this fraction."""
+_NARROW, _MODERATE = 896, 2048
+"""The most features of a table that is read in four parts side by side: m x m sums of each, and their blocks, take no
+more memory than one long block. Then in two, where there is room for another array of m x m. Of wider tables most of
+the time goes into one product, which BLAS shares."""
+_SHORT = 10**8
+"""Fewer multiplications than this take a millisecond or two, and no other thread."""
 _NOT_ADDED = "Some of these samples are not among those added, or not with this weight; remove only what was added."
 
 
@@ -74,6 +83,7 @@ class MomentSums:
         primal: bool = False,
         room: Room | None = None,
         keep_sparse: bool | None = None,
+        roomy: bool = False,
     ) -> Self:
         """Add samples of a table, block by block.
 
@@ -93,16 +103,55 @@ class MomentSums:
             Memory for blocks that are added to such sums.
         keep_sparse : bool or None
             Whether sparse blocks stay sparse; None for what costs less.
+        roomy : bool
+            Whether there is memory for more than m x m sums and one block.
         """
         n = (X.shape[0] if rows is None else len(rows)) if weights is None else int(np.count_nonzero(weights))
         m = int(X.shape[1])
         primal |= self.form == "primal" or whole_pays(self._n_stored() + n, m)
+        first = primal and rows is None and size is None and self.n_features is None
+        if first and isinstance(X, np.ndarray) and 0 < m <= (_MODERATE if roomy else _NARROW):
+            return self._add_side_by_side(X, weights)
         for block in read_blocks(X, weights, rows, size, (room or Room()) if primal else None, keep_sparse=keep_sparse):
             check_alike(block, self)
             if primal:
                 self._absorb(block)
             else:
                 self._take(self._of_few(block))
+        return self
+
+    def _add_side_by_side(self, X: np.ndarray, weights: np.ndarray | None) -> Self:
+        """Add the samples of an array to m x m sums: the same parts of it for every number of threads.
+
+        BLAS gets one thread a part. Its own would wait while samples are read, and go on waiting beside the next work.
+        """
+        n, m = X.shape
+        size, n_parts = row_blocks(max(1, n), m)[0].stop, 4 if m <= _NARROW else 2
+        if n * m * m < _SHORT:
+            with one_thread():
+                return self._add(X, weights, size=size, primal=True)
+        if m <= _NARROW:
+            size = max(1, (size - (n_parts - 1) * m) // n_parts)
+        ends = [n * part // n_parts for part in range(n_parts + 1)]
+
+        def read(part: slice) -> MomentSums:
+            return self._empty()._add(X[part], None if weights is None else weights[part], size=size, primal=True)
+
+        parts = [own for own in side_by_side(read, [slice(*own) for own in pairwise(ends)]) if own.n_samples]
+        return self._pool(parts, sums_of(parts, parts[0]._second)) if parts else self
+
+    def _pool(self, parts: Sequence[MomentSums], second: Array) -> Self:
+        """Hold the samples of all parts, whose m x m sums together are known."""
+        weights, means = [part.weight_sum for part in parts], [part._mean for part in parts]
+        with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+            self.weight_sum, self.n_samples = sum(weights), sum(part.n_samples for part in parts)
+            self.n_features = parts[0].n_features
+            self.range_is_exact = all(part.range_is_exact for part in parts)
+            self._mean = sum(mean * (weight / self.weight_sum) for mean, weight in zip(means, weights, strict=True))
+            xp = namespace(second)
+            self._low = xp.min(xp.stack([part._low for part in parts]), axis=0)
+            self._high = xp.max(xp.stack([part._high for part in parts]), axis=0)
+        self._second, self._symmetric = second, False
         return self
 
     def _take(self, other: Self) -> None:
@@ -253,6 +302,15 @@ class MomentSums:
         weights = xp.ones_like(rows[:, 0]) if block.weights is None else block.weights
         moments._rows, moments._weights, moments._shift = [rows], [like(weights, rows, xp)], block.mean
         return moments
+
+
+def sums_of(parts: Sequence[MomentSums], out: Array = None) -> Array:
+    """Return the m x m sums of all parts together, in a new array or that of the first."""
+    for part in parts[1:]:
+        check_alike(part, parts[0])
+    with np.errstate(over="ignore", invalid="ignore"):  # the selectors refuse what overflows
+        seconds, means = [part._second for part in parts], [part._mean for part in parts]
+        return pooled_sums(seconds, means, [part.weight_sum for part in parts], out)
 
 
 def whole_pays(n_samples: int, m: int) -> bool:

@@ -282,7 +282,7 @@ def mirror(second: Array) -> Array:
     return second
 
 
-def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Sequence[float]) -> Array:
+def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Sequence[float], out: Array = None) -> Array:
     """Return the upper triangle of the centred sums of squares of several parts of a table together; tensors whole.
 
     These are sum_p M_p + sum_p w_p (mean_p - mean)(mean_p - mean)' over the parts p.
@@ -295,6 +295,8 @@ def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Seque
         Their means.
     weights : sequence of float
         Their weights.
+    out : array of shape (m, m), optional
+        Where to write them, which may be one of the parts; a new NumPy array by default.
 
     Returns
     -------
@@ -306,7 +308,7 @@ def pooled_sums(seconds: Sequence[Array], means: Sequence[Array], weights: Seque
         for second in seconds:
             total += second
         return total
-    found = np.empty_like(seconds[0])
+    found = np.empty_like(seconds[0]) if out is None else out
     for band in _bands(len(found), _CACHED):
         total = root[:, band[0]].T @ root[:, band[1]]
         for second in seconds:
