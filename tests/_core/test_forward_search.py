@@ -19,6 +19,7 @@ from stableselect._core._forward_search import (
     gain_rounding,
 )
 from stableselect._core._gram import Gram
+from stableselect._core._part_gram import PartGram
 
 RIDGES = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 
@@ -159,6 +160,27 @@ def test_features_found_are_put_in_order_without_the_others(seed, kind, thin, k,
     first = chosen[:n_first]
     others = sorted(set(range(14)) - set(chosen))
     assert _core.order_within(gram, chosen, ridge, first) == _core.forward_search(gram, k, ridge, first, others)
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("kind", ["plain", "decades"])
+def test_an_order_that_is_clear_takes_no_search(rng, monkeypatch, kind, ridge):
+    monkeypatch.setattr(_forward_search, "forward_searches", None)
+    gram, chosen = grams(table(rng, kind), False), [1, 3, 4, 7, 9]
+    ordered = _core.order_within(gram, chosen, ridge, [7])
+    assert ordered[0] == 7
+    for step in range(1, 5):
+        left = [j for j in chosen if j not in ordered[:step]]
+        losses = [gram.loss([*ordered[:step], j], ridge) for j in left]
+        assert ordered[step] == left[int(np.argmin(losses))]
+
+
+def test_no_order_is_clear_where_columns_are_copies(rng):
+    X = rng.normal(size=(30, 4))
+    C = np.cov(X[:, [0, 1, 2, 1]].T)
+    assert PartGram(Gram(C), np.arange(3)).clear_order(0.0) is not None
+    assert PartGram(Gram(C), np.arange(4)).clear_order(0.0) is None
+    assert PartGram(Gram(np.eye(4)), np.arange(4)).clear_order(0.5) is None  # all gain as much
 
 
 @pytest.mark.parametrize("thin", [False, True])

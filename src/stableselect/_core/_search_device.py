@@ -19,6 +19,9 @@ from ._gram import Gram
 from ._moments import Moments
 from ._part_gram import PartGram
 
+_FEW = 128
+"""With more features to put in order a search takes less time than forming what is left of them at every step."""
+
 
 def in_lock_step(gram: Gram | Moments) -> bool:
     """Tell whether searches on these moments go in lock step: they are held whole, in a torch tensor on a device."""
@@ -70,9 +73,9 @@ def order_within(gram: Gram, chosen: Sequence[int], alpha: float, include: Seque
     if in_lock_step(gram):
         return order_each([(gram, alpha)], [chosen], include)[0]
     part = np.sort(np.asarray(chosen))  # ties go to the lowest index
-    lane = PartGram(gram, part), alpha
-    found = _forward_search.forward_searches([lane], len(part), np.searchsorted(part, include).tolist())[0]
-    return part[found].tolist()
+    own, first = PartGram(gram, part), np.searchsorted(part, include).tolist()
+    found = own.clear_order(alpha, first) if isinstance(own.C, np.ndarray) and len(part) <= _FEW else None
+    return part[found or _forward_search.forward_searches([(own, alpha)], len(part), first)[0]].tolist()
 
 
 def forward_searches(
