@@ -226,8 +226,10 @@ def agreement() -> dict[str, Any]:
     begin = time.perf_counter()
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        least, most = (130, 400) if seed % 3 == 2 else (10, 60)  # from 128 on the host searches in single precision
-        n, m, k = int(rng.integers(60, 400)), int(rng.integers(least, most)), int(rng.integers(2, 10))
+        least, most = (130, 400) if seed % 3 == 2 else (10, 60)
+        n, m = int(rng.integers(60, 400)), int(rng.integers(least, most))
+        # The host searches in single precision from 128 features on, if at least a twentieth of them is selected.
+        k = int(rng.integers(m // 20 + 1, m // 8)) if m >= 130 else int(rng.integers(2, 10))
         X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, m)) + rng.uniform(0.01, 1) * rng.normal(size=(n, m))
         if seed % 3 == 0:
             X[:, m // 2 :] = X[:, : m - m // 2]

@@ -55,8 +55,8 @@ def test_text_files_hold_any_names_and_numbers(names, data, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
-@pytest.mark.parametrize("name", [";", "a;b;c", ",", "|", "a,b", "a\tb", 'a";"b'])
-def test_the_name_of_a_single_column_may_hold_what_separates_others(tmp_path, name, suffix):
+@pytest.mark.parametrize("name", [";", "a;b;c", ",", "|", "a,b", "a\tb", 'a";"b', "#1"])
+def test_the_name_of_a_single_column_may_hold_what_separates_others_or_begins_a_comment(tmp_path, name, suffix):
     write_table(pa.table({name: [0.5, 1.5, 2.5]}), tmp_path / f"t{suffix}")
     assert read_table(tmp_path / f"t{suffix}").data.to_pydict() == {name: [0.5, 1.5, 2.5]}
 

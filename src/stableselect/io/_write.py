@@ -76,7 +76,7 @@ def _write_text(table: pa.Table, stream: BinaryIO, delimiter: str) -> None:
 def _cell(name: str, delimiter: str) -> str:
     """Return a column name for a header row, in quotes where a reader might split, trim or skip it."""
     plain_text = name.isprintable() and name and not any(mark in name for mark in ('"', delimiter, *",;|"))
-    return name if plain_text else '"' + name.replace('"', '""') + '"'
+    return name if plain_text and not name.startswith("#") else '"' + name.replace('"', '""') + '"'
 
 
 def _as_array(table: pa.Table, suffix: str) -> np.ndarray:

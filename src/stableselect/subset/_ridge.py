@@ -46,6 +46,7 @@ _FIRST, _NEXT = 4, 2
 _LONG = 384
 """With fewer features no part of the work takes long enough for another thread."""
 _NARROW = 128
+"""With fewer features searches in double precision take no longer than in single precision."""
 _SQUARED = 20
 """With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
 _LARGE = 1000
@@ -240,7 +241,8 @@ def _of_few_features(
     m, n = int(held_out[0].test.n_features or 0), len(held_out)
     at_most = None if m >= _LONG else 1
     few = m <= _SQUARED * reach()
-    single = SinglePrecision(n + 1, m) if few and m >= _NARROW else None
+    n_grams = n if trial.whole is None else n + 1
+    single = SinglePrecision(n_grams, m) if few and m >= _NARROW else None
 
     def prepare(fold: int) -> tuple[Round | None, Gram]:
         """Return a round, None for all samples, and its moments."""
@@ -252,7 +254,7 @@ def _of_few_features(
             gram.unscaled(0.0)[0].expect_all()
         return own, gram
 
-    prepared = side_by_side(prepare, range(n if trial.whole is None else n + 1), at_most)
+    prepared = side_by_side(prepare, range(n_grams), at_most)
     rounds, grams = [own for own, _ in prepared[:n] if own is not None], [gram for _, gram in prepared]
     scale = sum(own.weight * m for own in rounds)
     beside()
