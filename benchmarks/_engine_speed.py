@@ -16,8 +16,8 @@ from stableselect import ColumnSubset, Moments, PivotedQR
 from stableselect.paper.methods import fastcan, find_method
 
 ROUNDS = 3
-DEFAULT_ROUNDS = 7
-"""Rounds of fits that take a few hundredths of a second."""
+LEAST_ROUNDS, MOST_ROUNDS, FIT_SECONDS = 7, 41, 4.0
+"""Rounds of the default: as many fits as take so many seconds, within these limits."""
 MOMENTS_GOAL, STABILITY_GOAL = 1.3, 15.0
 """Most that moments may take, in times of X'X, and a choice for stability on two cores, in seconds."""
 DEFAULT_GOALS = {"ridge 0": 1.5, "pivoted QR": 1.5, "fastcan": 1.0}
@@ -55,13 +55,15 @@ def measure_default(X: Any, k: int) -> dict[str, Any]:
     }
     if not sparse.issparse(X):
         works["pivoted QR"] = PivotedQR(k).fit
-        if find_method("fastcan").available():
-            works["fastcan"] = lambda rows: fastcan(rows, k)
-        else:
-            print("fastcan is not installed: its columns stay empty")
     actions = [lambda work=work: work(X) for work in works.values()]
-    seconds = medians(DEFAULT_ROUNDS, *actions, settled=True)
-    return {"shape": list(X.shape), "k": k, "seconds": dict(zip(works, seconds, strict=True))}
+    (once,) = medians(1, actions[0], settled=True)
+    rounds = int(np.clip(FIT_SECONDS / once, LEAST_ROUNDS, MOST_ROUNDS))
+    seconds = dict(zip(works, medians(rounds, *actions, settled=True), strict=True))
+    if not sparse.issparse(X) and find_method("fastcan").available():
+        (seconds["fastcan"],) = medians(ROUNDS, lambda: fastcan(X, k), settled=True)
+    elif not sparse.issparse(X):
+        print("fastcan is not installed: its columns stay empty")
+    return {"shape": list(X.shape), "k": k, "rounds": rounds, "seconds": seconds}
 
 
 def default_table(found: dict[str, Any]) -> str:
