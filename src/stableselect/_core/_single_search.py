@@ -307,4 +307,3 @@ class _Search:
         sound = (np.abs(pivots - p) <= off_p / 2) & (np.abs(norms - g) <= off_g / 2)
         sound &= (loss > self.least) & (pivots > _UNSURE * off_p)
         self.trusted &= sound.all(axis=0)
-
