@@ -261,7 +261,12 @@ def test_missing_selected_values_are_uncertain(table):
 
 @pytest.mark.parametrize(
     "selector",
-    [ss.ScorerSelector(4), ss.LaplacianScore(4), ss.PFA(4, random_state=0), ss.ConsensusSelector(ss.PFA(4), 4)],
+    [
+        ss.ScorerSelector(4),
+        ss.LaplacianScore(4),
+        ss.PFA(4, random_state=0),
+        ss.ConsensusSelector(ss.PFA(4), 4, random_state=0),
+    ],
     ids=lambda selector: type(selector).__name__,
 )
 def test_every_kind_of_selector_can_be_calibrated(selector, table):
