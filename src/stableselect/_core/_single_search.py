@@ -5,9 +5,9 @@ both are half as large. At every step it is noted which features may be the best
 the gains; afterwards these gains alone are computed in double precision (:mod:`stableselect._core._settled_steps`).
 Where another feature is the best after all, the search is made again with it.
 
-So the features found are those of :func:`~stableselect._core._forward_search.forward_searches`, as far as rounding stays
-within twice what was seen of it on many tables. Searches that come close to the rank of C, where single precision tells
-little, are left to double precision.
+So the features found are those of :func:`~stableselect._core._forward_search.forward_searches`, as far as rounding
+stays within twice what was seen of it on many tables. Searches that come close to the rank of C, where single precision
+tells little, are left to double precision.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ._settled_steps import Steps, certain_features
 from ._threads import begun
 
 _ROUNDING = 32 * float(np.finfo(np.float32).eps)
-"""What rounding may have put into |R_j|^2 and R_jj + alpha, as a fraction of their sizes: see :class:`_Search`. On 65,000
-searches of 19 kinds of tables it was less than half of this. Of every feature chosen both are also computed from R_j: a
-search in which one is off by more than that is not trusted."""
+"""What rounding may have put into |R_j|^2 and R_jj + alpha, as a fraction of their sizes: see :class:`_Search`. On
+65,000 searches of 19 kinds of tables it was less than half of this. Of every feature chosen both are also computed from
+R_j: a search in which one is off by more than that is not trusted."""
 _UNSURE = 16
 """A pivot that is not this many times what rounding may have put into it is known to few digits."""
 _VAGUE, _LIKELY = 0.9, 8
@@ -175,7 +175,7 @@ class _Search:
     feature may gain. A pivot is infinite where a feature is not looked at.
 
     Rounding is measured by the terms that cancel, as in double precision. The size of p is C_jj + alpha at first and
-    that of g is |C_j|^2. What rounding has put into a feature chosen gets into all others, divided by its pivot p_i: each
+    that of g is |C_j|^2. What rounding has put into a feature i chosen gets into all others, divided by its pivot: each
     size grows by w_j^2 times the size of feature i over p_i.
     """
 
@@ -229,7 +229,7 @@ class _Search:
         most = np.divide(self.g, self.p, out=self.room)
         best = most.argmax(axis=1)
         at = self.rows + best
-        left: _Left | None = self._left(self.each, best, step)
+        left = self._left(self.each, best, step)
         top, least = most.take(at), left.least()
         for lane in (least < _VAGUE * top).nonzero()[0].tolist():
             likely = np.argpartition(most[lane], -_LIKELY)[-_LIKELY:]
@@ -244,7 +244,8 @@ class _Search:
             self.doubts.append((place, np.full(len(place), step), features))
             doubtful = self._left(place, features, step)
             ranked = np.argsort(doubtful.g / doubtful.p, kind="stable")
-            best[place[ranked]], left = features[ranked], None  # the last one of a lane is the best
+            best[place[ranked]] = features[ranked]  # the last one of a lane is the best
+            return best, None
         return best, left
 
     def _left(self, lanes: np.ndarray, features: np.ndarray, step: int) -> _Left:
