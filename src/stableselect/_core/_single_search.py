@@ -24,8 +24,8 @@ from ._threads import begun
 
 _ROUNDING = 32 * float(np.finfo(np.float32).eps)
 """What rounding may have put into |R_j|^2 and R_jj + alpha, as a fraction of their sizes: see :class:`_Search`. On
-65,000 searches of 19 kinds of tables it was less than half of this. Of every feature chosen both are also computed from
-R_j: a search in which one is off by more than that is not trusted."""
+tables of many kinds it was less than half of this, as the tests ask for. Of every feature chosen both are also computed
+from R_j: a search in which one is off by more than that is not trusted."""
 _UNSURE = 16
 """A pivot that is not this many times what rounding may have put into it is known to few digits."""
 _VAGUE, _LIKELY = 0.9, 8

@@ -46,7 +46,7 @@ _FIRST, _NEXT = 4, 2
 _LONG = 384
 """With fewer features no part of the work takes long enough for another thread."""
 _NARROW = 128
-"""With fewer features searches in double precision take no longer than in single precision."""
+"""With fewer features searches are short in double precision too."""
 _SQUARED = 20
 """With at most so many features for each to select, all of C^2 takes no longer than the rows that searches ask for."""
 _LARGE = 1000
